@@ -1,12 +1,15 @@
+import type { CallScope } from "../call/call-scope.ts";
+import { FailureError } from "../call/failure.ts";
 import type { RegistryScope } from "../call/process-registry.ts";
-import type { Clock, Random } from "../clock.ts";
+import { SharedWork } from "../call/shared-work.ts";
+import type { Random } from "../clock.ts";
 import { sha256 } from "./sha256.ts";
 import type { Credential, ExchangedToken, RefreshReason, Rejection } from "./shared-token.ts";
 import { acquireToken, type TokenReference } from "./token-registry.ts";
 
-// One client's way to the token of its key. The key may come from a function, which is called once per token: also when
-// another client of the key has exchanged it, so that a rotated key is used from the next token on. Calls use a token
-// that is fresh or due without waiting, while it is refreshed in the background; so no call waits while traffic is steady.
+// One client's way to the token of its key. The key may come from a function, which is called when this client needs
+// another token. Calls use a token that is fresh or due without waiting, while it is refreshed in the background; so no
+// call waits while traffic is steady.
 
 export interface Key {
   readonly value: string;
@@ -14,14 +17,14 @@ export interface Key {
 }
 
 export interface CredentialsOptions extends RegistryScope {
-  readonly clock: Clock;
   readonly random: Random;
   /** Where the key is exchanged; tokens of different addresses are different. */
   readonly address: string;
+  readonly clientScope: CallScope;
   /** The key to use now. Rejects with `FailureError`. */
-  readonly key: () => Promise<Key>;
-  /** One exchange with its retries. Rejects with `FailureError`. */
-  readonly exchange: (key: Key) => Promise<ExchangedToken>;
+  readonly key: (scope: CallScope) => Promise<Key>;
+  /** One exchange, with retries while it is awaited. Rejects with `FailureError`. */
+  readonly exchange: (key: Key, work: SharedWork<Credential>) => Promise<ExchangedToken>;
   /** Called with a token before it is used. */
   readonly onToken: (token: string) => void;
   readonly onRefresh: (event: RefreshEvent) => void;
@@ -33,18 +36,17 @@ export interface RefreshEvent {
   readonly durationMs: number;
 }
 
-const refreshPauseMs = 2_000;
+const refreshPauseMs = 5_000;
+/** Calls with short deadlines still get a token that takes longer than one of them. */
+const unawaitedMs = 2_000;
 
 export class Credentials {
   readonly #options: CredentialsOptions;
   #reference: TokenReference | undefined;
-  /** The token for which the key was read last. */
-  #adopted: Credential | undefined;
-  #renewal: Promise<Credential> | undefined;
-  #pausedUntilMs = 0;
-  #refreshHolds = 0;
-  #cancelRefresh: (() => void) | undefined;
-  #isClosed = false;
+  /** The token returned last; another client may have exchanged it. */
+  #known: Credential | undefined;
+  #renewing: SharedWork<Credential> | undefined;
+  #refreshAtMs = 0;
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
@@ -53,109 +55,83 @@ export class Credentials {
   /** The token, if it is usable now. */
   current(): Credential | undefined {
     const shared = this.#reference?.shared;
-    if (!shared) return undefined;
     const nowMs = this.#options.clock.monotonic();
-    const current = shared.current(nowMs);
-    if (!current) return undefined;
-    if (current !== this.#adopted || nowMs >= shared.dueAtMs) this.#refresh(current, nowMs);
-    return current;
+    const current = shared?.current(nowMs);
+    if (!shared || !current) return undefined;
+    if (shared.isDue(nowMs) && nowMs >= this.#refreshAtMs) {
+      // If it fails, the current token still works, and the next attempt follows after a pause.
+      this.#refreshAtMs = nowMs + refreshPauseMs;
+      this.#renewing ??= this.#renew();
+    }
+    return this.#use(current);
   }
 
-  /** A usable token. Rejects with `FailureError`. */
-  async get(): Promise<Credential> {
-    return this.current() ?? this.#renewOnce();
+  /** A usable token, waited for as long as the scope. Rejects with `FailureError`. */
+  async get(scope: CallScope): Promise<Credential> {
+    const { clientScope } = this.#options;
+    for (;;) {
+      const ended = scope.failure ?? clientScope.failure;
+      if (ended) throw new FailureError(ended);
+      const current = this.current();
+      if (current) return current;
+      this.#renewing ??= this.#renew();
+      const renewing = this.#renewing;
+      try {
+        return await renewing.join(scope);
+      } catch (error) {
+        // Otherwise it ended because the calls before this one did not wait for it.
+        if (!renewing.scope.failure) throw error;
+      }
+    }
   }
 
-  /** Whether a call whose token was rejected can continue with another. */
-  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {
-    const { clock } = this.#options;
-    return this.#reference?.shared.replace(rejected, operation, rejection, clock.monotonic()) ?? false;
-  }
-
-  /** The operation was rejected although the token is fresh. Returns the time until the token may be replaced. */
-  deny(operation: string, rejection: Rejection): number {
+  /** Whether a call whose token was rejected should be sent again. */
+  replace(rejected: Credential, rejection: Rejection): boolean {
     const nowMs = this.#options.clock.monotonic();
-    this.#reference?.shared.deny(operation, rejection, nowMs);
-    return this.#reference?.shared.replaceableInMs(operation, rejection, nowMs) ?? 0;
+    return this.#reference?.shared.replace(rejected, rejection, nowMs) ?? false;
   }
 
-  /**
-   * Refreshes the token when it is due, without a call that asks for it, until the returned function is called. For
-   * calls in the queue: otherwise their token could expire while they wait.
-   */
-  autoRefresh(): () => void {
-    this.#refreshHolds += 1;
-    if (this.#refreshHolds === 1) this.#scheduleRefresh();
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#refreshHolds -= 1;
-      isHeld = false;
-      if (this.#refreshHolds === 0) this.#cancelRefresh?.();
-    };
+  /** The time until a token that the service rejects is replaced. */
+  replaceableInMs(): number {
+    return this.#reference?.shared.replaceableInMs(this.#options.clock.monotonic()) ?? 0;
   }
 
   /** The token is forgotten when no other client uses it. */
   close(): void {
-    this.#isClosed = true;
-    this.#cancelRefresh?.();
     this.#reference?.release();
     this.#reference = undefined;
   }
 
-  #scheduleRefresh(): void {
-    this.#cancelRefresh?.();
-    const shared = this.#reference?.shared;
-    if (this.#refreshHolds === 0 || !shared || shared.dueAtMs === 0) return;
-    const { clock } = this.#options;
-    const atMs = Math.max(shared.dueAtMs, this.#pausedUntilMs);
-    const refresh = () => {
-      this.current();
-      if (!this.#renewal) this.#scheduleRefresh();
-    };
-    this.#cancelRefresh = clock.schedule(atMs - clock.monotonic(), refresh, { background: true });
-  }
-
-  #refresh(current: Credential, nowMs: number): void {
-    this.#options.onToken(current.token);
-    if (this.#renewal || nowMs < this.#pausedUntilMs) return;
-    void this.#renewOnce()
-      .catch(() => {
-        // The current token still works; the next attempt follows after a pause.
-        this.#pausedUntilMs = this.#options.clock.monotonic() + refreshPauseMs;
-      })
-      .then(() => this.#scheduleRefresh());
-  }
-
-  #renewOnce(): Promise<Credential> {
-    this.#renewal ??= this.#renew().finally(() => {
-      this.#renewal = undefined;
+  #renew(): SharedWork<Credential> {
+    const { clientScope: parent, clock } = this.#options;
+    return new SharedWork({
+      ...{ parent, clock, unawaitedMs },
+      run: (work) => this.#readAndExchange(work),
+      onSettled: () => {
+        this.#renewing = undefined;
+      },
     });
-    return this.#renewal;
   }
 
-  async #renew(): Promise<Credential> {
-    const { clock, random, key: readKey } = this.#options;
-    const key = await readKey();
+  async #readAndExchange(renewing: SharedWork<Credential>): Promise<Credential> {
+    const { scope } = renewing;
+    const { clock, random, clientScope, key: readKey } = this.#options;
+    const key = await readKey(scope);
+    if (scope.failure) throw new FailureError(scope.failure);
     const { shared } = this.#referenceOf(key);
     const nowMs = clock.monotonic();
-    const current = shared.current(nowMs);
-    const isUsable = current !== undefined && nowMs < shared.dueAtMs;
-    this.#adopted = isUsable
-      ? current
-      : await shared.exchange({
-          ...{ keyHash: key.hash, now: () => clock.monotonic(), random },
-          run: (reason) => this.#exchange(key, reason),
-        });
-    this.#options.onToken(this.#adopted.token);
-    return this.#adopted;
+    const current = shared.isDue(nowMs) ? undefined : shared.current(nowMs);
+    const run = (reason: RefreshReason, work: SharedWork<Credential>) => this.#exchange(key, reason, work);
+    const client = { keyHash: key.hash, clock, random, clientScope, run };
+    return this.#use(current ?? (await shared.exchange(client, renewing)));
   }
 
-  async #exchange(key: Key, reason: RefreshReason): Promise<ExchangedToken> {
+  async #exchange(key: Key, reason: RefreshReason, work: SharedWork<Credential>): Promise<ExchangedToken> {
     const { clock, exchange, onRefresh } = this.#options;
     const sentAtMs = clock.monotonic();
     const report = (ok: boolean) => onRefresh({ reason, ok, durationMs: clock.monotonic() - sentAtMs });
     try {
-      const exchanged = await exchange(key);
+      const exchanged = await exchange(key, work);
       report(true);
       return exchanged;
     } catch (error) {
@@ -164,13 +140,17 @@ export class Credentials {
     }
   }
 
+  #use(credential: Credential): Credential {
+    if (credential !== this.#known) this.#options.onToken(credential.token);
+    this.#known = credential;
+    return credential;
+  }
+
   #referenceOf({ hash }: Key): TokenReference {
     const id = sha256(`${this.#options.address}\n${hash}`);
     if (this.#reference?.id === id) return this.#reference;
     this.#reference?.release();
-    const reference = acquireToken(id, this.#options);
-    if (this.#isClosed) reference.release();
-    this.#reference = reference;
-    return reference;
+    this.#reference = acquireToken(id, this.#options);
+    return this.#reference;
   }
 }

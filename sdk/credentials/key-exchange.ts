@@ -1,19 +1,18 @@
 // The two ways to get a token for a key: the workspace's token exchange (interface §5) and the partner login (beyond
-// the interface). Both need no token, are not counted, and are safe to repeat: an unused token has no effect. An exchange
-// is shared by many calls, so no caller's signal ends it; only the client does.
+// the interface). Both need no token, are not counted, and are safe to repeat: an unused token has no effect.
 
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
-import type { Redactor } from "../call/redactor.ts";
-import { withTimeout } from "../call/with-timeout.ts";
+import { type Redactor, secretLengthMax } from "../call/redactor.ts";
+import type { SharedWork } from "../call/shared-work.ts";
 import type { Clock, Random } from "../clock.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
-import type { ExchangedToken } from "./shared-token.ts";
+import type { Credential, ExchangedToken } from "./shared-token.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
 
 /** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
@@ -63,85 +62,92 @@ export interface KeyExchangeOptions {
 }
 
 export function createCredentials(options: KeyExchangeOptions): Credentials {
-  const { clock, customClock, random, onRefresh, redactor } = options;
   return new Credentials({
-    clock,
-    customClock,
-    random,
-    onRefresh,
+    ...options,
     address: `${options.exchange.name} ${options.url.href}`,
-    onToken: (token) => redactor.remember(token),
-    key: () => readKey(options),
-    exchange: (key) => exchangeKey(options, key),
+    onToken: options.redactor.remember,
+    key: (scope) => readKey(options, scope),
+    exchange: (key, work) => exchangeKey(options, key, work),
   });
 }
 
 /** True for a key or token that can be sent in a header; a line end at its end is the most common error. */
 export function isSendableKey(key: string): boolean {
-  return /^[\x21-\x7e]+$/.test(key);
+  return key.length <= secretLengthMax && /^[\x21-\x7e]+$/.test(key);
 }
 
-async function readKey(options: KeyExchangeOptions): Promise<Key> {
-  const { source, exchange, redactor, timeoutMs, clock } = options;
-  const { name } = exchange;
-  const unavailable = (what: string, cause?: unknown) =>
-    new FailureError(
-      failure("API_KEY_UNAVAILABLE", `${name}: the function that returns the key ${what}`, { cause }),
-    );
-  const createError = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
-  const call = async (read: () => unknown) => read();
-  const value: unknown =
-    typeof source === "string"
-      ? source
-      : await withTimeout(() => call(source), { timeoutMs, clock, createError }).catch((error: unknown) => {
-          throw error instanceof FailureError ? error : unavailable("failed", redactor.cause(error));
-        });
+async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<Key> {
+  const { source, exchange, redactor } = options;
+  const value: unknown = typeof source === "string" ? source : await callSource(options, source, scope);
   if (typeof value !== "string" || !isSendableKey(value)) {
-    const message = `${name}: expected the function to return a key without spaces or line ends`;
+    const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(value);
   return { value, hash: sha256(value) };
 }
 
-async function exchangeKey(options: KeyExchangeOptions, key: Key): Promise<ExchangedToken> {
-  const { exchange, url, headers, random, timeoutMs, maxRetries, pauseMsMax } = options;
-  const { operation } = exchange;
-  const variables = exchange.variables(key.value);
-  const scope = options.clientScope.child();
+async function callSource(
+  { exchange, redactor, timeoutMs }: KeyExchangeOptions,
+  source: Exclude<ApiKeySource, string>,
+  scope: CallScope,
+): Promise<unknown> {
+  const unavailable = (what: string, cause?: unknown) =>
+    failure("API_KEY_UNAVAILABLE", `${exchange.name}: the function that returns the key ${what}`, { cause });
+  const onLimit = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
+  const limited = scope.child({ limitMs: timeoutMs, onLimit });
+  const call = async () => source();
   try {
-    for (let retries = 0; ; retries += 1) {
-      const request = { operation, variables, url, headers, timeoutMs, scope, kind: "query" } as const;
-      const result = await options.sendAttempt(request);
-      const token = readToken(options, result);
-      if (token) return token;
-      const { classification } = result;
-      const failed = classification.ok ? noToken(exchange) : keyFailure(classification.failure, exchange);
-      const state = { idempotent: true, retries, maxRetries };
-      const decision = decideRetry(failed, { ...state, remainingMs: pauseMsMax }, random);
-      if (decision.type !== "repeat") throw new FailureError({ ...failed, remedy: "none" });
-      await scope.sleep(decision.delayMs);
-    }
+    return await limited.race(call());
+  } catch (error) {
+    throw new FailureError(limited.failure ?? unavailable("failed", redactor.cause(error)));
   } finally {
-    scope.dispose();
+    limited.dispose();
   }
 }
 
-function readToken(
-  { exchange, redactor, clock }: KeyExchangeOptions,
+async function exchangeKey(
+  options: KeyExchangeOptions,
+  key: Key,
+  work: SharedWork<Credential>,
+): Promise<ExchangedToken> {
+  const { exchange, redactor, url, headers, random, timeoutMs, maxRetries, pauseMsMax } = options;
+  const { operation, readToken } = exchange;
+  const variables = exchange.variables(key.value);
+  const { scope } = work;
+  const onData = (data: unknown) => {
+    const token = readToken(data);
+    if (typeof token === "string") redactor.remember(token);
+  };
+  const request = { operation, variables, url, headers, timeoutMs, scope, onData, kind: "query" } as const;
+  for (let retries = 0; ; retries += 1) {
+    const result = await options.sendAttempt(request);
+    const token = tokenOf(options, result);
+    if (token) return token;
+    const failed = failureOf(result, exchange);
+    const state = { idempotent: true, retries, maxRetries, remainingMs: pauseMsMax };
+    const decision = decideRetry(failed, state, random);
+    if (decision.type === "repeat") await scope.sleep(decision.delayMs);
+    if (decision.type !== "repeat" || !work.isAwaited) {
+      throw new FailureError({ ...failed, remedy: "none", data: undefined });
+    }
+  }
+}
+
+function tokenOf(
+  { exchange, clock }: KeyExchangeOptions,
   { classification, response }: AttemptResult,
 ): ExchangedToken | undefined {
   const token = classification.ok ? exchange.readToken(classification.data) : undefined;
-  if (typeof token !== "string") return undefined;
-  redactor.remember(token);
-  if (!isSendableKey(token)) return undefined;
+  if (typeof token !== "string" || !isSendableKey(token)) return undefined;
   const serverDate = response?.headers.get("date") ?? null;
   return { token, lifetimeMs: tokenLifetimeMs(token, serverDate, clock.now()) };
 }
 
-function noToken({ name }: KeyExchange): Failure {
-  const message = `${name} exchange: expected a token without spaces or line ends, got none`;
-  return failure("RESPONSE_INVALID", message);
+function failureOf({ classification, response }: AttemptResult, exchange: KeyExchange): Failure {
+  if (!classification.ok) return keyFailure(classification.failure, exchange);
+  const message = `${exchange.name} exchange: expected a token without spaces or line ends, got none`;
+  return failure("RESPONSE_INVALID", message, { httpStatus: response?.status });
 }
 
 // Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.

@@ -8,20 +8,15 @@ const lifetimeMsMax = 1_800_000;
 /**
  * Lifetime of a token, counted from the moment its exchange was sent.
  *
- * `exp` is a time of the service's clock, so it is compared with the service's own times (`iat`, the response's `Date`)
- * and the shorter result is used. The local clock, which may be hours off, is used only without both.
+ * `exp` is a time of the service's clock, so it is compared with the time of issue, `iat`, and without it with the
+ * response's `Date`, which a proxy may have set. The local clock, which may be hours off, is used only without both.
  */
 export function tokenLifetimeMs(token: string, serverDate: string | null, localNowMs: number): number {
   const { exp, iat } = readClaims(token);
   if (exp === undefined) return documentedLifetimeMs;
-  const serverNowMs = parseHttpDateMs(serverDate ?? "");
-  const lifetimes = [
-    ...(iat === undefined ? [] : [exp * 1_000 - iat * 1_000]),
-    ...(serverNowMs === undefined ? [] : [exp * 1_000 - serverNowMs]),
-  ].filter(isPlausible);
-  if (lifetimes.length > 0) return Math.min(...lifetimes);
-  const local = exp * 1_000 - localNowMs;
-  return isPlausible(local) ? local : documentedLifetimeMs;
+  const times = [iat && iat * 1_000, parseHttpDateMs(serverDate ?? ""), localNowMs];
+  const lifetimes = times.flatMap((timeMs) => (timeMs === undefined ? [] : [exp * 1_000 - timeMs]));
+  return lifetimes.find(isPlausible) ?? documentedLifetimeMs;
 }
 
 function isPlausible(lifetimeMs: number): boolean {

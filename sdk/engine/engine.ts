@@ -12,7 +12,7 @@ import { runCall } from "./run-call.ts";
 
 export interface WorkspaceToken {
   readonly token: string;
-  /** The service rejected this token. Returns whether there is another. */
+  /** The service rejected this token. Returns whether the request should be sent again. */
   replace(): boolean;
 }
 
@@ -80,10 +80,10 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       const { credentials } = routers.route("base").access();
       const limited = scope.child({ limitMs: options.deadlineMs ?? deadlineMsDefaults[options.priority] });
       try {
-        const credential = await limited.race(credentials.get());
+        const credential = await credentials.get(limited);
         return {
           token: credential.token,
-          replace: () => credentials.replace(credential, "upload", "token"),
+          replace: () => credentials.replace(credential, "token"),
         };
       } finally {
         limited.dispose();

@@ -2,7 +2,6 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
-import type { Credentials } from "../credentials/credentials.ts";
 import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
 import type { Priority } from "../rate-limit/call-queue.ts";
@@ -70,7 +69,7 @@ class CallRecord {
   #response: ResponseHead | undefined;
   readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
   #retries = 0;
-  #hadFreshToken = false;
+  #wasTokenRejected = false;
   /** How long the limiter waits after the last 429. */
   #blockedForMs = 0;
   /** The least certain outcome of the attempts so far. */
@@ -153,33 +152,24 @@ class CallRecord {
   async #authorize(route: Route): Promise<Authorization> {
     const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
-    let credential = credentials.current() ?? (await scope.race(credentials.get()));
     for (;;) {
+      const credential = await credentials.get(scope);
       const reference = limiter(credential.keyHash);
       if (!reference) return { credential };
       if (this.#queued?.reference !== reference) {
         this.#queued = { reference, entry: reference.limiter.enter(priority) };
       }
       const permit =
-        reference.limiter.tryAcquire(priority) ??
-        (await this.#queue(reference, this.#queued.entry, credentials));
-      try {
-        const current = credentials.current() ?? (await scope.race(credentials.get()));
-        if (current.keyHash === credential.keyHash) return { credential: current, permit };
-        // The key was replaced while the call waited, and the new one has its own rate limit.
-        credential = current;
-      } catch (error) {
-        permit.unused();
-        throw error;
-      }
+        reference.limiter.tryAcquire(priority) ?? (await this.#queue(reference, this.#queued.entry));
+      // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
+      const current = credentials.current();
+      if (current?.keyHash === credential.keyHash) return { credential: current, permit };
       permit.unused();
     }
   }
 
-  async #queue(reference: LimiterReference, entry: QueueEntry, credentials: Credentials): Promise<Permit> {
-    const { limiter, limits } = reference;
-    const stopRefreshing = credentials.autoRefresh();
-    const permit = await limiter.acquire(entry, limits, this.#request.scope).finally(stopRefreshing);
+  async #queue({ limiter, limits }: LimiterReference, entry: QueueEntry): Promise<Permit> {
+    const permit = await limiter.acquire(entry, limits, this.#request.scope);
     const { queuedMs } = permit;
     this.#meta.queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
@@ -257,7 +247,7 @@ class CallRecord {
     const reason = decision.type;
     const event = { attempt, code, reason, delayMs, httpStatus, requestId };
     this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, ...event }));
-    if (decision.type === "fresh_token") this.#hadFreshToken = true;
+    if (decision.type === "fresh_token") this.#wasTokenRejected = true;
     if (decision.type !== "repeat") return;
     if (!permit || code !== "RATE_LIMITED") this.#retries += 1;
     await this.#request.scope.sleep(delayMs);
@@ -289,16 +279,12 @@ class CallRecord {
   }
 
   #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): RetryDecision {
-    const { operation } = this.#request;
-    if (!operation.authenticated || !credential) return { type: "fail" };
+    if (!credential) return { type: "fail" };
     const { credentials } = route.access();
-    const operationKey = operation.name ?? operation.document;
     const rejection = code === "PERMISSION_DENIED" ? "token_or_permission" : "token";
-    if (!this.#hadFreshToken && credentials.replace(credential, operationKey, rejection)) {
-      return { type: "fresh_token" };
-    }
-    const retryAfterMs = Math.ceil(credentials.deny(operationKey, rejection));
-    return rejection === "token" ? { type: "fail", retryAfterMs } : { type: "fail" };
+    if (!this.#wasTokenRejected && credentials.replace(credential, rejection)) return { type: "fresh_token" };
+    const retryAfterMs = rejection === "token" ? Math.ceil(credentials.replaceableInMs()) : undefined;
+    return { type: "fail", retryAfterMs };
   }
 
   #emitEnd(failure: Failure | undefined): void {

@@ -15,6 +15,8 @@ export interface AttemptRequest extends Pick<SendRequest, "operation" | "variabl
   readonly scope: CallScope;
   /** Which rules classify the response. The token exchange is a mutation, classified as a query: it is safe to repeat. */
   readonly kind: OperationKind;
+  /** Called with the response's data before it is classified: secrets in it are remembered, and so not printed. */
+  readonly onData?: ((data: unknown) => void) | undefined;
 }
 
 export interface AttemptResult {
@@ -35,7 +37,7 @@ export interface AttemptSenderOptions {
 
 export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
   const { fetch, clock, redactor, maxResponseBytes } = options;
-  return async ({ operation, variables, url, headers, timeoutMs, scope, kind }) => {
+  return async ({ operation, variables, url, headers, timeoutMs, scope, kind, onData }) => {
     if (scope.failure) return withoutResponse(scope.failure, false);
     const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
     let respondedAtMs: number | undefined;
@@ -47,6 +49,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       const trip = new RoundTrip(request);
       attemptScope.onEnd(() => trip.abort());
       const result = await attemptScope.race(trip.result);
+      if (result.type === "response") onData?.(result.response.data);
       const classification = classifyResponse(result, { kind, redactor, host: url.host, nowMs: clock.now() });
       const response = "response" in result ? result.response : undefined;
       return { classification, sent: result.type !== "unsendable", response, respondedAtMs };

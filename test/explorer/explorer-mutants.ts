@@ -156,8 +156,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["X1"],
     patches: [
       {
-        find: "if (!this.#exchange) return this.#start(exchange);",
-        replace: "return this.#start(exchange);",
+        find: "const joined = this.#exchanging;",
+        replace: "const joined = undefined as typeof this.#exchanging;",
       },
     ],
   },
@@ -168,8 +168,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["W2"],
     patches: [
       {
-        find: "if (this.replaceableInMs(operation, rejection, nowMs) > 0) return false;",
-        replace: "if (this.replaceableInMs(operation, rejection, nowMs) >= 0) return false;",
+        find: "} else if (this.replaceableInMs(nowMs) > 0) {",
+        replace: "} else if (this.replaceableInMs(nowMs) >= 0) {",
       },
     ],
   },

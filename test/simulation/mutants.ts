@@ -281,13 +281,17 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "let credential = credentials.current() ?? (await scope.race(credentials.get()));",
-        replace: "let credential = await credentials.unexchanged();",
+        find: "const credential = await credentials.get(scope);",
+        replace: "const credential = credentials.current() ?? (await credentials.unexchanged());",
       },
       {
-        find: "  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {",
+        find: "const current = credentials.current();",
+        replace: "const current = credentials.current() ?? (await credentials.get(scope));",
+      },
+      {
+        find: "  replace(rejected: Credential, rejection: Rejection): boolean {",
         replace:
-          '  async unexchanged(): Promise<Credential> {\n    return { token: "", isAccepted: false, keyHash: (await this.#options.key()).hash };\n  }\n\n  replace(rejected: Credential, operation: string, rejection: Rejection): boolean {',
+          '  async unexchanged(): Promise<Credential> {\n    const { key, clientScope } = this.#options;\n    return { token: "", isAccepted: false, keyHash: (await key(clientScope)).hash };\n  }\n\n  replace(rejected: Credential, rejection: Rejection): boolean {',
       },
     ],
   },

@@ -208,6 +208,7 @@ describe("a failed exchange", () => {
       const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://localhost:1", fetch });
       const failure = await failureOf(engine.execute(probe.mutation, {}));
       expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "not_sent", attempts: 0 });
+      expect(failure.httpStatus).toBe(200);
       expect(failure.message).toContain("apiKey exchange: expected a token without spaces or line ends");
     },
   );
@@ -221,7 +222,7 @@ describe("a failed exchange", () => {
       const extensions = { code: "GRAPHQL_VALIDATION_FAILED" };
       const fetch = async () =>
         Response.json({ errors: [{ message: 'Cannot query field "x" on type "Mutation".', extensions }] });
-      const keys = { apiKey: "key_1234567890", partnerApiKey: "pk_1234567890" };
+      const keys = { apiKey: "key_0987654321", partnerApiKey: "pk_0987654321" };
       const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
       const { code, message } = await failureOf(
         createTestEngine({ ...keys, ...urls, fetch }).execute(operation, {}),
@@ -298,7 +299,7 @@ describe("a failed exchange", () => {
 });
 
 describe("a rejection of the token", () => {
-  it("a rejection of the token is a missing permission when one fresh token is rejected too", async () => {
+  it("a rejection of a token younger than 30 s without a code is a missing permission, and costs no exchange", async () => {
     const unauthorized = { errors: [{ message: "Unauthorized" }], data: null };
     const { service, engine } = createEngineFixture({
       fault: (operation) =>
@@ -308,12 +309,12 @@ describe("a rejection of the token", () => {
       const failure = engine.execute(probe.mutation, {}).catch((error: unknown) => error);
       await service.clock.advance(1_000);
       expect(await failure).toMatchObject({
-        name: "PermissionError",
         code: "PERMISSION_DENIED",
         outcome: "rejected",
+        attempts: 1,
       });
     }
-    expect(service.log.exchanges).toBe(2);
+    expect(service.log.exchanges).toBe(1);
     const other = codeOf(engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     expect(await other).toBe("no error");

@@ -55,7 +55,7 @@ describe("a token that the service rejects", () => {
     const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
     await service.clock.advance(1_000);
     expect(await failure).toMatchObject({ code: "TOKEN_REJECTED", outcome: "rejected", attempts: 2 });
-    expect((await failure).retryAfterMs).toBeGreaterThan(4_000);
+    expect((await failure).retryAfterMs).toBe(4_800);
     expect(service.log.applied).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe("a token that the service rejects", () => {
 });
 
 describe("a token that the service accepts for some operations only", () => {
-  it("costs at most one exchange per 5 s and operation", async () => {
+  it("costs at most one exchange per 5 s", async () => {
     const { service, engine } = createEngineFixture({
       legs: constantLegs(20),
       fault: (operation) => (operation === "ProbeMutation" ? unauthenticated : undefined),
@@ -85,11 +85,11 @@ describe("a token that the service accepts for some operations only", () => {
     expect(service.log.exchanges).toBeLessThanOrEqual(1 + 7);
   });
 
-  it("is replaced at once when it is rejected later, however often that happens", async () => {
+  it("is replaced at once when it is rejected later than 5 s after the last replacement", async () => {
     const { service, engine } = createEngineFixture({ legs: constantLegs(20) });
     for (let round = 1; round <= 5; round += 1) {
       const call = codeOf(engine.execute(probe.query, {}));
-      await service.clock.advance(200);
+      await service.clock.advance(5_000);
       expect(await call).toBe("no error");
       expect(service.log.exchanges).toBe(round);
       service.revokeTokens();
@@ -98,21 +98,22 @@ describe("a token that the service accepts for some operations only", () => {
 });
 
 describe("Unauthorized without a code", () => {
-  it("is a missing permission for the life of a token that other operations were accepted with", async () => {
+  it("is a missing permission, and the token is replaced when it is 30 s old", async () => {
     const { service, engine } = createEngineFixture({
       legs: constantLegs(20),
       fault: (operation) => (operation === "ProbeMutation" ? unauthorized : undefined),
     });
     const codes: Promise<string>[] = [];
-    for (let second = 0; second < 140; second += 1) {
-      codes.push(codeOf(engine.execute(probe.mutation, {})), codeOf(engine.execute(probe.query, {})));
+    for (let second = 0; second < 600; second += 1) {
+      const operation = second % 2 === 0 ? probe.mutation : probe.query;
+      codes.push(codeOf(engine.execute(operation, {})));
       await service.clock.advance(1_000);
     }
     expect(new Set(await Promise.all(codes))).toEqual(new Set(["PERMISSION_DENIED", "no error"]));
-    expect(service.log.exchanges).toBe(2);
+    expect(service.log.exchanges).toBeLessThanOrEqual(600 / 30);
   });
 
-  it("is asked about again after 10 s when nothing was accepted, because the token may be bad", async () => {
+  it("is gone within 30 s after the service has recovered, because the token may have been bad", async () => {
     let isBad = true;
     const { service, engine } = createEngineFixture({
       legs: constantLegs(20),
@@ -120,9 +121,11 @@ describe("Unauthorized without a code", () => {
     });
     expect(new Set(await poll(service, engine, 20))).toEqual(new Set(["PERMISSION_DENIED"]));
     isBad = false;
-    const codes = await poll(service, engine, 15);
-    expect(codes.slice(-6)).toEqual(Array(6).fill("no error"));
-    expect(service.log.exchanges).toBeLessThanOrEqual(2 + 3);
+    // What was issued while it was bad stays bad.
+    service.revokeTokens();
+    const codes = await poll(service, engine, 40);
+    expect(codes.slice(-20)).toEqual(Array(20).fill("no error"));
+    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 2);
   });
 });
 
@@ -199,30 +202,28 @@ describe("clients of one key in one process", () => {
     expect(registry.byClock.get(service.clock)?.size).toBe(0);
   });
 
-  it("call their key functions once per token, so that a rotated key is used from the next token on", async () => {
+  it("use a rotated key from the next token on that they exchange themselves", async () => {
     const service = createFakeService();
     const { baseUrl, clock, fetch } = service;
-    const reads = [0, 0];
-    let second = service.apiKey;
-    const engines = [() => service.apiKey, () => second].map((read, index) => {
-      const apiKey = () => {
-        reads[index] = (reads[index] ?? 0) + 1;
-        return read();
-      };
-      return createTestEngine({ apiKey, baseUrl, clock, fetch });
-    });
-    for (let tick = 0; tick < 60; tick += 1) {
-      await Promise.all(engines.map((engine) => engine.execute(probe.query, {})));
-      await clock.advance(10_000);
-    }
-    expect(reads).toEqual([service.log.exchanges, service.log.exchanges]);
-    second = "rotated_key_123456";
-    const codes: string[] = [];
-    for (let tick = 0; tick < 30; tick += 1) {
-      codes.push(await codeOf(engines[1]?.execute(probe.query, {}) ?? Promise.reject()));
-      await clock.advance(10_000);
-    }
-    expect(codes.at(-1)).toBe("API_KEY_REJECTED");
+    let reads = 0;
+    let key = service.apiKey;
+    const apiKey = () => {
+      reads += 1;
+      return key;
+    };
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    const poll = async (ticks: number) => {
+      const codes: string[] = [];
+      for (let tick = 0; tick < ticks; tick += 1) {
+        codes.push(await codeOf(engine.execute(probe.query, {})));
+        await clock.advance(10_000);
+      }
+      return codes;
+    };
+    expect(new Set(await poll(60))).toEqual(new Set(["no error"]));
+    expect(reads).toBe(service.log.exchanges);
+    key = "rotated_key_123456";
+    expect((await poll(30)).at(-1)).toBe("API_KEY_REJECTED");
   });
 
   describe("redact the token that another client exchanged", () => {

@@ -15,9 +15,14 @@ describe("the lifetime of a token", () => {
     expect(tokenLifetimeMs(jwt({ iat: 1_000, exp: 1_090 }), null, localNowMs)).toBe(90_000);
   });
 
-  it("the lifetime is the shorter one when the response's Date disagrees with iat", () => {
-    const backdated = jwt({ iat: serverSeconds - 60, exp: serverSeconds + 120 });
-    expect(tokenLifetimeMs(backdated, serverNow, localNowMs)).toBe(120_000);
+  it("the lifetime is exp minus iat also when the response's Date disagrees, which a proxy may have set", () => {
+    const token = jwt({ iat: serverSeconds - 170, exp: serverSeconds + 10 });
+    expect(tokenLifetimeMs(token, serverNow, localNowMs)).toBe(180_000);
+  });
+
+  it("the lifetime is that of the next time when exp minus iat is not positive", () => {
+    const token = jwt({ iat: serverSeconds + 500, exp: serverSeconds + 120 });
+    expect(tokenLifetimeMs(token, serverNow, localNowMs)).toBe(120_000);
   });
 
   it("the lifetime is exp minus the response's Date without iat, whatever the local clock shows", () => {
