@@ -171,7 +171,6 @@ fragment WebhookEndpointFields on WebhookEndpoint {
     refreshToken: $refreshToken
     expiresInSeconds: $expiresInSeconds
   ) {
-    userToken
     workspaceToken
   }
 }`,

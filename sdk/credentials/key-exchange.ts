@@ -62,6 +62,8 @@ export interface KeyExchangeOptions {
 }
 
 export function createCredentials(options: KeyExchangeOptions): Credentials {
+  // Before the first exchange: an error of an upload's stream can come first.
+  if (typeof options.source === "string") options.redactor.remember(options.source);
   return new Credentials({
     ...options,
     address: `${options.exchange.name} ${options.url.href}`,

@@ -163,7 +163,7 @@ export type ExchangeApiKeyMutationVariables = Exact<{
 }>;
 
 
-export type ExchangeApiKeyMutation = { readonly exchangeSurfaceRefreshTokenForAccessTokens: { readonly userToken: string, readonly workspaceToken: string } };
+export type ExchangeApiKeyMutation = { readonly exchangeSurfaceRefreshTokenForAccessTokens: { readonly workspaceToken: string } };
 
 export type LoginPartnerMutationVariables = Exact<{
   token: string;
@@ -573,7 +573,6 @@ export const ExchangeApiKeyDocument = new TypedDocumentString(`
     refreshToken: $refreshToken
     expiresInSeconds: $expiresInSeconds
   ) {
-    userToken
     workspaceToken
   }
 }

@@ -1,7 +1,16 @@
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import { from, group, key, type Probe } from "./probe.ts";
 
-const exchange = operationDocuments.ExchangeApiKey.text;
+/** With both tokens; the SDK uses the workspace's only. */
+export const exchange = `mutation ExchangeApiKey($refreshToken: String!, $expiresInSeconds: Int) {
+  exchangeSurfaceRefreshTokenForAccessTokens(
+    refreshToken: $refreshToken
+    expiresInSeconds: $expiresInSeconds
+  ) {
+    userToken
+    workspaceToken
+  }
+}`;
 const me = operationDocuments.Me.text;
 const whoAmI = "{ me { __typename } }";
 const tokens = "exchangeSurfaceRefreshTokenForAccessTokens";
@@ -9,7 +18,7 @@ const tokens = "exchangeSurfaceRefreshTokenForAccessTokens";
 const exchangeOf = (sends: string, refreshToken: Parameters<typeof key>[0], expiresInSeconds?: number) => ({
   sends,
   request: {
-    document: exchange,
+    document: expiresInSeconds === undefined ? exchange : operationDocuments.ExchangeApiKey.text,
     variables: {
       refreshToken: key(refreshToken),
       ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),

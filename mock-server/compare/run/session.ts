@@ -2,6 +2,7 @@ import { operationDocuments } from "../../generated/operation-documents.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import { claimsOf } from "../observe/redact-data.ts";
+import { exchange as exchangeText } from "../plan/identity-probes.ts";
 import type { KeyName, TokenName } from "../plan/probe.ts";
 import type { Sender } from "./send-request.ts";
 
@@ -43,7 +44,7 @@ export function createSession({ keys, baseUrl, gatewayUrl }: Access, sender: Sen
     const key = keys[name];
     if (key === undefined) throw new NoTokenError(`there is no key for ${name}`);
     const isPartner = name === "partner";
-    const { text } = isPartner ? operationDocuments.LoginPartner : operationDocuments.ExchangeApiKey;
+    const text = isPartner ? operationDocuments.LoginPartner.text : exchangeText;
     const variables = isPartner ? { token: key } : { refreshToken: key };
     const response = await sender.send({
       url: `${isPartner ? gatewayUrl : baseUrl}/graphql`,

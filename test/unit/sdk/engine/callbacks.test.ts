@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Logger } from "../../../../sdk/call/diagnostics.ts";
+import type { Fetch } from "../../../../sdk/request/fetch.ts";
+import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
+import { codeOf } from "../../../support/outcome-of.ts";
+import { probe } from "../../../support/probe-operations.ts";
+
+// What the caller's own functions may do: a call ends with a code, and nothing reaches the process.
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => void unhandled.push(reason);
+beforeEach(() => {
+  process.on("unhandledRejection", note);
+});
+afterEach(() => {
+  process.off("unhandledRejection", note);
+});
+
+const error = () => new Error("of the caller");
+const thrower = () => {
+  throw error();
+};
+/** An object whose every field throws. */
+const trap = new Proxy(() => {}, { get: thrower, has: thrower, getPrototypeOf: thrower });
+
+type Callback = () => unknown;
+const misbehaviours: Readonly<Record<string, Callback>> = {
+  throws: thrower,
+  "throws undefined": () => {
+    throw undefined;
+  },
+  "throws an object whose fields throw": () => {
+    throw trap;
+  },
+  rejects: async () => thrower(),
+  "never settles": () => new Promise(() => {}),
+  "returns nothing": () => undefined,
+  "returns a number": () => 5,
+  "returns an object whose fields throw": () => trap,
+  // biome-ignore lint/suspicious/noThenProperty: the caller's object.
+  "returns a thenable that throws": () => ({ then: thrower }),
+};
+
+async function codeWith(given: (fetch: Fetch) => object): Promise<string> {
+  const { apiKey, baseUrl, clock, fetch } = createFakeService();
+  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, ...given(fetch as Fetch) });
+  const code = codeOf(engine.execute(probe.query, {}));
+  await clock.advance(60_000);
+  const closed = engine.close();
+  await clock.advance(60_000);
+  await closed;
+  // Rejections without a handler are reported after the microtasks.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled.splice(0)).toEqual([]);
+  expect(clock.pending().timers).toBe(0);
+  return code;
+}
+
+describe.each(Object.entries(misbehaviours))("a function of the caller that %s", (name, misbehave) => {
+  it("fails a call with a code when it is the key function", async () => {
+    const code = await codeWith(() => ({ apiKey: misbehave }));
+    const isGarbage = name.startsWith("returns") && !name.includes("throw");
+    expect(code).toBe(isGarbage ? "CONFIGURATION_INVALID" : "API_KEY_UNAVAILABLE");
+  });
+
+  it("fails a call with a code when it is the fetch of an exchange or of a call", async () => {
+    const codes = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "RESPONSE_INVALID"];
+    expect(codes).toContain(await codeWith(() => ({ fetch: misbehave })));
+    const afterExchange = (fetch: Fetch): Fetch => {
+      return (url, init) =>
+        String(init.body).includes("ExchangeApiKey") ? fetch(url, init) : (misbehave() as never);
+    };
+    expect(codes).toContain(await codeWith((fetch) => ({ fetch: afterExchange(fetch) })));
+  });
+
+  it("changes no call when it is a logger", async () => {
+    const logger = { debug: misbehave, info: misbehave, warn: misbehave, error: misbehave } as Logger;
+    expect(await codeWith(() => ({ logger }))).toBe("no error");
+  });
+});
+
+it("a key function that rejects after its call ended reaches no one", async () => {
+  let reject: (reason: Error) => void = () => {};
+  const pending = new Promise<string>((_, late) => {
+    reject = late;
+  });
+  expect(await codeWith(() => ({ apiKey: () => pending, timeoutMs: 1_000 }))).toBe("API_KEY_UNAVAILABLE");
+  reject(error());
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled.splice(0)).toEqual([]);
+});
