@@ -1,6 +1,5 @@
-// Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. A subclass exists only where a
-// caller would act differently. Errors are recognised by a brand, not by their class, so that two copies of the package
-// in one process recognise each other's errors.
+// Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. Errors are recognised by a brand,
+// not by their class, so that two copies of the package in one process recognise each other's errors.
 
 /** Every code an SDK error can carry; `docs/errors.md` has a heading for each. */
 export const errorCodes = [
@@ -92,7 +91,7 @@ export interface ErrorDetails {
 
 const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 
-/** The base class of all errors of the SDK. Nothing that it prints contains a key, a token or a signing secret. */
+/** An error of the SDK; `code` says which. Nothing that it prints contains a key, a token or a signing secret. */
 export class WorkspaceTasksError extends Error {
   readonly code: ErrorCode;
   readonly outcome: Outcome;
@@ -170,32 +169,13 @@ export class ConfigurationError extends WorkspaceTasksError {
   }
 }
 
-/** The token exchange rejected the API key or the partner key: replace the key. */
-export class AuthenticationError extends WorkspaceTasksError {}
-
-/** The key is valid, but its owner may not do this: ask an administrator. */
-export class PermissionError extends WorkspaceTasksError {}
-
-/** The rate limit is used up and the call could not wait longer: try again after `retryAfterMs`. */
-export class RateLimitError extends WorkspaceTasksError {}
-
-/** `rateLimit.maxQueued` calls are waiting already: shed load. */
-export class RateLimitQueueFullError extends RateLimitError {}
-
-/** One attempt took longer than `timeoutMs`, body included. */
-export class RequestTimeoutError extends WorkspaceTasksError {}
-
-/** The whole call took longer than `deadlineMs`: queue, token, retries and body together. */
-export class DeadlineExceededError extends WorkspaceTasksError {}
-
-/** The caller's signal ended the call; `cause` is the signal's reason. */
-export class AbortedError extends WorkspaceTasksError {}
-
-/** The response has GraphQL errors. */
-export class GraphQLRequestError extends WorkspaceTasksError {}
-
 /** True for an error of the SDK, also of another copy of the package; with `code`, for that code only. */
-export function isWorkspaceTasksError(value: unknown, code?: ErrorCode): value is WorkspaceTasksError {
+export function isWorkspaceTasksError(value: unknown): value is WorkspaceTasksError;
+export function isWorkspaceTasksError<Code extends ErrorCode>(
+  value: unknown,
+  code: Code,
+): value is WorkspaceTasksError & { readonly code: Code };
+export function isWorkspaceTasksError(value: unknown, code?: ErrorCode): boolean {
   if (typeof value !== "object" || value === null || !(brand in value)) return false;
   return code === undefined || (value as unknown as WorkspaceTasksError).code === code;
 }

@@ -18,20 +18,12 @@ export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument, ParsedDocument } from "./engine/document.ts";
 export {
-  AbortedError,
-  AuthenticationError,
   ConfigurationError,
-  DeadlineExceededError,
   type ErrorCode,
   errorCodes,
   type GraphQLErrorEntry,
-  GraphQLRequestError,
   isWorkspaceTasksError,
   type Outcome,
-  PermissionError,
-  RateLimitError,
-  RateLimitQueueFullError,
-  RequestTimeoutError,
   WorkspaceTasksError,
 } from "./errors.ts";
 export type { OpenUnion } from "./open-union.ts";

@@ -1,18 +1,13 @@
 import {
-  AbortedError,
-  AuthenticationError,
   ConfigurationError,
-  DeadlineExceededError,
   type ErrorCode,
   type ErrorDetails,
-  GraphQLRequestError,
+  isWorkspaceTasksError,
   type Outcome,
-  PermissionError,
-  RateLimitError,
-  RateLimitQueueFullError,
-  RequestTimeoutError,
   WorkspaceTasksError,
 } from "../errors.ts";
+import type { UntypedOperation } from "./operation.ts";
+import type { Redactor } from "./redactor.ts";
 
 /** What could make the same request succeed. */
 export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_rate_limit";
@@ -54,25 +49,20 @@ const brand: unique symbol = Symbol.for("workspace-tasks/failure/v1") as never;
 
 export interface FailureContext {
   readonly attempts: number;
-  readonly operationName?: string | undefined;
+  readonly operation?: Pick<UntypedOperation, "method" | "name"> | undefined;
+  /** Redacts the cause, unless it is the reason of the caller's own signal. */
+  readonly redactor?: Redactor | undefined;
 }
 
-export function toError(failure: Failure, context: FailureContext): WorkspaceTasksError {
-  const { code, message, ...rest } = failure;
-  const details = { ...rest, ...context };
-  const named = context.operationName === undefined ? message : `${context.operationName}: ${message}`;
+export function toError(
+  failure: Failure,
+  { attempts, operation, redactor }: FailureContext,
+): WorkspaceTasksError {
+  const { code, message, cause, ...rest } = failure;
+  const isOwn = code === "ABORTED" || isWorkspaceTasksError(cause);
+  const printed = redactor && !isOwn ? redactor.cause(cause) : cause;
+  const details = { ...rest, cause: printed, attempts, operationName: operation?.name };
+  const named = operation ? `${operation.method}: ${message}` : message;
   if (code === "CONFIGURATION_INVALID") return new ConfigurationError(named, details);
-  const ErrorClass = classes[code] ?? (rest.errors === undefined ? WorkspaceTasksError : GraphQLRequestError);
-  return new ErrorClass(code, named, details);
+  return new WorkspaceTasksError(code, named, details);
 }
-
-const classes: { readonly [Code in ErrorCode]?: typeof WorkspaceTasksError } = {
-  ABORTED: AbortedError,
-  API_KEY_REJECTED: AuthenticationError,
-  DEADLINE_EXCEEDED: DeadlineExceededError,
-  PERMISSION_DENIED: PermissionError,
-  RATE_LIMITED: RateLimitError,
-  RATE_LIMIT_QUEUE_FULL: RateLimitQueueFullError,
-  RATE_LIMIT_WAIT_EXCEEDED: RateLimitError,
-  REQUEST_TIMEOUT: RequestTimeoutError,
-};

@@ -10,6 +10,8 @@ export type Router = "base" | "gateway";
 /** An operation without its types, as the engine handles it. */
 export interface UntypedOperation {
   readonly document: string;
+  /** The client's method that sends it, as messages name it. */
+  readonly method: string;
   readonly name: string | undefined;
   readonly kind: OperationKind;
   readonly router: Router;
@@ -28,11 +30,45 @@ export interface Operation<Result, Variables>
 
 export type OperationName = keyof typeof operationTable;
 
+/** The client's method of each operation. One that several methods send is given its name by them. */
+const methods: { readonly [Name in OperationName]: string } = {
+  AddClientDocuments: "taxClients.addDocuments",
+  AddUsersToTheWorkspace: "partner.workspaces.addUsers",
+  CollectProviderConnection: "partner.connections.collect",
+  CreateClient: "taxClients.create",
+  CreateConnectionJob: "partner.jobs.create",
+  CreateJobWorkArtifacts: "partner.works.attachArtifacts",
+  CreateJobWorks: "partner.jobs.addWorks",
+  CreateWebhookEndpoint: "webhooks.endpoints.create",
+  CreateWorkspace: "partner.workspaces.create",
+  DeleteWebhookEndpoint: "webhooks.endpoints.delete",
+  ExchangeApiKey: "apiKey",
+  GetClient: "taxClients.get",
+  InitiateTaxPrepsImport: "partner.jobs.startImport",
+  ListClientTasks: "taxClients.listTasks",
+  ListClients: "taxClients.list",
+  ListTasks: "tasks.list",
+  ListWebhookEndpoints: "webhooks.endpoints.list",
+  LoginPartner: "partnerApiKey",
+  Me: "me",
+  RotateWebhookEndpointSecret: "webhooks.endpoints.rotateSecret",
+  StartProviderConnection: "partner.connections.start",
+  TriggerTaxPrep: "taxClients.triggerTaxPrep",
+  UpdateWebhookEndpoint: "webhooks.endpoints.update",
+  WebhookEventCatalog: "webhooks.catalog",
+};
+
 /** The operation of a document under `sdk/operations`. */
 export function defineOperation<Result, Variables>(
   name: OperationName,
   document: TypedDocument<Result, Variables> & { toString(): string },
   properties: { readonly idempotent?: true; readonly dataWhenGone?: Result } = {},
 ): Operation<Result, Variables> {
-  return { document: document.toString().trim(), name, ...operationTable[name], ...properties };
+  return {
+    document: document.toString().trim(),
+    name,
+    method: methods[name],
+    ...operationTable[name],
+    ...properties,
+  };
 }

@@ -47,6 +47,8 @@ export class Credentials {
   #known: Credential | undefined;
   #renewing: SharedWork<Credential> | undefined;
   #refreshAtMs = 0;
+  #waitingInQueue = 0;
+  #cancelWatch = () => {};
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
@@ -96,10 +98,28 @@ export class Credentials {
     return this.#reference?.shared.replaceableInMs(this.#options.clock.monotonic()) ?? 0;
   }
 
+  /** Refreshes the token while a call waits for the rate limit, until the returned function is called. */
+  keepFresh(): () => void {
+    this.#waitingInQueue += 1;
+    if (this.#waitingInQueue === 1) this.#watch();
+    return () => {
+      this.#waitingInQueue -= 1;
+      if (this.#waitingInQueue === 0) this.#cancelWatch();
+    };
+  }
+
   /** The token is forgotten when no other client uses it. */
   close(): void {
     this.#reference?.release();
     this.#reference = undefined;
+  }
+
+  #watch(): void {
+    const refresh = () => {
+      this.current();
+      this.#watch();
+    };
+    this.#cancelWatch = this.#options.clock.schedule(refreshPauseMs, refresh, { background: true });
   }
 
   #renew(): SharedWork<Credential> {

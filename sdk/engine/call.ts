@@ -65,7 +65,7 @@ export function createSend(execute: Execute): Send {
     options: CallOptions | undefined,
   ): Call<unknown> => {
     const run = async () => {
-      const call = options === undefined ? undefined : checkCallOptions(operation.name ?? "request", options);
+      const call = options === undefined ? undefined : checkCallOptions(operation.method, options);
       const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
       const { data, meta } = await execute(operation, checked, call);
       return { data: readResult(operation, data, pick, meta), meta };
@@ -76,13 +76,13 @@ export function createSend(execute: Execute): Send {
 
 /** The service sends every field that a generated document asks for, or an error. */
 function readResult<Data, Variables>(
-  { name, kind }: Operation<Data, Variables>,
+  { name, method, kind }: Operation<Data, Variables>,
   data: Data,
   pick: keyof Data | ((data: Data) => unknown),
   meta: () => CallMeta,
 ): unknown {
   const lacks = () => {
-    const message = `${name}: expected a response with all fields of the document, got one without some`;
+    const message = `${method}: expected a response with all fields of the document, got one without some`;
     const outcome = kind === "mutation" ? "unknown" : "rejected";
     const details = { ...meta(), outcome, operationName: name } as const;
     return new WorkspaceTasksError("RESPONSE_INVALID", message, details);

@@ -44,7 +44,13 @@ export function createDocumentReader(): DocumentReader {
   return {
     read(document, router, authenticated) {
       const text = textOf(document);
-      return { document: text, ...operations.getOrSet(text, operationIn), router, authenticated };
+      return {
+        document: text,
+        method: "request",
+        ...operations.getOrSet(text, operationIn),
+        router,
+        authenticated,
+      };
     },
   };
 }

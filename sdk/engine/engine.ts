@@ -46,7 +46,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     call: CallOptions = {},
   ): Promise<SettledCall<Data>> {
     if (clientScope.failure) {
-      throw toError(clientScope.failure, { attempts: 0, operationName: operation.name });
+      throw toError(clientScope.failure, { attempts: 0, operation });
     }
     const priority = call.priority ?? options.priority;
     const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];

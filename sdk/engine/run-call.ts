@@ -2,6 +2,7 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
 import type { Priority } from "../rate-limit/call-queue.ts";
@@ -99,10 +100,8 @@ class CallRecord {
       const { failure } = error;
       this.#emitEnd(failure);
       const outcome = lessCertain(this.#outcome, failure.outcome);
-      throw toError(
-        { ...failure, outcome },
-        { attempts: this.#meta.attempts, operationName: operation.name },
-      );
+      const { redactor } = this.#dependencies;
+      throw toError({ ...failure, outcome }, { attempts: this.#meta.attempts, operation, redactor });
     } finally {
       off();
       scope.dispose();
@@ -160,7 +159,8 @@ class CallRecord {
         this.#queued = { reference, entry: reference.limiter.enter(priority) };
       }
       const permit =
-        reference.limiter.tryAcquire(priority) ?? (await this.#queue(reference, this.#queued.entry));
+        reference.limiter.tryAcquire(priority) ??
+        (await this.#queue(reference, this.#queued.entry, credentials));
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit };
@@ -168,8 +168,13 @@ class CallRecord {
     }
   }
 
-  async #queue({ limiter, limits }: LimiterReference, entry: QueueEntry): Promise<Permit> {
-    const permit = await limiter.acquire(entry, limits, this.#request.scope);
+  async #queue(
+    { limiter, limits }: LimiterReference,
+    entry: QueueEntry,
+    credentials: Credentials,
+  ): Promise<Permit> {
+    const stop = credentials.keepFresh();
+    const permit = await limiter.acquire(entry, limits, this.#request.scope).finally(stop);
     const { queuedMs } = permit;
     this.#meta.queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));

@@ -37,7 +37,8 @@ const meOperation = defineOperation("Me", MeDocument);
 
 /** Fetches who the token of a router acts as. */
 export function fetchMe(send: Send, router: Router, call: CallOptions | undefined): Call<Me> {
-  return send({ ...meOperation, router }, {}, ({ me }) => me ?? unexpected("null"), call);
+  const method = router === "base" ? "me" : "partner.me";
+  return send({ ...meOperation, router, method }, {}, ({ me }) => me ?? unexpected("null"), call);
 }
 
 /** The data of a list: it belongs to the workspace of `me`. */

@@ -73,7 +73,7 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
       send(
-        listTasks,
+        { ...listTasks, method: "tasks.get" },
         () => ({ filters: { ids: [checkGet(taskId)] }, offset: 0, limit: 1 }),
         (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
         call,

@@ -158,10 +158,11 @@ function requestRejected(response: GraphQLResponse, host: string): Failure {
 }
 
 function redirected(status: number): Failure {
-  const message = `expected a response, got a redirect (HTTP ${status}); check baseUrl and gatewayUrl`;
+  const isRedirect = [301, 302, 303, 307, 308].includes(status);
+  const got = isRedirect ? `a redirect (HTTP ${status}); check baseUrl and gatewayUrl` : `HTTP ${status}`;
   // 307 and 308 mean "send it there instead"; after the others a POST may have been processed.
   const outcome = status === 307 || status === 308 ? "rejected" : "unknown";
-  return failure("RESPONSE_INVALID", message, { outcome });
+  return failure("RESPONSE_INVALID", `expected a response, got ${got}`, { outcome });
 }
 
 function notGraphQL(response: GraphQLResponse): Failure {

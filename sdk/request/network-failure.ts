@@ -37,25 +37,9 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   return failure("NETWORK_FAILED", named(message), details);
 }
 
-const neverConnectedCodes = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_HAS_EXPIRED",
-  "CERT_NOT_YET_VALID",
-  "CERT_REVOKED",
-  "CERT_UNTRUSTED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "ERR_SSL_WRONG_VERSION_NUMBER",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);
+// No connection, or a certificate that was not accepted.
+const neverConnectedCodes =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_SSL_WRONG_VERSION_NUMBER)$|^(?:CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS_CERT)_/;
 
 // Calls of the system that come before the first byte of a request.
 const connectingCalls = new Set(["connect", "getaddrinfo"]);
@@ -70,7 +54,7 @@ function neverSent(error: unknown, depth = 0): boolean {
     return error.errors.length > 0 && error.errors.every((each) => neverSent(each, depth + 1));
   }
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
-  if (typeof code === "string" && neverConnectedCodes.has(code)) return true;
+  if (typeof code === "string" && neverConnectedCodes.test(code)) return true;
   if (typeof syscall === "string" && connectingCalls.has(syscall)) return true;
   return refusedBeforeSending.test(error.message) || neverSent(error.cause, depth + 1);
 }

@@ -176,8 +176,8 @@ class Transfer {
   async #countFailure(what: string, cause: unknown, response?: TusResponse): Promise<void> {
     this.#failuresInARow += 1;
     if (this.#failuresInARow > this.#upload.maxRetries) {
-      const status = response === undefined ? "" : `, the last response was HTTP ${response.status}`;
-      throw failed(`could not ${what}: ${this.#failuresInARow} failures in a row${status}`, {
+      const last = response ? `HTTP ${response.status}` : cause instanceof FailureError && cause.failure.code;
+      throw failed(`could not ${what}: failures in a row: ${this.#failuresInARow}, the last: ${last}`, {
         cause: cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : cause,
         httpStatus: response?.status,
       });

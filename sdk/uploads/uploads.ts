@@ -1,4 +1,4 @@
-import { FailureError, toError } from "../call/failure.ts";
+import { type FailureContext, FailureError, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import { checkInput } from "../validation/check-input.ts";
@@ -136,7 +136,9 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
         const { url, offset } = await scope.race(runTusUpload(upload, link));
         return { uploadId: uploadIdOf(url), uploadUrl: url, sizeBytes: offset };
       } catch (error) {
-        throw error instanceof FailureError ? toUploadError(error, link.attempts) : error;
+        throw error instanceof FailureError
+          ? toUploadError(error, { attempts: link.attempts, redactor: client.redactor })
+          : error;
       } finally {
         scope.dispose();
         source.release();
@@ -146,9 +148,10 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
 }
 
 /** Without a request there is no effect. How far an upload came that was ended in flight is unknown. */
-function toUploadError({ failure }: FailureError, attempts: number): WorkspaceTasksError {
-  const outcome = attempts === 0 ? "not_sent" : failure.outcome === "rejected" ? "rejected" : "unknown";
-  return toError({ ...failure, outcome }, { attempts });
+function toUploadError({ failure }: FailureError, context: FailureContext): WorkspaceTasksError {
+  const outcome =
+    context.attempts === 0 ? "not_sent" : failure.outcome === "rejected" ? "rejected" : "unknown";
+  return toError({ ...failure, outcome }, context);
 }
 
 /** The last segment of the path. */

@@ -15,5 +15,5 @@ function operation(
   kind: "query" | "mutation",
   document: string,
 ): Operation<Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>> {
-  return { name, kind, document, router: "base", authenticated: true };
+  return { name, kind, document, method: "probe", router: "base", authenticated: true };
 }

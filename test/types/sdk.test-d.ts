@@ -306,7 +306,11 @@ describe("error codes", () => {
     expectTypeOf<WorkspaceTasksError["outcome"]>().toEqualTypeOf<Outcome>();
     expectTypeOf<string>().not.toExtend<ErrorCode>();
     const error: unknown = null;
-    if (isWorkspaceTasksError(error, "NOT_FOUND")) expectTypeOf(error).toEqualTypeOf<WorkspaceTasksError>();
+    if (isWorkspaceTasksError(error)) expectTypeOf(error).toEqualTypeOf<WorkspaceTasksError>();
+    if (isWorkspaceTasksError(error, "NOT_FOUND")) {
+      expectTypeOf(error).toExtend<WorkspaceTasksError>();
+      expectTypeOf(error.code).toEqualTypeOf<"NOT_FOUND">();
+    }
     // @ts-expect-error not a code
     isWorkspaceTasksError(error, "NOT_THERE");
     if (error instanceof TaskFailedError) expectTypeOf(error.task).toEqualTypeOf<Task>();

@@ -155,7 +155,7 @@ describe("a call", () => {
       expect(code).toBe("ARGUMENT_INVALID");
       expect(found).toMatch(message);
     }
-    expect((await failureOf(client.me(call))).message).toMatch(/^Me: /);
+    expect((await failureOf(client.me(call))).message).toMatch(/^me: /);
   });
 
   it("a call to the gateway without gatewayUrl fails and names the option", async () => {

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, it } from "vitest";
 import { defineOperation, type OperationName } from "../../../../sdk/call/operation.ts";
+import { createClient } from "../../../../sdk/client.ts";
 import { operationTable } from "../../../../sdk/generated/operation-table.ts";
 import * as documents from "../../../../sdk/generated/operations.ts";
+import { failureOf } from "../../../support/outcome-of.ts";
 
 const schema = buildSchema(readFileSync(new URL("../../../../schema.graphql", import.meta.url), "utf8"));
 const names = Object.keys(operationTable) as OperationName[];
@@ -31,6 +33,31 @@ describe("the table of operations", () => {
       "LoginPartner",
       "StartProviderConnection",
     ]);
+  });
+
+  it("the table names a method of the client for every operation but the exchanges of keys", async () => {
+    const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
+    await using client = createClient({ apiKey: "key_1234567890", ...urls });
+    const methods = names.map((name) => defineOperation(name, documents.MeDocument).method);
+    const isMethod = (path: string) =>
+      typeof path
+        .split(".")
+        .reduce<unknown>((parent, name) => Reflect.get(parent as object, name), client) === "function";
+    expect(methods.filter((method) => !isMethod(method)).sort()).toEqual(["apiKey", "partnerApiKey"]);
+    expect(new Set(methods).size).toBe(names.length);
+  });
+
+  it("a failed call and a wrong input name the same method", async () => {
+    const fetch = async () => new Response("", { status: 404 });
+    const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
+    await using client = createClient({ apiKey: "key_1234567890", ...urls, fetch });
+    const input = { name: "n", users: [] } as never;
+    const messages = await Promise.all(
+      [client.partner.workspaces.create(input), client.taxClients.list().toArray(), client.partner.me()].map(
+        async (call) => (await failureOf(call as Promise<unknown>)).message.split(": ")[0],
+      ),
+    );
+    expect(messages).toEqual(["partner.workspaces.create", "taxClients.list", "partner.me"]);
   });
 
   it("three operations need no token", () => {

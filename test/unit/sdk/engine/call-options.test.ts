@@ -58,7 +58,7 @@ describe("headers", () => {
     const { client, calls } = createScriptedService([me]);
     await expect(client.me(given)).rejects.toMatchObject({
       code: "ARGUMENT_INVALID",
-      message: `Me: ${message}`,
+      message: `me: ${message}`,
     });
     expect(calls).toEqual([]);
   });

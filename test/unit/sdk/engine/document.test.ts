@@ -12,6 +12,7 @@ describe("a document of the caller", () => {
     const text = "# who am I\nquery Who { me { __typename } }";
     expect(read(text)).toEqual({
       document: text,
+      method: "request",
       name: "Who",
       kind: "query",
       router: "base",

@@ -61,6 +61,8 @@ describe("classifyResponse", () => {
     "an error with an empty message": { errors: [{ message: "" }] },
     "an error that is no list": { errors: { message: "alone" } },
     "300": { status: 300 },
+    "301": { status: 301 },
+    "304": { status: 304 },
     "307": { status: 307 },
     "308": { status: 308 },
     "299": { status: 299 },
@@ -102,7 +104,9 @@ two known errors => ITERATOR_INVALID rejected none: Invalid iterator
 an error without a message => GRAPHQL_ERROR unknown none: the service sent no message
 an error with an empty message => GRAPHQL_ERROR unknown none: the service sent no message
 an error that is no list => GRAPHQL_ERROR unknown none: alone
-300 => RESPONSE_INVALID unknown none: expected a response, got a redirect (HTTP 300); check baseUrl and gatewayUrl
+300 => RESPONSE_INVALID unknown none: expected a response, got HTTP 300
+304 => RESPONSE_INVALID unknown none: expected a response, got HTTP 304
+301 => RESPONSE_INVALID unknown none: expected a response, got a redirect (HTTP 301); check baseUrl and gatewayUrl
 307 => RESPONSE_INVALID rejected none: expected a response, got a redirect (HTTP 307); check baseUrl and gatewayUrl
 308 => RESPONSE_INVALID rejected none: expected a response, got a redirect (HTTP 308); check baseUrl and gatewayUrl
 299 => RESPONSE_INVALID unknown none: expected a GraphQL response with data, got something else (HTTP 299); check baseUrl and gatewayUrl

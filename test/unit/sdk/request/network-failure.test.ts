@@ -28,7 +28,7 @@ describe("an error of fetch", () => {
     await close();
     const failure = await failureOf(open().execute(probe.mutation, {}));
     expect(failure.message).toBe(
-      `ProbeMutation: apiKey exchange: ${new URL(baseUrl).host} could not be reached (ECONNREFUSED)`,
+      `probe: apiKey exchange: ${new URL(baseUrl).host} could not be reached (ECONNREFUSED)`,
     );
     expect(failure).toMatchObject({ outcome: "not_sent", cause: { code: "ECONNREFUSED" } });
   });
