@@ -105,16 +105,19 @@ it("an upload continues in another process", () =>
     const path = `${folder}/w2.pdf`;
     await writeFile(path, "%PDF-1.7 ".repeat(4));
     let saved = "";
+    const save = async (uploadUrl: string) => {
+      saved = uploadUrl;
+    };
     const stop = new AbortController();
     const file = { fileName: "w2.pdf", mimeType: "application/pdf", chunkBytes: 10 };
     // #region upload-progress
-    const onProgress = ({ sentBytes, totalBytes, uploadUrl }: UploadProgress) => {
+    const onProgress = async ({ sentBytes, totalBytes, uploadUrl }: UploadProgress) => {
       console.log(`${sentBytes} of ${totalBytes ?? "?"} bytes`);
-      saved = uploadUrl;
+      await save(uploadUrl);
     };
     // #endregion
-    const stopAfterOne = (progress: UploadProgress) => {
-      onProgress(progress);
+    const stopAfterOne = async (progress: UploadProgress) => {
+      await onProgress(progress);
       stop.abort();
     };
     await expect(

@@ -1,5 +1,5 @@
 // The tarball in projects of the kinds that its users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
-// NestJS, a server bundle of Vite, Yarn without node_modules, and each supported version of TypeScript with the module
+// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, and each supported version of TypeScript with the module
 // settings that it knows. Everything comes from the npm registry:
 //
 //   node scripts/consumer-matrix.mjs
@@ -21,6 +21,7 @@ const tools = [
   "@swc/core@1",
   "@swc/jest@0.2",
   "vite@8",
+  "webpack@5",
   "@types/jest@30",
   "@types/node@20",
   "express@5",
@@ -50,6 +51,7 @@ try {
   await jestFixture();
   await nestApplication();
   await serverBundle();
+  await browserBundle();
   await plugAndPlay();
   for (const version of typeScripts) await compile(version);
 } finally {
@@ -180,6 +182,21 @@ async function serverBundle() {
     const [file = ""] = readdirSync(join(project, folder)).filter((name) => /\.m?js$/.test(name));
     await check(`${title}, runs`, process.execPath, [join(folder, file)], /WorkspaceUser/);
   }
+}
+
+/** The SDK in a bundle of webpack for browsers; `test/e2e/sdk-in-browser.test.ts` runs those of esbuild and Vite. */
+async function browserBundle() {
+  write("page.mjs", `export { createClient } from "workspace-tasks/sdk";\n`);
+  write(
+    "webpack.mjs",
+    `import webpack from "webpack";
+webpack({ mode: "production", target: "web", context: import.meta.dirname, entry: "./page.mjs" }, (error, stats) => {
+  if (error || stats.hasErrors()) throw error ?? new Error(stats.toString("errors-only"));
+  console.log("built");
+});
+`,
+  );
+  await check("webpack for browsers, builds", process.execPath, ["webpack.mjs"], /built/);
 }
 
 /** Yarn's Plug'n'Play: no node_modules, and only what a package declares can be imported. */

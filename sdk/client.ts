@@ -14,7 +14,13 @@ import { createTasks, type Tasks } from "./operations/tasks.ts";
 import { createTaxClients, type TaxClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
 import { createWorks, type Works } from "./operations/works.ts";
-import { type CallOptions, type CreateClientOptions, callOptions, resolveOptions } from "./options.ts";
+import {
+  type CallOptions,
+  type CreateClientOptions,
+  callHints,
+  callOptions,
+  resolveOptions,
+} from "./options.ts";
 import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
 import { checkInput } from "./validation/check-input.ts";
@@ -115,7 +121,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   return {
     me: (call) => fetchMe(send, "base", call),
     webhooks: createWebhooks(send, resolved.httpHostsAllowed),
-    tasks: createTasks(send, createTaskPoller(engine, resolved.clock)),
+    tasks: createTasks(send, createTaskPoller(engine, { ...resolved, redactor })),
     taxClients: createTaxClients(send),
     uploads: createUploads(engine, { ...resolved, redactor }),
     partner: {
@@ -132,11 +138,10 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   };
 }
 
-const requestInput = strictObject({
-  ...callOptions,
-  router: optional(oneOf("base", "gateway")),
-  authenticated: optional(boolean),
-});
+const requestInput = strictObject(
+  { ...callOptions, router: optional(oneOf("base", "gateway")), authenticated: optional(boolean) },
+  callHints,
+);
 
 function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   const documents = createDocumentReader();

@@ -27,7 +27,8 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   schedule(delayMs, run, { background = false } = {}) {
     const timer = setTimeout(run, Math.min(Math.max(delayMs, 0), timerDelayMsMax));
-    if (background) timer.unref();
+    // In a browser a timer is a number.
+    if (background && typeof timer === "object") timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -46,6 +46,7 @@ export const errorCodes = [
   "UPLOAD_REJECTED",
   "UPLOAD_LOST",
   "UPLOAD_FAILED",
+  "ON_PROGRESS_FAILED",
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

@@ -61,7 +61,7 @@ export type {
   TaskUnknownResult,
   UserShortDetails,
 } from "./operations/task.ts";
-export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-poller.ts";
+export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-wait.ts";
 export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,

@@ -66,9 +66,12 @@ export interface CreateClientOptions {
   readonly partnerApiKey?: ApiKeySource | undefined;
   /** Sent as `source-platform` on gateway calls. */
   readonly sourcePlatform?: string | undefined;
-  /** Limit for one attempt, body included. Default 15,000 ms. */
+  /** Limit for one attempt, body included. Default 15,000 ms, for a request of an upload 120,000 ms. */
   readonly timeoutMs?: number | undefined;
-  /** Limit for a whole call: queue, token, retries and body. Default 120,000 ms, for `background` calls 900,000 ms. */
+  /**
+   * Limit for a whole call: queue, token, retries and body; also for `uploads.upload` and `tasks.waitFor`. Default
+   * 120,000 ms, for `background` calls 900,000 ms, for uploads and waits 3,600,000 ms.
+   */
   readonly deadlineMs?: number | undefined;
   /** Which calls are sent first when the rate limit is used up. Default `normal`. */
   readonly priority?: Priority | undefined;
@@ -161,7 +164,7 @@ const clientOptions = strictObject({
   gatewayUrl: optional(serviceUrl),
   partnerApiKey: optional(apiKeySource),
   sourcePlatform: optional(visibleAscii),
-  timeoutMs: withDefault(durationMs, 15_000),
+  timeoutMs: optional(durationMs),
   deadlineMs: optional(durationMs),
   priority: withDefault(oneOf(...priorities), "normal"),
   maxRetries: withDefault(retries, 3),
@@ -182,6 +185,12 @@ const clientOptions = strictObject({
   logger: optional(objectWith<Logger>("debug", "info", "warn", "error")),
 });
 
+/** What the names of other SDKs are called here. */
+export const callHints = {
+  idempotencyKey: "the service knows none; it rejects an input whose externalId was used before",
+  timeout: "did you mean timeoutMs?",
+};
+
 /** The checks of `CallOptions`. */
 export const callOptions = {
   signal: optional(abortSignal),
@@ -193,7 +202,7 @@ export const callOptions = {
   headers: optional(requestHeaders),
 };
 
-const callInput = strictObject(callOptions);
+const callInput = strictObject(callOptions, callHints);
 
 /** Checks the options of a call. Throws `ARGUMENT_INVALID`. */
 export function checkCallOptions(operationName: string, options: CallOptions): CallOptions {
@@ -216,6 +225,10 @@ export function resolveOptions(options: CreateClientOptions) {
   }
   return {
     ...checked,
+    timeoutMs: checked.timeoutMs ?? 15_000,
+    // A chunk takes longer than a call, and an upload or a wait than all attempts of one.
+    uploadTimeoutMs: checked.timeoutMs ?? 120_000,
+    longDeadlineMs: checked.deadlineMs ?? 3_600_000,
     headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
     clock: checked.clock ?? systemClock,
     customClock: checked.clock !== undefined,

@@ -1,4 +1,3 @@
-import { channel } from "node:diagnostics_channel";
 import type { ErrorCode } from "../errors.ts";
 import type { OperationKind, Router } from "./operation.ts";
 
@@ -89,8 +88,11 @@ const levels: { readonly [Name in DiagnosticsChannel]: "debug" | "warn" } = {
 /** Names of the channels, for `diagnostics_channel.subscribe`. */
 export const diagnosticsChannels = Object.keys(levels) as readonly DiagnosticsChannel[];
 
+// Not an import, with which no bundler builds for a browser. Browsers have no channels.
+const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
+
 // Kept for the life of the process: a channel without a reference can be collected, and its subscribers with it.
-const channels = new Map(diagnosticsChannels.map((name) => [name, channel(name)]));
+const channels = new Map(diagnosticsChannels.map((name) => [name, diagnostics?.channel(name)]));
 
 export function createEmit(logger: Logger | undefined): Emit {
   return (name, build) => {

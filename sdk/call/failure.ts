@@ -29,6 +29,10 @@ export function failure(
   return { code, message, outcome: "not_sent", remedy: "none", ...details };
 }
 
+/** The caller's `onProgress` has thrown or rejected. */
+export const onProgressFailed = (error: unknown, redactor: Redactor): Failure =>
+  failure("ON_PROGRESS_FAILED", "onProgress failed", { outcome: "rejected", cause: redactor.cause(error) });
+
 /** Carries a failure through `await`; becomes a `WorkspaceTasksError` before it reaches the caller. */
 export class FailureError extends Error {
   readonly failure: Failure;

@@ -1,3 +1,4 @@
+import { toBase64, utf8 } from "../bytes.ts";
 import { BoundedCache } from "./bounded-cache.ts";
 
 // Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
@@ -74,11 +75,12 @@ function writtenForms(secret: string): Iterable<string> {
 // In base64 a text looks different at each of three positions, because each group of four characters holds three bytes.
 // The characters that also depend on what is before or after it are left out.
 function base64Forms(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret);
+  const bytes = utf8(secret);
   return [0, 1, 2].flatMap((before) => {
     const whole = Math.floor((before + bytes.length) / 3) * 3 - before;
     const aligned = bytes.subarray(before === 0 ? 0 : 3 - before, whole);
-    return [aligned.toString("base64"), aligned.toString("base64url")];
+    const text = toBase64(aligned);
+    return [text, text.replaceAll("+", "-").replaceAll("/", "_")];
   });
 }
 

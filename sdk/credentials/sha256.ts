@@ -1,7 +1,7 @@
-/**
- * The SHA-256 of a text, in hex. `node:crypto` is loaded by the first call: importing it takes longer than importing
- * the SDK (benchmark "Importing the SDK"), and `fetch` loads it in any case.
- */
+import fastSha256 from "fast-sha256";
+import { utf8 } from "../bytes.ts";
+
+/** The SHA-256 of a text, in hex. Not of `node:crypto`, which browsers do not have, nor of their own, which is asynchronous. */
 export function sha256(text: string): string {
-  return process.getBuiltinModule("node:crypto").createHash("sha256").update(text).digest("hex");
+  return Array.from(fastSha256.hash(utf8(text)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

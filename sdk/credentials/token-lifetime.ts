@@ -32,7 +32,7 @@ function readClaims(token: string): Claims {
   const [, payload, signature] = token.split(".");
   if (payload === undefined || signature === undefined) return {};
   try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
+    const claims: unknown = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
     if (typeof claims !== "object" || claims === null) return {};
     return { exp: numberField(claims, "exp"), iat: numberField(claims, "iat") };
   } catch {

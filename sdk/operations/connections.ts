@@ -4,17 +4,20 @@ import {
   CollectProviderConnectionDocument,
   type CollectProviderConnectionMutationVariables as CollectVariables,
   type ProviderConnectionFieldsFragment,
-  type StartProviderConnectionMutationVariables as StartConnectionInput,
   StartProviderConnectionDocument,
+  type StartProviderConnectionMutationVariables as StartVariables,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 import { inputOf } from "../validation/check-input.ts";
-import { anything, nonEmptyString, strictObject } from "../validation/schema.ts";
+import { anything, nonEmptyString, plainObject, strictObject } from "../validation/schema.ts";
 import type { PickSelected } from "./picked-types.ts";
 
-export type { StartConnectionInput };
+export interface StartConnectionInput extends Omit<StartVariables, "inputs"> {
+  /** The credentials of the partner's platform; `{}` for a platform that needs none. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
 export interface CollectConnectionInput extends Omit<CollectVariables, "connectionId"> {}
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
@@ -56,7 +59,7 @@ const collectConnection = defineOperation("CollectProviderConnection", CollectPr
 
 const checkStart = inputOf(
   "partner.connections.start",
-  strictObject({ workspaceId: nonEmptyString, providerKey: nonEmptyString, inputs: anything }),
+  strictObject({ workspaceId: nonEmptyString, providerKey: nonEmptyString, inputs: plainObject }),
 );
 const checkCollect = inputOf(
   "partner.connections.collect",

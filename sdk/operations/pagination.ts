@@ -1,10 +1,11 @@
-// A list is read page by page while the service changes it, so two things can go wrong unnoticed: a cursor that is
-// returned unchanged requests the same page without end, and items that move from one page of an offset list to the next
-// appear twice. Both are handled here.
+// A list is read page by page while the service changes it. Items that are added or removed between two pages move the
+// others, so the next page of an offset list can repeat items, or begin behind some that were never returned. Ids tell
+// both: an item is returned once, and a page that continues an offset list begins with an item that was returned before.
 
 import type { CallMeta } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { integerBetween, withDefault } from "../validation/schema.ts";
+import { checkInput } from "../validation/check-input.ts";
+import { integerBetween, refineNumber, strictObject, withDefault } from "../validation/schema.ts";
 
 export interface Page<Item, Cursor> {
   readonly items: readonly Item[];
@@ -14,34 +15,56 @@ export interface Page<Item, Cursor> {
 }
 
 /**
- * A list that is fetched while it is read. Each iteration starts again at the beginning. The call options of `list`
- * apply to the request of each page.
+ * A list that is fetched while it is read. Each iteration starts again at the beginning and returns an item once. `await`
+ * resolves to the first page; so does an async function that returns a list. The call options of `list` apply to the
+ * request of each page. An invalid option rejects the first page.
  */
-export interface PagedList<Item, Cursor> extends AsyncIterable<Item> {
+export interface PagedList<Item, Cursor> extends AsyncIterable<Item>, PromiseLike<Page<Item, Cursor>> {
   /** The pages, for checkpoints: a later `list` continues from a page's `next`. */
   pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined>;
   /** All items in an array, at most `maxItems` of them (default: no limit). Stops fetching once it has enough. */
   toArray(options?: { readonly maxItems?: number | undefined }): Promise<Item[]>;
 }
 
-/** Fetches the page at a cursor; `null` requests the first. */
-export type FetchPage<Item, Cursor> = (cursor: Cursor | null) => Promise<Page<Item, Cursor>>;
+/** One reading of a list. */
+export interface PageReader<Item, Cursor> {
+  /** The cursor of the first page. */
+  readonly start: Cursor | null;
+  /** @param seen the ids of the items returned so far */
+  fetchPage(cursor: Cursor | null, seen: ReadonlySet<string>): Promise<Page<Item, Cursor>>;
+}
 
-/** A list whose pages are fetched by what `startReading` returns for each iteration. */
-export function createPagedList<Item, Cursor>(
-  startReading: () => FetchPage<Item, Cursor>,
-  start: Cursor | null = null,
+// Items added while a list is read may fill some pages with items that were returned before. A service that does not
+// continue, whatever cursor it gets, fills all of them.
+const pagesWithoutNewItemMax = 10;
+
+const toArrayInput = strictObject(
+  {
+    maxItems: withDefault(
+      refineNumber("a number of at least 0", (value) => value >= 0),
+      Number.POSITIVE_INFINITY,
+    ),
+  },
+  { limit: "did you mean maxItems?" },
+);
+
+/** A list whose pages come from what `open` returns, which is called for each iteration and checks the input. */
+export function createPagedList<Item extends { readonly id: string }, Cursor>(
+  open: () => PageReader<Item, Cursor>,
 ): PagedList<Item, Cursor> {
   async function* pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined> {
-    const fetchPage = startReading();
-    const requested = new Set<Cursor | null>();
+    const { start, fetchPage } = open();
+    const seen = new Set<string>();
+    let withoutNewItem = 0;
     let cursor = start;
     do {
-      if (requested.has(cursor)) throw stalled(requested.size);
-      requested.add(cursor);
-      const page = await fetchPage(cursor);
-      yield page;
+      const page = await fetchPage(cursor, seen);
+      const items = page.items.filter(({ id }) => !seen.has(id));
+      for (const { id } of items) seen.add(id);
       cursor = page.next;
+      withoutNewItem = items.length > 0 ? 0 : withoutNewItem + 1;
+      if (cursor !== null && withoutNewItem === pagesWithoutNewItemMax) throw stalled();
+      yield { ...page, items };
     } while (cursor !== null);
   }
 
@@ -49,10 +72,18 @@ export function createPagedList<Item, Cursor>(
     for await (const page of pages()) yield* page.items;
   }
 
+  async function firstPage(): Promise<Page<Item, Cursor>> {
+    // The first page always exists.
+    return (await pages().next()).value as Page<Item, Cursor>;
+  }
+
   return {
     pages,
     [Symbol.asyncIterator]: items,
-    async toArray({ maxItems = Number.POSITIVE_INFINITY } = {}) {
+    // biome-ignore lint/suspicious/noThenProperty: awaited by mistake, a list without it would be returned as it is.
+    then: (onFulfilled, onRejected) => firstPage().then(onFulfilled, onRejected),
+    async toArray(options = {}) {
+      const { maxItems } = checkInput("toArray({ maxItems })", toArrayInput, options);
       const all: Item[] = [];
       if (maxItems < 1) return all;
       for await (const item of items()) {
@@ -65,39 +96,57 @@ export function createPagedList<Item, Cursor>(
 }
 
 // The service's own limits of these lists are not documented; these are the ones of the endpoint list.
-export const pageSize = integerBetween(1, 100);
+const pageSizeMax = 100;
+export const pageSize = integerBetween(1, pageSizeMax);
 export const offsetInput = {
   offset: withDefault(integerBetween(0, Number.MAX_SAFE_INTEGER), 0),
   limit: withDefault(pageSize, 20),
 };
 
+type FetchItems<Item> = (
+  offset: number,
+  limit: number,
+) => Promise<{ readonly data: readonly Item[]; readonly meta: CallMeta }>;
+
 /**
- * An offset list, newest first: it ends with the first page shorter than `limit`.
+ * An offset list in a fixed order. It ends with the first page shorter than `limit`.
  *
- * Items added while the list is read move the others towards the end, so the start of a page can repeat the end of the
- * page before; such items are omitted from the later page.
+ * Pages overlap. A page with an item that was returned before has nothing missing in front of it. One without is dropped,
+ * and requested again from further back, twice as far each time, at last from the beginning. So no item is missed that
+ * the list contains throughout, unless the reading begins behind it.
  */
 export function createOffsetList<Item extends { readonly id: string }>(
-  fetchPage: (
-    offset: number,
-    limit: number,
-  ) => Promise<{ readonly data: readonly Item[]; readonly meta: CallMeta }>,
-  { offset, limit }: { readonly offset: number; readonly limit: number },
+  open: () => {
+    readonly offset: number;
+    readonly limit: number;
+    readonly fetchItems: FetchItems<Item>;
+  },
 ): PagedList<Item, number> {
-  function startReading(): FetchPage<Item, number> {
-    let previousIds: ReadonlySet<string> = new Set();
-    return async (cursor) => {
-      const at = cursor ?? offset;
-      const { data, meta } = await fetchPage(at, limit);
-      const items = data.filter(({ id }) => !previousIds.has(id));
-      previousIds = new Set(data.map(({ id }) => id));
-      return { items, next: data.length < limit ? null : at + limit, meta };
+  return createPagedList<Item, number>(() => {
+    const { offset: start, limit, fetchItems } = open();
+    const overlapMax = Math.max(1, Math.min(limit - 1, Math.floor(limit / 2) + 1));
+    // One item shows that nothing has moved. Where something has, more will.
+    let overlap = 1;
+    return {
+      start,
+      async fetchPage(cursor, seen) {
+        const from = cursor ?? start;
+        for (let back = from === start ? 0 : overlap; ; back = Math.max(overlapMax, back * 2)) {
+          const at = Math.max(start, from - back);
+          const { data, meta } = await fetchItems(at, Math.min(limit + back, pageSizeMax));
+          if (at === start || data.some(({ id }) => seen.has(id))) {
+            overlap = Math.max(overlap, Math.min(back, overlapMax));
+            // Of a page that overlaps, one item at least was returned before.
+            const isLast = data.length < (back > 0 ? Math.max(limit, 2) : limit);
+            return { items: data, next: isLast ? null : at + data.length, meta };
+          }
+        }
+      },
     };
-  }
-  return createPagedList(startReading, offset);
+  });
 }
 
-function stalled(pagesRead: number): WorkspaceTasksError {
-  const message = `the list returned the same cursor twice, after ${pagesRead} pages`;
+function stalled(): WorkspaceTasksError {
+  const message = `the list returned ${pagesWithoutNewItemMax} pages in a row without a new item`;
   return new WorkspaceTasksError("PAGINATION_STALLED", message, { outcome: "rejected" });
 }

@@ -5,14 +5,15 @@ import { array, nonEmptyString, optional, strictObject } from "../validation/sch
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
-import type { TaskPoller, WaitForTaskOptions } from "./task-poller.ts";
+import type { TaskPoller } from "./task-poller.ts";
+import type { WaitForTaskOptions } from "./task-wait.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
   readonly statuses?: readonly TaskStatus[] | undefined;
   readonly clientIds?: readonly string[] | undefined;
-  /** Tasks to skip. Default 0. */
+  /** Tasks to skip, such as the `next` of a page. Default 0. */
   readonly offset?: number | undefined;
   /** Tasks per page, 1 to 100. Default 20. */
   readonly limit?: number | undefined;
@@ -31,7 +32,9 @@ export interface Tasks {
   /**
    * Lists tasks, newest first, fetched while the list is read. A task must match every filter, and any value of each.
    *
-   * Errors: `ARGUMENT_INVALID` at once. Beyond the interface (assumed).
+   * A task that matches all the time is listed, once, also when others cease to match while the list is read; one that
+   * matches for a part of the time may be. With an `offset` above 0, tasks that move in front of it are not listed.
+   * Errors: `ARGUMENT_INVALID`, `PAGINATION_STALLED`. Beyond the interface (assumed).
    */
   list(options?: ListTasksOptions, call?: CallOptions): PagedList<Task, number>;
 
@@ -40,8 +43,9 @@ export interface Tasks {
    * carries the task.
    *
    * Polls with at most a quarter of the rate limit. All waits of one client share their requests: 100 waits cost one
-   * request per round. Transient failures (network, 5xx, timeouts) are polled again. Errors: `TASK_FAILED`,
-   * `NOT_FOUND`, `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
+   * request per round. Transient failures (network, 5xx, timeouts) are polled again, and an id that the service cannot
+   * process ends its own waits only. Errors: `TASK_FAILED`, `NOT_FOUND`, `ARGUMENT_INVALID`, `ON_PROGRESS_FAILED`,
+   * `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
    *
    * @example examples/sdk.test.ts#wait-for
    * ```ts
@@ -79,19 +83,21 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
         call,
       ),
 
-    list(options = {}, call) {
-      const { offset: start, limit: pageSize, ...filters } = checkList(options);
-      return createOffsetList(
-        (offset, limit) =>
-          send(
-            listTasks,
-            { filters, offset, limit },
-            (data) => workspaceIn(data).tasks.map(readTask),
-            call,
-          ).withMeta(),
-        { offset: start, limit: pageSize },
-      );
-    },
+    list: (options = {}, call) =>
+      createOffsetList(() => {
+        const { offset: start, limit: pageSize, ...filters } = checkList(options);
+        return {
+          offset: start,
+          limit: pageSize,
+          fetchItems: (offset, limit) =>
+            send(
+              listTasks,
+              { filters, offset, limit },
+              (data) => workspaceIn(data).tasks.map(readTask),
+              call,
+            ).withMeta(),
+        };
+      }),
 
     waitFor: poller.waitFor,
   };

@@ -85,7 +85,8 @@ export interface TaxClients {
   triggerTaxPrep(clientId: string, input: TriggerTaxPrepInput, call?: CallOptions): Call<StartedTask>;
 
   /**
-   * Lists the clients, newest first, fetched while the list is read. Beyond the interface (assumed).
+   * Lists the clients, newest first, fetched while the list is read. Each client is listed once. Errors:
+   * `ARGUMENT_INVALID`, `PAGINATION_STALLED`. Beyond the interface (assumed).
    *
    * @example examples/sdk.test.ts#list
    * ```ts
@@ -156,11 +157,11 @@ export function createTaxClients(send: Send): TaxClients {
       send(triggerTaxPrep, () => checkTriggerTaxPrep({ ...input, clientId }), "triggerTaxPrep", call),
 
     list: (options = {}, call) =>
-      createOffsetList(
-        (offset, limit) =>
+      createOffsetList(() => ({
+        ...checkList(options),
+        fetchItems: (offset, limit) =>
           send(listClients, { offset, limit }, (data) => workspaceIn(data).clients, call).withMeta(),
-        checkList(options),
-      ),
+      })),
 
     get: (clientId, call) =>
       send(
@@ -170,19 +171,20 @@ export function createTaxClients(send: Send): TaxClients {
         call,
       ),
 
-    listTasks(clientId, options = {}, call) {
-      const id = checkInput("taxClients.listTasks", nonEmptyString, clientId);
-      const filters = checkInput("taxClients.listTasks", listTasksInput, options);
-      const fetchPage = async () => {
-        const { data, meta } = await send(
-          listClientTasks,
-          { id, ...filters },
-          (found) => (workspaceIn(found).client ?? notFound("client")).tasks.map(readTask),
-          call,
-        ).withMeta();
-        return { items: data, next: null, meta };
-      };
-      return createPagedList<Task, never>(() => fetchPage);
-    },
+    listTasks: (clientId, options = {}, call) =>
+      createPagedList<Task, never>(() => {
+        const id = checkInput("taxClients.listTasks", nonEmptyString, clientId);
+        const filters = checkInput("taxClients.listTasks", listTasksInput, options);
+        const fetchPage = async () => {
+          const { data, meta } = await send(
+            listClientTasks,
+            { id, ...filters },
+            (found) => (workspaceIn(found).client ?? notFound("client")).tasks.map(readTask),
+            call,
+          ).withMeta();
+          return { items: data, next: null, meta };
+        };
+        return { start: null, fetchPage };
+      }),
   };
 }

@@ -33,7 +33,14 @@ import { createPagedList, type PagedList } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
 export type { CreateWebhookEndpointInput };
-export interface UpdateWebhookEndpointInput extends Omit<GeneratedUpdate, "endpointId"> {}
+
+type UpdateFields = Omit<GeneratedUpdate, "endpointId">;
+/** At least one of the fields. */
+export type UpdateWebhookEndpointInput = {
+  readonly [Name in keyof UpdateFields]-?: UpdateFields & {
+    readonly [Given in Name]-?: Exclude<UpdateFields[Given], undefined>;
+  };
+}[keyof UpdateFields];
 export interface RotateWebhookEndpointSecretInput extends Omit<GeneratedRotation, "endpointId"> {}
 
 /** A delivery URL and its subscription; `eventTypes: null` means all current and future events. @see interface §2 */
@@ -60,8 +67,8 @@ export interface WebhookEndpoints {
   /**
    * Lists the endpoints, a page at a time, fetched while the list is read.
    *
-   * Errors: `WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE` for a `limit` outside 1 to 100, thrown at once;
-   * `ITERATOR_INVALID` for a cursor of another list; `PAGINATION_STALLED` when the service returns a cursor twice.
+   * Errors: `WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE` for a `limit` outside 1 to 100; `ITERATOR_INVALID` for a cursor of
+   * another list; `PAGINATION_STALLED` when ten pages in a row have no new endpoint.
    *
    * @see interface §4
    */
@@ -196,20 +203,21 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
   const checkCreate = createCheck(url);
   const checkUpdate = updateCheck(url);
   return {
-    list(options = {}, call) {
-      const { limit, iterator } = checkList(options);
-      const fetchPage = async (cursor: string | null) => {
-        const { data: page, meta } = await send(
-          listEndpoints,
-          { limit, iterator: cursor },
-          (data) => workspaceIn(data).webhookEndpoints,
-          call,
-        ).withMeta();
-        if (!page.done && page.iterator === null) throw noCursor();
-        return { items: page.data, next: page.done ? null : page.iterator, meta };
-      };
-      return createPagedList(() => fetchPage, iterator);
-    },
+    list: (options = {}, call) =>
+      createPagedList(() => {
+        const { limit, iterator } = checkList(options);
+        const fetchPage = async (cursor: string | null) => {
+          const { data: page, meta } = await send(
+            listEndpoints,
+            { limit, iterator: cursor },
+            (data) => workspaceIn(data).webhookEndpoints,
+            call,
+          ).withMeta();
+          if (!page.done && page.iterator === null) throw noCursor();
+          return { items: page.data, next: page.done ? null : page.iterator, meta };
+        };
+        return { start: iterator ?? null, fetchPage };
+      }),
 
     create: (input, call) => send(createEndpoint, () => checkCreate(input), "createWebhookEndpoint", call),
 

@@ -1,6 +1,7 @@
 // `fetch` can be the platform's, whose bodies are web streams, or node-fetch and cross-fetch, whose bodies are streams
 // of Node. Both are read here, so that their size is limited while they arrive.
 
+import { joinBytes, utf8 } from "../bytes.ts";
 import type { FetchResponse } from "./fetch.ts";
 
 /** The body of one response. */
@@ -36,7 +37,7 @@ export class ResponseBody {
 
   async #readText(bytesMax: number): Promise<string | undefined> {
     const text = await this.#response.text();
-    return Buffer.byteLength(text) > bytesMax ? undefined : text;
+    return utf8(text).byteLength > bytesMax ? undefined : text;
   }
 
   async #readWebStream(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string | undefined> {
@@ -65,7 +66,7 @@ async function readIterable(body: NodeStream, bytesMax: number): Promise<string 
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const value of body) {
-    const chunk = value instanceof Uint8Array ? value : Buffer.from(String(value));
+    const chunk = value instanceof Uint8Array ? value : utf8(String(value));
     bytes += chunk.byteLength;
     if (bytes > bytesMax) {
       body.destroy?.();
@@ -77,7 +78,7 @@ async function readIterable(body: NodeStream, bytesMax: number): Promise<string 
 }
 
 function decode(chunks: readonly Uint8Array[]): string {
-  return new TextDecoder().decode(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+  return new TextDecoder().decode(joinBytes(chunks));
 }
 
 function isWebStream(body: unknown): body is ReadableStream<Uint8Array> {

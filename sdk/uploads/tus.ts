@@ -3,6 +3,7 @@
 // a 409) the offset is requested before another byte is sent. Failures in a row are limited; only a byte beyond all
 // earlier ones resets the count.
 
+import { toBase64, utf8 } from "../bytes.ts";
 import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
 import type { FetchHeaders } from "../request/fetch.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
@@ -24,7 +25,8 @@ export interface TusLink {
   send(request: TusRequest): Promise<TusResponse>;
   /** Waits before attempt number `failures` + 1; longer when the service asked for it. */
   pause(failures: number, response: TusResponse | undefined): Promise<void>;
-  onProgress(state: TusState): void;
+  /** The next chunk is sent once this has resolved. */
+  onProgress(state: TusState): Promise<void>;
 }
 
 /** The upload as the service has confirmed it. */
@@ -67,7 +69,7 @@ class Transfer {
       resumeUrl === null
         ? await this.#create()
         : await this.#fetchOffset({ url: resumeUrl, offset: 0, length: null });
-    this.#link.onProgress(state);
+    await this.#link.onProgress(state);
     let furthest = state.offset;
     while (state.offset !== state.length) {
       state = await this.#sendChunk(state);
@@ -75,7 +77,7 @@ class Transfer {
       if (state.offset > furthest) {
         furthest = state.offset;
         this.#failuresInARow = 0;
-        this.#link.onProgress(state);
+        await this.#link.onProgress(state);
       }
     }
     return state;
@@ -145,6 +147,7 @@ class Transfer {
       throw lost("the service confirms an offset from which the body cannot be read any more");
     }
     const end = offset + chunk.bytes.byteLength;
+    if (end === 0) throw sourceFailed("expected a body of at least one byte, got none");
     const { sizeBytes } = source;
     if (sizeBytes !== null && (chunk.last ? end !== sizeBytes : end >= sizeBytes)) {
       throw sourceFailed(`expected a body of ${sizeBytes} bytes, got ${chunk.last ? end : "more"}`);
@@ -176,9 +179,10 @@ class Transfer {
   async #countFailure(what: string, cause: unknown, response?: TusResponse): Promise<void> {
     this.#failuresInARow += 1;
     if (this.#failuresInARow > this.#upload.maxRetries) {
-      const last = response ? `HTTP ${response.status}` : cause instanceof FailureError && cause.failure.code;
-      throw failed(`could not ${what}: failures in a row: ${this.#failuresInARow}, the last: ${last}`, {
-        cause: cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : cause,
+      const last = cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : undefined;
+      const reason = response ? `HTTP ${response.status}` : `${last?.code}, ${last?.message}`;
+      throw failed(`could not ${what} (failures in a row: ${this.#failuresInARow}, the last: ${reason})`, {
+        cause: last,
         httpStatus: response?.status,
       });
     }
@@ -189,7 +193,7 @@ class Transfer {
 /** The value of `Upload-Metadata`: keys in clear, values in base64 of UTF-8. */
 function encodeMetadata(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
-    .map(([key, value]) => `${key} ${Buffer.from(value, "utf8").toString("base64")}`)
+    .map(([key, value]) => `${key} ${toBase64(utf8(value))}`)
     .join(",");
 }
 
@@ -216,7 +220,24 @@ function locationOf(response: TusResponse, endpointUrl: string): string {
   if (url.origin !== new URL(endpointUrl).origin) {
     throw failed(`the service created the upload on another host: expected ${new URL(endpointUrl).origin}`);
   }
+  if (uploadIdOf(url.href, endpointUrl) === null) {
+    throw failed("the service created an upload whose Location ends with no id");
+  }
   return url.href;
+}
+
+/** The last segment of an upload's path; `null` when there is none, or none that can be read. */
+export function uploadIdOf(uploadUrl: string, endpointUrl: string): string | null {
+  const [path, endpointPath] = [uploadUrl, endpointUrl].map((url) =>
+    new URL(url).pathname.replace(/\/+$/, ""),
+  );
+  const id = path?.split("/").at(-1);
+  if (id === undefined || id === "" || path === endpointPath) return null;
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return null;
+  }
 }
 
 function countIn(response: TusResponse, header: string): number | null {

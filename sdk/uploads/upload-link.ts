@@ -2,7 +2,7 @@
 // a long upload outlives many tokens.
 
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError, failure } from "../call/failure.ts";
+import { type Failure, FailureError, failure, onProgressFailed } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -26,7 +26,7 @@ export interface UploadLinkOptions {
   readonly scope: CallScope;
   /** Limit for one request. */
   readonly timeoutMs: number;
-  onProgress(state: TusState): void;
+  onProgress(state: TusState): unknown;
 }
 
 export interface UploadLink extends TusLink {
@@ -80,7 +80,13 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
       }
       await scope.sleep(Math.max(backoffMs(failures - 1, random), retryAfterMs ?? 0));
     },
-    onProgress,
+    async onProgress(state) {
+      try {
+        await onProgress(state);
+      } catch (error) {
+        throw new FailureError(onProgressFailed(error, redactor));
+      }
+    },
   };
 }
 
@@ -105,9 +111,10 @@ async function sendRequest(
   }
 }
 
-/** The same memory. */
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): FetchBytes {
-  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+/** The same memory, as a `Buffer` where there is one. */
+function bufferOf(bytes: Uint8Array): FetchBytes {
+  if (typeof Buffer === "undefined") return bytes as FetchBytes;
+  return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function timedOut(limitMs: number): Failure {

@@ -1,6 +1,8 @@
 // After a cut connection some bytes are sent again. Bytes and Blobs can be read at any offset; a stream cannot, so the
 // part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
+import { joinBytes } from "../bytes.ts";
+
 /** What can be uploaded. A stream is read once, in order; only its unconfirmed part is kept in memory. */
 export type UploadBody =
   | Uint8Array
@@ -86,7 +88,7 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
       await fillPast(0);
     }
     if (offset > startOffset + bufferedBytes) return false;
-    buffered = [Buffer.concat(buffered).subarray(offset - startOffset)];
+    buffered = [joinBytes(buffered).subarray(offset - startOffset)];
     bufferedBytes -= offset - startOffset;
     startOffset = offset;
     return true;
@@ -97,7 +99,7 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
     async chunkAt(offset, lengthMax) {
       if (offset < startOffset || !(await skipTo(offset))) return null;
       await fillPast(lengthMax);
-      const bytes = Buffer.concat(buffered).subarray(0, lengthMax);
+      const bytes = joinBytes(buffered).subarray(0, lengthMax);
       return { bytes, last: ended && bytes.byteLength === bufferedBytes };
     },
     release() {

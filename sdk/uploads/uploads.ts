@@ -7,6 +7,7 @@ import {
   durationMs,
   functionOf,
   integerBetween,
+  kindOf,
   nonBlankString,
   nonEmptyString,
   optional,
@@ -15,7 +16,7 @@ import {
   withDefault,
 } from "../validation/schema.ts";
 import { urlBelow } from "../validation/service-url.ts";
-import { runTusUpload } from "./tus.ts";
+import { runTusUpload, uploadIdOf } from "./tus.ts";
 import { createUploadLink, type UploadLinkOptions } from "./upload-link.ts";
 import { createUploadSource, type UploadBody } from "./upload-source.ts";
 
@@ -41,13 +42,16 @@ export interface UploadOptions {
   readonly chunkBytes?: number | undefined;
   /** Continues the upload with this `UploadProgress.uploadUrl`. The body is the same, from its beginning. */
   readonly resumeUrl?: string | undefined;
-  /** Called after each step that the service confirmed. */
-  readonly onProgress?: ((progress: UploadProgress) => void) | undefined;
+  /**
+   * Called after each step that the service confirmed. A promise that it returns is awaited before the next chunk; a
+   * failure ends the upload with `ON_PROGRESS_FAILED`.
+   */
+  readonly onProgress?: ((progress: UploadProgress) => unknown) | undefined;
   /** Ends the upload. */
   readonly signal?: AbortSignal | undefined;
-  /** Limit for one request of the upload. Default 120,000 ms. */
+  /** Limit for one request of the upload. Default: the client's `timeoutMs`, else 120,000 ms. */
   readonly timeoutMs?: number | undefined;
-  /** Limit for the whole upload. Default: none but the limits of its requests. */
+  /** Limit for the whole upload, the reading of its body included. Default: the client's `deadlineMs`, else 3,600,000 ms. */
   readonly deadlineMs?: number | undefined;
   /** Retries in a row without a byte confirmed in between. Default: the client's `maxRetries`. */
   readonly maxRetries?: number | undefined;
@@ -66,7 +70,7 @@ export interface Uploads {
    *
    * After a cut connection, a timeout or a 5xx it asks for the confirmed offset and continues from there, with a fresh
    * token where needed. Not counted against the rate limit. Errors: `UPLOAD_BODY_INVALID`, `UPLOAD_REJECTED`,
-   * `UPLOAD_LOST`, `UPLOAD_FAILED`, `TOKEN_REJECTED`, `PERMISSION_DENIED`, `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed
+   * `UPLOAD_LOST`, `UPLOAD_FAILED`, `ON_PROGRESS_FAILED`, `TOKEN_REJECTED`, `PERMISSION_DENIED`, `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed
    * upload has no effect until its id is used; sending it again creates a second upload. Beyond the interface, which
    * names the upload endpoint without its shape (documented).
    *
@@ -87,12 +91,12 @@ const uploadInput = strictObject({
   fileName: nonBlankString,
   mimeType: nonBlankString,
   intent: optional(string),
-  sizeBytes: optional(integerBetween(0, Number.MAX_SAFE_INTEGER)),
+  sizeBytes: optional(integerBetween(1, Number.MAX_SAFE_INTEGER)),
   chunkBytes: withDefault(integerBetween(1, 100_000_000), 5_000_000),
   resumeUrl: optional(nonEmptyString),
-  onProgress: optional(functionOf<(progress: UploadProgress) => void>()),
+  onProgress: optional(functionOf<(progress: UploadProgress) => unknown>()),
   signal: optional(abortSignal),
-  timeoutMs: withDefault(durationMs, 120_000),
+  timeoutMs: optional(durationMs),
   deadlineMs: optional(durationMs),
   maxRetries: optional(integerBetween(0, 100)),
 });
@@ -101,26 +105,26 @@ export interface UploadsOptions
   extends Pick<UploadLinkOptions, "fetch" | "clock" | "random" | "redactor" | "headers"> {
   readonly baseUrl: URL;
   readonly maxRetries: number;
+  readonly uploadTimeoutMs: number;
+  readonly longDeadlineMs: number;
 }
 
 export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
   const endpointUrl = urlBelow(client.baseUrl, "/api/uploads").href;
   return {
     async upload(body, options) {
-      const { fileName, mimeType, intent, sizeBytes, resumeUrl, signal, deadlineMs, onProgress, ...input } =
-        checkInput("uploads.upload", uploadInput, options);
+      const input = checkInput("uploads.upload", uploadInput, options);
+      const { fileName, mimeType, intent, sizeBytes, resumeUrl, signal, onProgress } = input;
       const source = createUploadSource(body, sizeBytes ?? null);
       if (source === null) {
-        const message =
-          "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got something else";
-        throw new WorkspaceTasksError("ARGUMENT_INVALID", message);
+        throw new WorkspaceTasksError("ARGUMENT_INVALID", bodyExpected(body));
       }
-      const scope = engine.openScope({ signal, limitMs: deadlineMs });
+      const scope = engine.openScope({ signal, limitMs: input.deadlineMs ?? client.longDeadlineMs });
       const link = createUploadLink({
         ...client,
         engine,
         scope,
-        timeoutMs: input.timeoutMs,
+        timeoutMs: input.timeoutMs ?? client.uploadTimeoutMs,
         onProgress: ({ url, offset, length }) =>
           onProgress?.({ sentBytes: offset, totalBytes: length ?? source.sizeBytes, uploadUrl: url }),
       });
@@ -131,10 +135,10 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
           metadata: { filename: fileName, filetype: mimeType, ...(intent === undefined ? {} : { intent }) },
           chunkBytes: input.chunkBytes,
           maxRetries: input.maxRetries ?? client.maxRetries,
-          resumeUrl: resumeUrl === undefined ? null : checkOrigin(resumeUrl, endpointUrl),
+          resumeUrl: resumeUrl === undefined ? null : checkResumeUrl(resumeUrl, endpointUrl),
         };
         const { url, offset } = await scope.race(runTusUpload(upload, link));
-        return { uploadId: uploadIdOf(url), uploadUrl: url, sizeBytes: offset };
+        return { uploadId: uploadIdOf(url, endpointUrl) ?? "", uploadUrl: url, sizeBytes: offset };
       } catch (error) {
         throw error instanceof FailureError
           ? toUploadError(error, { attempts: link.attempts, redactor: client.redactor })
@@ -154,15 +158,16 @@ function toUploadError({ failure }: FailureError, context: FailureContext): Work
   return toError({ ...failure, outcome }, context);
 }
 
-/** The last segment of the path. */
-function uploadIdOf(uploadUrl: string): string {
-  return decodeURIComponent(new URL(uploadUrl).pathname.replace(/\/+$/, "").split("/").at(-1) ?? "");
+function bodyExpected(body: unknown): string {
+  const hint = typeof body === "string" ? "; for a file pass createReadStream(path)" : "";
+  return `uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got ${kindOf(body)}${hint}`;
 }
 
-/** Throws for a URL that must not receive the token. */
-function checkOrigin(resumeUrl: string, endpointUrl: string): string {
+/** Throws for a URL that must not receive the token, or is none of an upload. */
+function checkResumeUrl(resumeUrl: string, endpointUrl: string): string {
   const { origin } = new URL(endpointUrl);
-  if (URL.canParse(resumeUrl) && new URL(resumeUrl).origin === origin) return resumeUrl;
+  const isOfService = URL.canParse(resumeUrl) && new URL(resumeUrl).origin === origin;
+  if (isOfService && uploadIdOf(resumeUrl, endpointUrl) !== null) return resumeUrl;
   throw new WorkspaceTasksError(
     "ARGUMENT_INVALID",
     `uploads.upload: resumeUrl: expected an upload at ${origin}, got another place`,

@@ -127,15 +127,18 @@ export function nonEmptyArray<Value>(entry: Schema<Value>): Schema<readonly Valu
 type Fields = Readonly<Record<string, Schema<unknown>>>;
 type Checked<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
 
-/** An object with these fields and no others. */
-export function strictObject<Shape extends Fields>(shape: Shape): Schema<Checked<Shape>> {
+/** An object with these fields and no others. `hints` has what to say about names that others use for the same. */
+export function strictObject<Shape extends Fields>(
+  shape: Shape,
+  hints: Readonly<Record<string, string>> = {},
+): Schema<Checked<Shape>> {
   const fields = looseObject(shape);
   const names = Object.keys(shape);
   return (value, path) => {
     const checked = fields(value, path);
     const others = Object.keys(checked).filter((name) => !Object.hasOwn(shape, name));
     if (others.length === 0) return checked;
-    const found = others.map((name) => inside(path, name) + suggestion(name, names));
+    const found = others.map((name) => inside(path, name) + hintOn(name, hints, names));
     throw new ValidationError("", `expected only known fields, got ${found.join(", ")}`);
   };
 }
@@ -190,8 +193,9 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** The known name that is nearest, when a typing error may have made `given` of it. */
-function suggestion(given: string, known: readonly string[]): string {
+/** The hint, else the known name that is nearest, when a typing error may have made `given` of it. */
+function hintOn(given: string, hints: Readonly<Record<string, string>>, known: readonly string[]): string {
+  if (Object.hasOwn(hints, given)) return ` (${hints[given]})`;
   const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
   const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
   const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));

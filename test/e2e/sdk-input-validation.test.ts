@@ -26,7 +26,7 @@ const invalidInputs: Record<string, readonly [checked: Send, unchecked: Send]> =
     (client, endpointId) => client.request(update, { input: { endpointId, eventTypes: [] } }),
   ],
   "an update of nothing": [
-    ({ webhooks }, endpointId) => webhooks.endpoints.update(endpointId, {}),
+    ({ webhooks }, endpointId) => webhooks.endpoints.update(endpointId, {} as never),
     (client, endpointId) => client.request(update, { input: { endpointId } }),
   ],
   "a url without TLS": [

@@ -315,7 +315,11 @@ describe("tasks.waitFor under the virtual clock", () => {
     await using fixture = await createSdkFixture("in-process");
     const { partner } = fixture.client;
     const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
-    const { id: connectionId } = await partner.connections.start({ workspaceId, providerKey: "acme" });
+    const { id: connectionId } = await partner.connections.start({
+      workspaceId,
+      providerKey: "acme",
+      inputs: {},
+    });
     await partner.connections.collect(connectionId);
     const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
     await partner.jobs.addWorks(job.id, [

@@ -9,6 +9,7 @@ export const purePackages = [
   "node:buffer",
   "node:util",
   "zod",
+  "fast-sha256",
   "fastest-levenshtein",
   "standardwebhooks",
 ];

@@ -4,6 +4,7 @@ import { failure } from "../../sdk/call/failure.ts";
 import { createRedactor } from "../../sdk/call/redactor.ts";
 import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
+import type { TaskPollerOptions } from "../../sdk/operations/task-poller.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 import type { UploadsOptions } from "../../sdk/uploads/uploads.ts";
@@ -68,6 +69,13 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   };
 }
 
+/** What a client gives its task poller. */
+export const pollerOptions = ({ clock }: FakeEngine): TaskPollerOptions => ({
+  clock,
+  redactor: createRedactor(),
+  longDeadlineMs: 3_600_000,
+});
+
 /** What a client gives its uploads, for uploads without a network. */
 export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
   return {
@@ -78,5 +86,7 @@ export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
     redactor: createRedactor(),
     headers: {},
     maxRetries: 3,
+    uploadTimeoutMs: 120_000,
+    longDeadlineMs: 3_600_000,
   };
 }

@@ -174,6 +174,20 @@ describe("lists of the client", () => {
     >();
     expectTypeOf(client.tasks.list()).toEqualTypeOf<PagedList<Task, number>>();
   });
+
+  it("are awaited for their first page", async () => {
+    expectTypeOf(await client.tasks.list()).toEqualTypeOf<Page<Task, number>>();
+  });
+
+  it("report to synchronous and asynchronous callbacks", () => {
+    client.tasks.waitFor("t", { onProgress: async () => {} });
+    client.tasks.waitFor("t", { onProgress: ({ id }) => [id].push(id) });
+    client.uploads.upload(new Uint8Array(1), {
+      fileName: "a",
+      mimeType: "b",
+      onProgress: async ({ uploadUrl }) => expectTypeOf(uploadUrl).toBeString(),
+    });
+  });
 });
 
 describe("arguments of calls", () => {
@@ -191,6 +205,16 @@ describe("arguments of calls", () => {
     // @ts-expect-error a text is not a body: its encoding is the caller's to choose
     client.uploads.upload("text", { fileName: "a", mimeType: "b" });
     client.webhooks.endpoints.update("e", { description: null, eventTypes: null });
+    // @ts-expect-error at least one field is updated
+    client.webhooks.endpoints.update("e", {});
+    // @ts-expect-error a field that is undefined is not updated
+    client.webhooks.endpoints.update("e", { url: undefined });
+    // @ts-expect-error a connection has credentials
+    client.partner.connections.start({ workspaceId: "w", providerKey: "p" });
+    // @ts-expect-error the list has maxItems
+    client.tasks.list().toArray({ limit: 10 });
+    // @ts-expect-error the wait has deadlineMs
+    client.tasks.waitFor("t", { timeout: 10 });
   });
 
   it("an upload accepts bytes in every form", () => {

@@ -9,7 +9,7 @@ import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
 import { createWorks } from "../../../../sdk/operations/works.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { createFakeEngine, uploadsOptions } from "../../../support/fake-engine.ts";
+import { createFakeEngine, pollerOptions, uploadsOptions } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
 function surface() {
@@ -23,7 +23,7 @@ function surface() {
     jobs: createJobs(send),
     works: createWorks(send),
     taxClients: createTaxClients(send),
-    tasks: createTasks(send, createTaskPoller(engine, engine.clock)),
+    tasks: createTasks(send, createTaskPoller(engine, pollerOptions(engine))),
     uploads: createUploads(engine, uploadsOptions(engine)),
   };
 }
@@ -31,15 +31,11 @@ function surface() {
 type Surface = ReturnType<typeof surface>;
 type BadCall = (sdk: Surface) => unknown;
 
-/** The error of an invalid call, thrown or rejected; checks that it cost no request. */
+/** What an invalid call rejects with; checks that it throws nothing at once, and that it cost no request. */
 async function errorOf(badCall: BadCall): Promise<Error> {
   const sdk = surface();
-  let outcome: unknown;
-  try {
-    outcome = await outcomeOf(badCall(sdk) as Promise<unknown>);
-  } catch (error) {
-    outcome = error;
-  }
+  const call = badCall(sdk);
+  const outcome = await outcomeOf(Promise.resolve(call));
   expect(sdk.engine.sent).toEqual([]);
   if (!isWorkspaceTasksError(outcome))
     throw new Error(`expected an error of the SDK, got ${String(outcome)}`);
@@ -50,6 +46,7 @@ async function errorOf(badCall: BadCall): Promise<Error> {
 
 const url = "https://receiver.example/hook";
 const endpointId = "endpoint-1";
+const taskId = "0197f0c2-1b3d-7000-8000-000000000001";
 
 describe("input that the service would reject", () => {
   const cases: readonly [string, string, string, BadCall][] = [
@@ -69,13 +66,13 @@ describe("input that the service would reject", () => {
       "updating nothing",
       "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
       "At least one endpoint field must be updated",
-      ({ endpoints }) => endpoints.update(endpointId, {}),
+      ({ endpoints }) => endpoints.update(endpointId, {} as never),
     ],
     [
       "updating with a field that is present but undefined",
       "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
       "At least one endpoint field must be updated",
-      ({ endpoints }) => endpoints.update(endpointId, { url: undefined }),
+      ({ endpoints }) => endpoints.update(endpointId, { url: undefined } as never),
     ],
     ...[0, 101, -1].map(
       (limit) =>
@@ -162,6 +159,10 @@ describe("invalid input", () => {
       ({ connections }) => connections.start({ workspaceId: "w" } as never),
     ],
     [
+      "partner.connections.start: inputs: expected a plain object, got nothing",
+      ({ connections }) => connections.start({ workspaceId: "w", providerKey: "acme" } as never),
+    ],
+    [
       "partner.connections.collect: connectionId: expected a string, got an empty one",
       ({ connections }) => connections.collect(""),
     ],
@@ -205,16 +206,20 @@ describe("invalid input", () => {
       ({ tasks }) => tasks.list({ offset: -1 }),
     ],
     [
+      "taxClients.listTasks: limit: expected an integer from 1 to 100, got 0",
+      ({ taxClients }) => taxClients.listTasks("c", { limit: 0 }),
+    ],
+    [
       "tasks.waitFor: onProgress: expected a function, got a string",
-      ({ tasks }) => tasks.waitFor("t", { onProgress: "log" as never }),
+      ({ tasks }) => tasks.waitFor(taskId, { onProgress: "log" as never }),
     ],
     [
       "tasks.waitFor: deadlineMs: expected an integer from 1 to 2147483647, got 2147483648",
-      ({ tasks }) => tasks.waitFor("t", { deadlineMs: 2 ** 31 }),
+      ({ tasks }) => tasks.waitFor(taskId, { deadlineMs: 2 ** 31 }),
     ],
     [
-      "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got something else",
-      ({ uploads }) => uploads.upload("text" as never, { fileName: "a", mimeType: "text/plain" }),
+      "uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got a string; for a file pass createReadStream(path)",
+      ({ uploads }) => uploads.upload("./w2.pdf" as never, { fileName: "a", mimeType: "text/plain" }),
     ],
     [
       "uploads.upload: resumeUrl: expected an upload at https://service.test, got another place",
@@ -229,6 +234,15 @@ describe("invalid input", () => {
 
   it.each(cases)("%s", async (message, badCall) => {
     expect(await errorOf(badCall)).toMatchObject({ code: "ARGUMENT_INVALID", message });
+  });
+
+  it("the option idempotencyKey of a call is rejected with a hint to externalId", async () => {
+    const input = { name: "n", externalId: "e", returnType: "F1040", taxYear: 2025 };
+    const options = { idempotencyKey: "k" } as never;
+    const error = await errorOf(({ taxClients }) => taxClients.create(input, options));
+    expect(error.message).toContain(
+      "got idempotencyKey (the service knows none; it rejects an input whose externalId was used before)",
+    );
   });
 
   it("no message contains the invalid value", async () => {

@@ -1,14 +1,29 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createOffsetList, createPagedList, type Page } from "../../../../sdk/operations/pagination.ts";
+import {
+  createOffsetList,
+  createPagedList,
+  type Page,
+  type PageReader,
+} from "../../../../sdk/operations/pagination.ts";
 import { fakeMeta } from "../../../support/fake-engine.ts";
+import { outcomeOf } from "../../../support/outcome-of.ts";
 
 const meta = fakeMeta;
-const pageOf = <Item>(items: readonly Item[], next: string | null): Page<Item, string> => ({
-  items,
+interface Item {
+  readonly id: string;
+}
+const itemsOf = (ids: readonly (string | number)[]): readonly Item[] => ids.map((id) => ({ id: `${id}` }));
+const idsOf = (items: readonly Item[]) => items.map(({ id }) => id);
+const pageOf = (ids: readonly (string | number)[], next: string | null): Page<Item, string> => ({
+  items: itemsOf(ids),
   next,
   meta,
 });
+const listOf = (
+  fetchPage: (cursor: string | null) => Promise<Page<Item, string>>,
+  start: string | null = null,
+) => createPagedList<Item, string>((): PageReader<Item, string> => ({ start, fetchPage }));
 
 function cursorList(all: readonly number[], size: number) {
   const requested: (string | null)[] = [];
@@ -24,9 +39,9 @@ function cursorList(all: readonly number[], size: number) {
 describe("a list read by cursor", () => {
   it("a cursor list yields every item once, for every page size", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer()), fc.integer({ min: 1, max: 7 }), async (all, size) => {
+      fc.asyncProperty(fc.uniqueArray(fc.integer()), fc.integer({ min: 1, max: 7 }), async (all, size) => {
         const { fetchPage } = cursorList(all, size);
-        expect(await createPagedList(() => fetchPage).toArray()).toEqual(all);
+        expect(await listOf(fetchPage).toArray()).toEqual(itemsOf(all));
       }),
     );
   });
@@ -34,53 +49,59 @@ describe("a list read by cursor", () => {
   it("a cursor list continues from the checkpoint of a page", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4, 5], 2);
     let checkpoint: string | null = null;
-    for await (const page of createPagedList(() => fetchPage).pages()) {
+    for await (const page of listOf(fetchPage).pages()) {
       checkpoint = page.next;
       break;
     }
-    expect(await createPagedList(() => fetchPage, checkpoint).toArray()).toEqual([3, 4, 5]);
+    expect(await listOf(fetchPage, checkpoint).toArray()).toEqual(itemsOf([3, 4, 5]));
   });
 
   it("a cursor list fetches only pages that are read", async () => {
     const { fetchPage, requested } = cursorList([1, 2, 3, 4, 5], 2);
-    for await (const item of createPagedList(() => fetchPage)) if (item === 2) break;
+    for await (const { id } of listOf(fetchPage)) if (id === "2") break;
     expect(requested).toEqual([null]);
   });
 
   it("a cursor list starts again with each loop", async () => {
-    const { fetchPage } = cursorList([1, 2, 3], 2);
-    const list = createPagedList(() => fetchPage);
-    expect([await list.toArray(), await list.toArray()]).toEqual([
-      [1, 2, 3],
-      [1, 2, 3],
-    ]);
+    const list = listOf(cursorList([1, 2, 3], 2).fetchPage);
+    expect([await list.toArray(), await list.toArray()]).toEqual([itemsOf([1, 2, 3]), itemsOf([1, 2, 3])]);
   });
 
   it("a cursor list continues after an empty page", async () => {
-    const pages: Record<string, Page<number, string>> = {
+    const pages: Record<string, Page<Item, string>> = {
       first: pageOf([1], "second"),
       second: pageOf([], "third"),
       third: pageOf([2], null),
     };
-    const list = createPagedList<number, string>(() => async (cursor) => pages[cursor ?? "first"]!);
-    expect(await list.toArray()).toEqual([1, 2]);
+    const list = listOf(async (cursor) => pages[cursor ?? "first"]!);
+    expect(await list.toArray()).toEqual(itemsOf([1, 2]));
   });
 
   // start → a → b → a → b → …
   const circle: Record<string, string> = { start: "a", a: "b", b: "a" };
   const fetchCircle = async (cursor: string | null) =>
     pageOf([cursor ?? "start"], circle[cursor ?? "start"]!);
+  const withoutEnd: Record<string, (cursor: string | null) => Promise<Page<Item, string>>> = {
+    "the same cursor again": async () => pageOf([1], "again"),
+    "two cursors in turn": fetchCircle,
+    "empty pages with new cursors": async (cursor) => pageOf([], `${Number(cursor ?? 0) + 1}`),
+    "the same page with new cursors": async (cursor) => pageOf([1, 2], `${Number(cursor ?? 0) + 1}`),
+  };
 
-  it("a cursor list fails when a cursor is returned twice, also with others in between", async () => {
-    const seen: string[] = [];
-    const reading = (async () => {
-      for await (const item of createPagedList(() => fetchCircle)) seen.push(item);
-    })();
-    await expect(reading).rejects.toMatchObject({ code: "PAGINATION_STALLED" });
-    expect(seen).toEqual(["start", "a", "b"]);
-  });
+  it.each(Object.entries(withoutEnd))(
+    "a cursor list fails after ten pages without a new item when the service returns %s",
+    async (_, fetchPage) => {
+      let requests = 0;
+      const list = listOf((cursor) => {
+        requests += 1;
+        return fetchPage(cursor);
+      });
+      await expect(list.toArray()).rejects.toMatchObject({ code: "PAGINATION_STALLED" });
+      expect(requests).toBeLessThanOrEqual(13);
+    },
+  );
 
-  it("control: following that cursor never ends", async () => {
+  it("control: following those cursors never ends", async () => {
     let requests = 0;
     let cursor: string | null = null;
     do {
@@ -92,83 +113,192 @@ describe("a list read by cursor", () => {
 
   it("a cursor list gives parallel readers different items", async () => {
     const { fetchPage } = cursorList([1, 2, 3, 4], 2);
-    const iterator = createPagedList(() => fetchPage)[Symbol.asyncIterator]();
+    const iterator = listOf(fetchPage)[Symbol.asyncIterator]();
     const steps = await Promise.all([iterator.next(), iterator.next(), iterator.next()]);
-    expect(steps.map((step) => step.value)).toEqual([1, 2, 3]);
+    expect(steps.map((step) => step.value)).toEqual(itemsOf([1, 2, 3]));
   });
 
   it("a cursor list fetches a failed page again in a new loop", async () => {
     let failing = true;
-    const list = createPagedList<number, string>(() => async () => {
+    const list = listOf(async () => {
       if (failing) throw new Error("cut");
       return pageOf([1], null);
     });
     await expect(list.toArray()).rejects.toThrow("cut");
     failing = false;
-    expect(await list.toArray()).toEqual([1]);
+    expect(await list.toArray()).toEqual(itemsOf([1]));
   });
 
   it("a cursor list stops fetching once it has maxItems items", async () => {
     const { fetchPage, requested } = cursorList([1, 2, 3, 4, 5], 2);
-    expect(await createPagedList(() => fetchPage).toArray({ maxItems: 2 })).toEqual([1, 2]);
-    expect(await createPagedList(() => fetchPage).toArray({ maxItems: 0 })).toEqual([]);
+    expect(await listOf(fetchPage).toArray({ maxItems: 2 })).toEqual(itemsOf([1, 2]));
+    expect(await listOf(fetchPage).toArray({ maxItems: 0 })).toEqual([]);
     expect(requested).toEqual([null]);
   });
 });
 
+describe("what a list is asked for", () => {
+  it("an awaited list is its first page", async () => {
+    const { fetchPage, requested } = cursorList([1, 2, 3], 2);
+    expect(await listOf(fetchPage)).toEqual({ items: itemsOf([1, 2]), next: "2", meta });
+    expect(requested).toEqual([null]);
+  });
+
+  it("an awaited list rejects with the error of its first page", async () => {
+    const list = createPagedList<Item, string>(() => {
+      throw new Error("the input is wrong");
+    });
+    await expect(list).rejects.toThrow("the input is wrong");
+  });
+
+  it.each([
+    [10, "toArray({ maxItems }): expected an object, got a number"],
+    [null, "toArray({ maxItems }): expected an object, got null"],
+    [{ limit: 10 }, "toArray({ maxItems }): expected only known fields, got limit (did you mean maxItems?)"],
+    [{ maxItems: "10" }, "toArray({ maxItems }): maxItems: expected a number of at least 0, got a string"],
+    [{ maxItems: Number.NaN }, "toArray({ maxItems }): maxItems: expected a number of at least 0, got NaN"],
+  ])("toArray(%j) is rejected without a request", async (options, message) => {
+    const { fetchPage, requested } = cursorList([1, 2, 3], 2);
+    expect(await outcomeOf(listOf(fetchPage).toArray(options as never))).toMatchObject({
+      code: "ARGUMENT_INVALID",
+      message,
+    });
+    expect(requested).toEqual([]);
+  });
+});
+
+/** A service that lists what `itemsAt` returns for the number of the request, counted from 0. */
+function offsetService(
+  itemsAt: (request: number) => readonly Item[],
+  { limitMax = 1_000, ignoresOffset = false } = {},
+) {
+  const requests: { readonly offset: number; readonly limit: number }[] = [];
+  const list = (limit: number, offset = 0) =>
+    createOffsetList<Item>(() => ({
+      offset,
+      limit,
+      async fetchItems(at, size) {
+        const items = itemsAt(requests.length);
+        requests.push({ offset: at, limit: size });
+        const from = ignoresOffset ? 0 : at;
+        return { data: items.slice(from, from + Math.min(size, limitMax)), meta };
+      },
+    }));
+  return { list, requests };
+}
+
+const range = (first: number, last: number) =>
+  itemsOf(Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index));
+
 describe("a list read by offset", () => {
-  const itemsFrom = (first: number, last: number) =>
-    Array.from({ length: first - last + 1 }, (_, index) => ({ id: `${first - index}` }));
-
-  it("an offset list ends with the first page that is not full", async () => {
-    const all = itemsFrom(5, 1);
-    const offsets: number[] = [];
-    const list = createOffsetList(
-      async (offset, limit) => {
-        offsets.push(offset);
-        return { data: all.slice(offset, offset + limit), meta };
-      },
-      { offset: 0, limit: 2 },
-    );
-    expect(await list.toArray()).toEqual(all);
-    expect(offsets).toEqual([0, 2, 4]);
+  it.each([0, 1, 4, 5, 6, 19, 20, 21, 60])("an offset list of %i items yields each once", async (count) => {
+    for (const limit of [1, 2, 5, 20, 100]) {
+      const { list, requests } = offsetService(() => range(1, count));
+      expect(await list(limit).toArray()).toEqual(range(1, count));
+      expect(requests.length).toBeLessThanOrEqual(Math.floor(count / limit) + 2);
+    }
   });
 
-  it("an offset list fetches one more page when the last one is full", async () => {
-    const all = itemsFrom(4, 1);
-    const fetched: number[] = [];
-    const list = createOffsetList(
-      async (offset, limit) => {
-        fetched.push(offset);
-        return { data: all.slice(offset, offset + limit), meta };
-      },
-      { offset: 0, limit: 2 },
-    );
-    expect(await list.toArray()).toEqual(all);
-    expect(fetched).toEqual([0, 2, 4]);
+  it("an offset list of 1,000 items costs one request more than pages that do not overlap", async () => {
+    const { list, requests } = offsetService(() => range(1, 1_000));
+    expect(await list(100).toArray()).toHaveLength(1_000);
+    expect(requests).toHaveLength(11);
+    expect(Math.max(...requests.map(({ limit }) => limit))).toBe(100);
   });
 
-  const growing = () => {
-    let newest = 6;
-    const fetched: string[] = [];
-    const fetchPage = async (offset: number, limit: number) => {
-      const items = itemsFrom(newest, 1).slice(offset, offset + limit);
-      fetched.push(...items.map((item) => item.id));
-      newest += 1;
-      return { data: items, meta };
-    };
-    return { fetchPage, fetched };
-  };
+  it("an offset list continues from the checkpoint of a page", async () => {
+    const { list } = offsetService(() => range(1, 50));
+    const { next } = await list(20);
+    expect(next).toBe(20);
+    expect(await list(20, next ?? 0).toArray()).toEqual(range(21, 50));
+  });
+
+  it("an offset list of a service that limits its pages to the default is complete", async () => {
+    const { list } = offsetService(() => range(1, 50), { limitMax: 20 });
+    expect(await list(20).toArray()).toEqual(range(1, 50));
+  });
+
+  it("an offset list fails when the service ignores the offset", async () => {
+    const { list, requests } = offsetService(() => range(1, 1_000), { ignoresOffset: true });
+    await expect(list(20).toArray()).rejects.toMatchObject({ code: "PAGINATION_STALLED" });
+    expect(requests.length).toBeLessThanOrEqual(13);
+  });
+});
+
+describe("an offset list that changes while it is read", () => {
+  const removedFrom = (removed: readonly number[], items = range(1, 60)) =>
+    items.filter(({ id }) => !removed.includes(Number(id)));
+  const first = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+  it("no item is missed when ten of the first page leave the list before the second", async () => {
+    const { list, requests } = offsetService((request) => removedFrom(request === 0 ? [] : first(10)));
+    expect(await list(20).toArray()).toEqual(range(1, 60));
+    expect(requests.length).toBeLessThanOrEqual(5);
+  });
+
+  it("control: pages that do not overlap miss ten items that were in the list throughout", async () => {
+    const pages = [range(1, 60).slice(0, 20), removedFrom(first(10)).slice(20, 40)];
+    expect(idsOf(pages.flat())).not.toContain("25");
+  });
+
+  it.each([1, 5, 10, 15, 20])(
+    "no item is missed when the whole first page and %i more leave",
+    async (more) => {
+      const { list } = offsetService((request) => removedFrom(request === 0 ? [] : first(20 + more)));
+      expect(await list(20).toArray()).toEqual([...range(1, 20), ...range(21 + more, 60)]);
+    },
+  );
+
+  it("no item is missed when all but the last leave", async () => {
+    const { list } = offsetService((request) => (request < 2 ? range(1, 60) : range(60, 60)));
+    expect(idsOf(await list(20).toArray())).toContain("60");
+  });
+
+  const growing = () => offsetService((request) => [...range(1_000 - request, 999), ...range(1_000, 1_050)]);
 
   it("an offset list yields no item twice when others are added while it is read", async () => {
-    const { fetchPage } = growing();
-    const ids = (await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray()).map(({ id }) => id);
-    expect(ids).toEqual(["6", "5", "4", "3", "2", "1"]);
+    const ids = idsOf(await growing().list(10).toArray());
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids).toEqual(expect.arrayContaining(idsOf(range(1_000, 1_050))));
   });
 
-  it("control: the pages of such a list repeat some items", async () => {
-    const { fetchPage, fetched } = growing();
-    await createOffsetList(fetchPage, { offset: 0, limit: 3 }).toArray();
-    expect(fetched.length).toBeGreaterThan(new Set(fetched).size);
+  it("no item is missed when five pages of items are added before the second page", async () => {
+    const { list } = offsetService((request) =>
+      request === 0 ? range(1_000, 1_100) : [...range(900, 999), ...range(1_000, 1_100)],
+    );
+    const ids = idsOf(await list(20).toArray());
+    expect(ids).toEqual([...new Set(ids)]);
+    expect(ids).toEqual(expect.arrayContaining(idsOf(range(1_000, 1_100))));
+  });
+
+  it("every item that stays is listed once, whatever leaves and comes between two requests", async () => {
+    const change = fc.record({
+      leaving: fc.array(fc.nat(80), { maxLength: 40 }),
+      coming: fc.integer({ min: 0, max: 30 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 80 }),
+        fc.integer({ min: 1, max: 25 }),
+        fc.array(change, { maxLength: 12 }),
+        async (count, limit, changes) => {
+          let items = range(1_000, 999 + count);
+          let newest = 1_000;
+          const { list, requests } = offsetService((request) => {
+            const { leaving = [], coming = 0 } = changes[request - 1] ?? {};
+            items = items.filter((_, index) => !leaving.includes(index));
+            items = [...range(newest - coming, newest - 1), ...items];
+            newest -= coming;
+            return items;
+          });
+          const listed = idsOf(await list(limit).toArray());
+          const stayed = idsOf(items).filter((id) => Number(id) >= 1_000);
+          expect(listed).toEqual(expect.arrayContaining(stayed));
+          expect(new Set(listed).size).toBe(listed.length);
+          expect(requests.length).toBeLessThanOrEqual(Math.ceil(440 / limit) + 8 * 12);
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });

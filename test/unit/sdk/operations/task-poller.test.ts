@@ -3,16 +3,17 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import {
-  createTaskPoller,
-  TaskFailedError,
-  type WaitForTaskOptions,
-} from "../../../../sdk/operations/task-poller.ts";
+import { createTaskPoller } from "../../../../sdk/operations/task-poller.ts";
+import { TaskFailedError, type WaitForTaskOptions } from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
-import { createFakeEngine } from "../../../support/fake-engine.ts";
+import { createFakeEngine, pollerOptions } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
+
+/** A UUID for a name of at most six characters. */
+const idOf = (name: string) =>
+  `0197f0c2-1b3d-7000-8000-${Buffer.from(name).toString("hex").padStart(12, "0")}`;
 
 const taskOf = (id: string, status: string, stages: readonly string[] = []): RawTask => ({
   id,
@@ -66,7 +67,7 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
       };
     },
   });
-  const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
+  const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
   return {
     engine,
     start: waitFor,
@@ -84,18 +85,18 @@ const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REJE
 describe("tasks.waitFor", () => {
   it("a wait resolves to the task when it is completed", async () => {
     const { wait } = setUp({ taskAt: completesAt(30_000) });
-    expect(await wait("t")).toMatchObject({ id: "t", status: "COMPLETED" });
+    expect(await wait(idOf("t"))).toMatchObject({ id: idOf("t"), status: "COMPLETED" });
   });
 
   it("a wait resolves at the first poll when the task was completed before", async () => {
     const { wait, polls } = setUp({ taskAt: completesAt(0) });
-    await wait("t");
+    await wait(idOf("t"));
     expect(polls()).toEqual([0]);
   });
 
   it("a wait doubles its interval up to the maximum while nothing changes", async () => {
     const { wait, polls } = setUp({ taskAt: completesAt(60_000) });
-    await wait("t");
+    await wait(idOf("t"));
     expect(polls()).toEqual([0, 2_000, 6_000, 14_000, 29_000, 44_000, 59_000, 74_000]);
   });
 
@@ -104,7 +105,7 @@ describe("tasks.waitFor", () => {
       taskAt: (id, atMs) =>
         taskOf(id, atMs >= 40_000 ? "COMPLETED" : "RUNNING", atMs >= 14_000 ? ["tax-extraction"] : []),
     });
-    await wait("t");
+    await wait(idOf("t"));
     expect(polls().slice(0, 5)).toEqual([0, 2_000, 6_000, 14_000, 16_000]);
   });
 
@@ -114,7 +115,7 @@ describe("tasks.waitFor", () => {
       taskAt: (id, atMs) =>
         taskOf(id, atMs >= 40_000 ? "COMPLETED" : "RUNNING", atMs >= 10_000 ? ["tax-extraction"] : []),
     });
-    await wait("t", { onProgress: (task) => seen.push(task) });
+    await wait(idOf("t"), { onProgress: (task) => seen.push(task) });
     expect(seen.map(({ status, subTasks }) => [status, subTasks.length])).toEqual([
       ["RUNNING", 0],
       ["RUNNING", 1],
@@ -126,14 +127,14 @@ describe("tasks.waitFor", () => {
     const { wait } = setUp({
       taskAt: (id, atMs) => taskOf(id, atMs < 5_000 ? "QUEUED" : atMs < 9_000 ? "RUNNING" : "COMPLETED"),
     });
-    expect((await wait("t")).status).toBe("COMPLETED");
+    expect((await wait(idOf("t"))).status).toBe("COMPLETED");
   });
 
   it("a wait for a task that fails rejects with the task, and prints nothing of its content", async () => {
     const { wait } = setUp({ taskAt: (id) => taskOf(id, "FAILED") });
-    const error = await outcomeOf(wait("t"));
+    const error = await outcomeOf(wait(idOf("t")));
     expect(error).toBeInstanceOf(TaskFailedError);
-    expect(error).toMatchObject({ code: "TASK_FAILED", message: "task t failed" });
+    expect(error).toMatchObject({ code: "TASK_FAILED", message: `task ${idOf("t")} failed` });
     expect((error as TaskFailedError).task.errorMessage).toContain("Ann");
     expect(`${inspect(error, { depth: 9 })} ${JSON.stringify(error)}`).not.toContain("Ann");
   });
@@ -142,12 +143,12 @@ describe("tasks.waitFor", () => {
     const { wait } = setUp({
       taskAt: (id, atMs) => (atMs < 4_000 ? undefined : taskOf(id, "COMPLETED")),
     });
-    expect((await wait("t")).status).toBe("COMPLETED");
+    expect((await wait(idOf("t"))).status).toBe("COMPLETED");
   });
 
   it("a wait fails after three polls in a row without the task", async () => {
     const { wait, polls } = setUp({ taskAt: () => undefined });
-    await expect(wait("t")).rejects.toMatchObject({ code: "NOT_FOUND", attempts: 3 });
+    await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "NOT_FOUND", attempts: 3 });
     expect(polls()).toHaveLength(3);
   });
 
@@ -156,7 +157,7 @@ describe("tasks.waitFor", () => {
       taskAt: completesAt(20_000),
       failAt: (poll) => (poll === 2 || poll === 3 ? failWith("SERVICE_UNAVAILABLE") : undefined),
     });
-    expect((await wait("t")).status).toBe("COMPLETED");
+    expect((await wait(idOf("t"))).status).toBe("COMPLETED");
   });
 
   it("a wait fails at once with a failure that is not transient", async () => {
@@ -164,7 +165,7 @@ describe("tasks.waitFor", () => {
       taskAt: completesAt(20_000),
       failAt: () => failWith("API_KEY_REJECTED"),
     });
-    await expect(wait("t")).rejects.toMatchObject({ code: "API_KEY_REJECTED" });
+    await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "API_KEY_REJECTED" });
     expect(polls()).toHaveLength(1);
   });
 
@@ -173,20 +174,80 @@ describe("tasks.waitFor", () => {
     const onProgress = () => {
       throw new Error("mine");
     };
-    await expect(wait("t", { onProgress })).rejects.toThrow("mine");
+    await expect(wait(idOf("t"), { onProgress })).rejects.toMatchObject({
+      code: "ON_PROGRESS_FAILED",
+      cause: { message: "mine" },
+    });
+  });
+});
+
+describe("onProgress of a wait", () => {
+  it("a task is not polled again before the promise of onProgress has resolved", async () => {
+    const { start, engine, polls } = setUp({ taskAt: completesAt(20_000) });
+    let resolve = () => {};
+    const onProgress = () =>
+      new Promise<void>((done) => {
+        resolve = done;
+      });
+    const waiting = start(idOf("t"), { onProgress });
+    const other = start(idOf("u"));
+    await engine.clock.advance(10_000);
+    expect(polls()).toHaveLength(3);
+    expect(engine.sent.slice(1).map(({ variables }) => (variables as Variables).filters.ids)).toEqual([
+      [idOf("u")],
+      [idOf("u")],
+    ]);
+    resolve();
+    await engine.clock.advance(20_000);
+    resolve();
+    expect((await waiting).status).toBe("COMPLETED");
+    expect((await other).status).toBe("COMPLETED");
+  });
+
+  it("a wait fails with a typed error when the promise of onProgress rejects", async () => {
+    const { wait } = setUp({ taskAt: completesAt(20_000) });
+    const onProgress = async () => {
+      throw new Error("the database is gone");
+    };
+    expect(await outcomeOf(wait(idOf("t"), { onProgress }))).toMatchObject({
+      code: "ON_PROGRESS_FAILED",
+      attempts: 1,
+      cause: { message: "the database is gone" },
+    });
+  });
+
+  it("a wait whose onProgress does not settle ends with its deadline", async () => {
+    const { wait } = setUp({ taskAt: completesAt(0) });
+    const onProgress = () => new Promise(() => {});
+    await expect(wait(idOf("t"), { onProgress, deadlineMs: 5_000 })).rejects.toMatchObject({
+      code: "DEADLINE_EXCEEDED",
+    });
+  });
+
+  it("a promise of onProgress that rejects after the end of its wait is handled", async () => {
+    const { wait, engine } = setUp({ taskAt: completesAt(0) });
+    let reject = (_: Error) => {};
+    const onProgress = () =>
+      new Promise((_, fail) => {
+        reject = fail;
+      });
+    await expect(wait(idOf("t"), { onProgress, deadlineMs: 5_000 })).rejects.toThrow();
+    reject(new Error("late"));
+    await engine.clock.settle();
+    expect(engine.clock.pending().timers).toBe(0);
   });
 });
 
 describe("the end of a wait", () => {
   it("a wait fails at its deadline with the last error", async () => {
     const { wait } = setUp({ taskAt: completesAt(1e9), failAt: () => failWith("NETWORK_FAILED") });
-    const error = await outcomeOf(wait("t", { deadlineMs: 30_000 }));
+    const error = await outcomeOf(wait(idOf("t"), { deadlineMs: 30_000 }));
     expect(error).toMatchObject({ code: "DEADLINE_EXCEEDED", cause: { code: "NETWORK_FAILED" } });
   });
 
   it("a wait without a deadline fails after an hour", async () => {
     const { wait, engine } = setUp({ taskAt: completesAt(1e9) });
-    await expect(wait("t")).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
+    await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
     expect(engine.clock.monotonic()).toBe(3_600_000);
   });
 
@@ -198,9 +259,9 @@ describe("the end of a wait", () => {
         return new Promise(() => {});
       },
     });
-    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
+    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
     const controller = new AbortController();
-    const outcome = outcomeOf(waitFor("t", { signal: controller.signal }));
+    const outcome = outcomeOf(waitFor(idOf("t"), { signal: controller.signal }));
     await engine.clock.settle();
     controller.abort(new Error("enough"));
     expect(await outcome).toMatchObject({ code: "ABORTED", cause: { message: "enough" } });
@@ -211,7 +272,7 @@ describe("the end of a wait", () => {
 
   it("a wait with an aborted signal fails without a request", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
-    const outcome = outcomeOf(start("t", { signal: AbortSignal.abort() }));
+    const outcome = outcomeOf(start(idOf("t"), { signal: AbortSignal.abort() }));
     await engine.clock.settle();
     expect(await outcome).toMatchObject({ code: "ABORTED" });
     expect(engine.sent).toEqual([]);
@@ -226,53 +287,53 @@ describe("the end of a wait", () => {
             resolve({
               me: {
                 __typename: "WorkspaceUser",
-                workspace: { tasks: [taskOf("a", "RUNNING"), taskOf("b", "COMPLETED")] },
+                workspace: { tasks: [taskOf(idOf("a"), "RUNNING"), taskOf(idOf("b"), "COMPLETED")] },
               },
             });
         }),
     });
-    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, engine.clock));
+    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
     const controller = new AbortController();
     const reported: string[] = [];
     const onProgress = ({ id }: Task) => reported.push(id);
-    const ended = outcomeOf(waitFor("a", { signal: controller.signal, onProgress }));
-    const other = waitFor("b", { onProgress });
+    const ended = outcomeOf(waitFor(idOf("a"), { signal: controller.signal, onProgress }));
+    const other = waitFor(idOf("b"), { onProgress });
     await engine.clock.settle();
     controller.abort();
     await ended;
     respond();
     await other;
-    expect(reported).toEqual(["b"]);
+    expect(reported).toEqual([idOf("b")]);
   });
 
   it("waits fail when the client is closed, and new ones at once", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(1e9) });
-    const outcome = outcomeOf(start("t"));
+    const outcome = outcomeOf(start(idOf("t")));
     await engine.clock.settle();
     await engine.close();
     expect(await outcome).toMatchObject({ code: "CLIENT_CLOSED" });
-    expect(await outcomeOf(start("t"))).toMatchObject({ code: "CLIENT_CLOSED" });
+    expect(await outcomeOf(start(idOf("t")))).toMatchObject({ code: "CLIENT_CLOSED" });
     expect(engine.clock.pending().timers).toBe(0);
   });
 
   it("an aborted wait does not affect the others", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(20_000) });
     const controller = new AbortController();
-    const ended = outcomeOf(start("a", { signal: controller.signal }));
-    const other = start("b");
+    const ended = outcomeOf(start(idOf("a"), { signal: controller.signal }));
+    const other = start(idOf("b"));
     await engine.clock.advance(3_000);
     controller.abort();
     expect(await ended).toMatchObject({ code: "ABORTED" });
-    expect((await advanceUntilSettled(engine.clock, other)).id).toBe("b");
+    expect((await advanceUntilSettled(engine.clock, other)).id).toBe(idOf("b"));
   });
 });
 
 describe("concurrent waits", () => {
-  const ids = Array.from({ length: 100 }, (_, index) => `t-${index}`);
+  const ids = Array.from({ length: 100 }, (_, index) => idOf(`t-${index}`));
 
   it("100 waits cost no more requests than one", async () => {
     const one = setUp({ taskAt: completesAt(60_000) });
-    await one.wait("t-0");
+    await one.wait(idOf("t-0"));
     const many = setUp({ taskAt: completesAt(60_000) });
     await advanceUntilSettled(many.engine.clock, Promise.all(ids.map((id) => many.start(id))));
     expect(many.polls()).toEqual(one.polls());
@@ -280,20 +341,20 @@ describe("concurrent waits", () => {
 
   it("control: 100 waits of separate clients cost a hundred times as many requests", async () => {
     const alone = ids.map(() => setUp({ taskAt: completesAt(60_000) }));
-    await Promise.all(alone.map(({ wait }) => wait("t")));
+    await Promise.all(alone.map(({ wait }) => wait(idOf("t"))));
     expect(alone.flatMap(({ polls }) => polls())).toHaveLength(800);
   });
 
   it("waits for the same task share its id in a request, and all resolve", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000) });
-    const both = await advanceUntilSettled(engine.clock, Promise.all([start("t"), start("t")]));
-    expect(both.map(({ id }) => id)).toEqual(["t", "t"]);
-    expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: ["t"] } });
+    const both = await advanceUntilSettled(engine.clock, Promise.all([start(idOf("t")), start(idOf("t"))]));
+    expect(both.map(({ id }) => id)).toEqual([idOf("t"), idOf("t")]);
+    expect(engine.sent[0]?.variables).toMatchObject({ filters: { ids: [idOf("t")] } });
   });
 
   it("250 waits poll 100 tasks at a time in turn, and all resolve", async () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(10_000) });
-    const waits = Array.from({ length: 250 }, (_, index) => start(`t-${index}`));
+    const waits = Array.from({ length: 250 }, (_, index) => start(idOf(`t-${index}`)));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
     const requested = engine.sent.map(({ variables }) => (variables as Variables).filters.ids);
     expect(requested.map((taskIds) => taskIds.length).slice(0, 3)).toEqual([100, 100, 100]);
@@ -304,7 +365,7 @@ describe("concurrent waits", () => {
   it("250 waits use at most a quarter of the rate limit, whatever their interval", async () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(1e9) });
     const options = { pollIntervalMs: 1, maxPollIntervalMs: 1, deadlineMs: 300_000 };
-    const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(`t-${index}`, options)));
+    const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(idOf(`t-${index}`), options)));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
     expect(polls().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
     expect(polls().length).toBeGreaterThan(100);
@@ -312,13 +373,13 @@ describe("concurrent waits", () => {
 
   it("waits resolve although the service limits its pages below the ids requested", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(10_000), pageMax: 20 });
-    const waits = Array.from({ length: 50 }, (_, index) => start(`t-${index}`));
+    const waits = Array.from({ length: 50 }, (_, index) => start(idOf(`t-${index}`)));
     expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(50);
   });
 
   it("5,000 waits begin and end within ten seconds of processor time", async () => {
     const { start, engine } = setUp({ taskAt: completesAt(0) });
-    const waits = Array.from({ length: 5_000 }, (_, index) => start(`t-${index}`));
+    const waits = Array.from({ length: 5_000 }, (_, index) => start(idOf(`t-${index}`)));
     const startedMs = cpuMs();
     expect(await advanceUntilSettled(engine.clock, Promise.all(waits))).toHaveLength(5_000);
     expect(cpuMs() - startedMs).toBeLessThan(10_000);
@@ -328,7 +389,7 @@ describe("concurrent waits", () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(120_000) });
     const waits: Promise<Task>[] = [];
     for (let index = 0; index < 20; index += 1) {
-      waits.push(start(`t-${index}`));
+      waits.push(start(idOf(`t-${index}`)));
       await engine.clock.advance(100);
     }
     await advanceUntilSettled(engine.clock, Promise.all(waits));

@@ -1,7 +1,10 @@
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient, type Fetch } from "workspace-tasks/sdk";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
@@ -61,7 +64,7 @@ const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
 
 describe("an upload", () => {
   for (const [kind, make] of Object.entries(bodies)) {
-    it.each([0, 1, 9, 10, 11, 20, 35])(
+    it.each([1, 9, 10, 11, 20, 35])(
       `an upload of ${kind} with %i bytes arrives complete, in chunks`,
       async (length) => {
         const { upload, stored, tus } = setUp();
@@ -252,7 +255,7 @@ describe("an upload after a failure", () => {
     );
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: 0, max: 60 }),
+        fc.integer({ min: 1, max: 60 }),
         fc.array(fault, { maxLength: 30 }),
         fc.constantFrom(...Object.values(bodies)),
         async (length, faults, make) => {
@@ -368,11 +371,180 @@ describe("an upload that cannot continue", () => {
     await expect(setUp().upload(text())).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
   });
 
-  it("an upload fails with the error that onProgress throws", async () => {
-    const onProgress = () => {
-      throw new Error("mine");
-    };
-    await expect(setUp().upload(bytesOf(5), { onProgress })).rejects.toThrow("mine");
+  it("an upload fails when its stream fails, and prints no secret of the stream's error", async () => {
+    const secret = `whsec_${"A".repeat(43)}=`;
+    async function* breaking() {
+      yield bytesOf(15);
+      throw new Error(`cannot read with ${secret}`);
+    }
+    const error = await outcomeOf(setUp().upload(breaking()));
+    expect(error).toMatchObject({ code: "UPLOAD_BODY_INVALID" });
+    expect(inspect(error, { depth: 9 })).not.toContain(secret);
+  });
+
+  it.each(Object.entries(bodies))(
+    "an upload of %s without a byte fails before a request",
+    async (_, make) => {
+      const { upload, methods } = setUp();
+      await expect(upload(make(new Uint8Array(0)))).rejects.toMatchObject({
+        code: "UPLOAD_BODY_INVALID",
+        message: "expected a body of at least one byte, got none",
+        outcome: "not_sent",
+      });
+      expect(methods()).toBe("");
+    },
+  );
+
+  it.each(["/api/uploads/50%", "/api/uploads/", "/api/uploads/?id=abc", "/api/uploads", "/", ""])(
+    "an upload fails before its first chunk when the service creates it at %j",
+    async (location) => {
+      const { upload, methods } = setUp({ location: () => location });
+      await expect(upload(bytesOf(5))).rejects.toMatchObject({
+        code: "UPLOAD_FAILED",
+        message: "the service created an upload whose Location ends with no id",
+      });
+      expect(methods()).toBe("POST");
+    },
+  );
+
+  it.each(["https://service.test/api/uploads/", "https://service.test/api/uploads/50%", "u-1"])(
+    "an upload is not continued at %s",
+    async (resumeUrl) => {
+      const { upload, methods } = setUp();
+      await expect(upload(bytesOf(5), { resumeUrl })).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+      expect(methods()).toBe("");
+    },
+  );
+
+  it("the error of an upload says what failed last", async () => {
+    const stalled = setUp({ fault: () => ({ stall: true }) });
+    await expect(stalled.upload(bytesOf(5), { maxRetries: 0, timeoutMs: 3_000 })).rejects.toMatchObject({
+      message:
+        "could not create the upload (failures in a row: 1, the last: REQUEST_TIMEOUT, an upload request took longer than timeoutMs (3000))",
+      cause: { code: "REQUEST_TIMEOUT" },
+    });
+    const failing = setUp({ fault: () => ({ response: 500 }) });
+    await expect(failing.upload(bytesOf(5))).rejects.toMatchObject({
+      message: "could not create the upload (failures in a row: 4, the last: HTTP 500)",
+    });
+  });
+});
+
+describe("onProgress of an upload", () => {
+  it("a chunk is sent once the promise of onProgress has resolved", async () => {
+    const { start, engine, methods } = setUp();
+    const resolve: (() => void)[] = [];
+    const onProgress = () => new Promise<void>((done) => resolve.push(done));
+    const uploading = start(bytesOf(15), { onProgress });
+    await engine.clock.advance(10_000);
+    expect(methods()).toBe("POST");
+    resolve.shift()?.();
+    await engine.clock.advance(10_000);
+    expect(methods()).toBe("POST PATCH");
+    resolve.shift()?.();
+    await engine.clock.advance(10_000);
+    resolve.shift()?.();
+    expect(await uploading).toMatchObject({ sizeBytes: 15 });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new Error("the database is gone");
+      },
+    ],
+    ["rejects", async () => Promise.reject(new Error("the database is gone"))],
+  ])(
+    "an upload fails with a typed error when onProgress %s, without another request",
+    async (_, onProgress) => {
+      const { upload, methods } = setUp();
+      await expect(upload(bytesOf(15), { onProgress })).rejects.toMatchObject({
+        code: "ON_PROGRESS_FAILED",
+        outcome: "rejected",
+        cause: { message: "the database is gone" },
+      });
+      expect(methods()).toBe("POST");
+    },
+  );
+
+  it("a promise of onProgress that rejects after the end of its upload is handled", async () => {
+    const { upload, engine } = setUp();
+    let reject = (_: Error) => {};
+    const onProgress = () =>
+      new Promise((_, fail) => {
+        reject = fail;
+      });
+    await expect(upload(bytesOf(5), { onProgress, deadlineMs: 5_000 })).rejects.toMatchObject({
+      code: "DEADLINE_EXCEEDED",
+    });
+    reject(new Error("late"));
+    await engine.clock.settle();
+    expect(engine.clock.pending().timers).toBe(0);
+  });
+});
+
+describe("the time limits of an upload", () => {
+  async function* stalledStream() {
+    yield bytesOf(5);
+    await new Promise(() => {});
+  }
+  const withClient = (options: Partial<CreateClientOptions>, service: FakeTusServiceOptions = {}) => {
+    const clock = createVirtualClock();
+    const tus = createFakeTusService(service);
+    const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
+    const fetch: Fetch = async (url, init) =>
+      String(url).endsWith("/graphql")
+        ? Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } })
+        : tus.fetch(url, init as RequestInit);
+    const { uploads } = createClient({
+      baseUrl: "https://service.test",
+      apiKey: "key_8f3a9d2c71",
+      clock,
+      fetch,
+      random: () => 0,
+      ...options,
+    });
+    return { clock, uploads, log: tus.log };
+  };
+  const stalledRequests = { fault: () => ({ stall: true }) };
+
+  it("an upload of a stream that stalls ends by the deadlineMs of the client", async () => {
+    const { clock, uploads } = withClient({ deadlineMs: 60_000 });
+    await expect(advanceUntilSettled(clock, uploads.upload(stalledStream(), file))).rejects.toMatchObject({
+      code: "DEADLINE_EXCEEDED",
+    });
+    expect(clock.monotonic()).toBe(60_000);
+  });
+
+  it("an upload of a stream that stalls ends after an hour without a deadlineMs", async () => {
+    const { clock, uploads } = withClient({});
+    await expect(advanceUntilSettled(clock, uploads.upload(stalledStream(), file))).rejects.toMatchObject({
+      code: "DEADLINE_EXCEEDED",
+    });
+    expect(clock.monotonic()).toBe(3_600_000);
+  });
+
+  it("an upload ends by its own deadlineMs rather than the client's", async () => {
+    const { clock, uploads } = withClient({ deadlineMs: 60_000 });
+    const upload = uploads.upload(stalledStream(), { ...file, deadlineMs: 5_000 });
+    await expect(advanceUntilSettled(clock, upload)).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
+    expect(clock.monotonic()).toBe(5_000);
+  });
+
+  it.each([
+    ["the timeoutMs of the client", { timeoutMs: 2_000 }, {}, 2_000],
+    ["its own timeoutMs", { timeoutMs: 2_000 }, { timeoutMs: 7_000 }, 7_000],
+    ["120 s by default", {}, {}, 120_000],
+  ])("a request of an upload ends by %s", async (_, client, own, expectedMs) => {
+    const { clock, uploads, log } = withClient({ maxRetries: 0, ...client }, stalledRequests);
+    const upload = uploads.upload(bytesOf(5), { ...file, ...own });
+    await expect(advanceUntilSettled(clock, upload)).rejects.toMatchObject({
+      code: "UPLOAD_FAILED",
+      cause: { code: "REQUEST_TIMEOUT" },
+    });
+    expect(clock.monotonic()).toBe(expectedMs);
+    expect(log).toHaveLength(1);
   });
 });
 
