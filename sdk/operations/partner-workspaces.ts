@@ -9,7 +9,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf, inputVariableOf } from "../validation/check-input.ts";
+import { inputOf } from "../validation/check-input.ts";
 import {
   looseObject,
   nonBlankString,
@@ -71,7 +71,7 @@ const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspac
 });
 
 // Fields that the interface does not show are passed on.
-const checkCreate = inputVariableOf(
+const checkCreate = inputOf(
   "partner.workspaces.create",
   looseObject({
     displayName: nonBlankString,
@@ -88,7 +88,8 @@ const checkAddUsers = inputOf(
 
 export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
   return {
-    create: (input, call) => send(createWorkspace, () => checkCreate(input), "createWorkspace", call),
+    create: (input, call) =>
+      send(createWorkspace, () => ({ input: checkCreate(input) }), "createWorkspace", call),
 
     addUsers: (workspaceId, input, call) =>
       send(addUsers, () => checkAddUsers({ ...input, workspaceId }), "addUsersToTheWorkspace", call),

@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, inputOf, inputVariableOf } from "../validation/check-input.ts";
+import { checkInput, inputOf } from "../validation/check-input.ts";
 import {
   array,
   integer,
@@ -118,7 +118,7 @@ const getClient = defineOperation("GetClient", GetClientDocument);
 const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
 
 // Fields that the interface does not show are passed on.
-const checkCreate = inputVariableOf(
+const checkCreate = inputOf(
   "taxClients.create",
   looseObject({
     name: nonBlankString,
@@ -128,11 +128,11 @@ const checkCreate = inputVariableOf(
     uploadIds: nullish(array(nonEmptyString)),
   }),
 );
-const checkAddDocuments = inputVariableOf(
+const checkAddDocuments = inputOf(
   "taxClients.addDocuments",
   looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) }),
 );
-const checkTriggerTaxPrep = inputVariableOf(
+const checkTriggerTaxPrep = inputOf(
   "taxClients.triggerTaxPrep",
   looseObject({ clientId: nonEmptyString, returnType: nonEmptyString }),
 );
@@ -148,13 +148,23 @@ const listTasksInput = strictObject({
 
 export function createTaxClients(send: Send): TaxClients {
   return {
-    create: (input, call) => send(createClient, () => checkCreate(input), "createClient", call),
+    create: (input, call) => send(createClient, () => ({ input: checkCreate(input) }), "createClient", call),
 
     addDocuments: (clientId, input, call) =>
-      send(addDocuments, () => checkAddDocuments({ ...input, clientId }), "addClientDocuments", call),
+      send(
+        addDocuments,
+        () => ({ input: checkAddDocuments({ ...input, clientId }) }),
+        "addClientDocuments",
+        call,
+      ),
 
     triggerTaxPrep: (clientId, input, call) =>
-      send(triggerTaxPrep, () => checkTriggerTaxPrep({ ...input, clientId }), "triggerTaxPrep", call),
+      send(
+        triggerTaxPrep,
+        () => ({ input: checkTriggerTaxPrep({ ...input, clientId }) }),
+        "triggerTaxPrep",
+        call,
+      ),
 
     list: (options = {}, call) =>
       createOffsetList(() => ({

@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf, inputVariableOf } from "../validation/check-input.ts";
+import { inputOf } from "../validation/check-input.ts";
 import {
   array,
   boolean,
@@ -161,12 +161,12 @@ const checkList = inputOf(
   }),
 );
 const createCheck = (url: Schema<string>) =>
-  inputVariableOf(
+  inputOf(
     "webhooks.endpoints.create",
     strictObject({ url, description: nullish(string), eventTypes: nullish(eventTypes) }),
   );
 const updateCheck = (url: Schema<string>) =>
-  inputVariableOf(
+  inputOf(
     "webhooks.endpoints.update",
     refineWith(
       strictObject({
@@ -182,7 +182,7 @@ const updateCheck = (url: Schema<string>) =>
     ),
   );
 const checkDelete = inputOf("webhooks.endpoints.delete", nonEmptyString);
-const checkRotateSecret = inputVariableOf(
+const checkRotateSecret = inputOf(
   "webhooks.endpoints.rotateSecret",
   strictObject({
     endpointId: nonEmptyString,
@@ -219,10 +219,16 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
         return { start: iterator ?? null, fetchPage };
       }),
 
-    create: (input, call) => send(createEndpoint, () => checkCreate(input), "createWebhookEndpoint", call),
+    create: (input, call) =>
+      send(createEndpoint, () => ({ input: checkCreate(input) }), "createWebhookEndpoint", call),
 
     update: (endpointId, input, call) =>
-      send(updateEndpoint, () => checkUpdate({ ...input, endpointId }), "updateWebhookEndpoint", call),
+      send(
+        updateEndpoint,
+        () => ({ input: checkUpdate({ ...input, endpointId }) }),
+        "updateWebhookEndpoint",
+        call,
+      ),
 
     delete: (endpointId, call) =>
       send(deleteEndpoint, () => ({ endpointId: checkDelete(endpointId) }), "deleteWebhookEndpoint", call),
@@ -230,7 +236,7 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
     rotateSecret: (endpointId, input, call) =>
       send(
         rotateSecret,
-        () => checkRotateSecret({ ...input, endpointId }),
+        () => ({ input: checkRotateSecret({ ...input, endpointId }) }),
         "rotateWebhookEndpointSecret",
         call,
       ),

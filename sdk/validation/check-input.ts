@@ -19,11 +19,3 @@ export function checkInput<Value>(method: string, schema: Schema<Value>, input: 
 export function inputOf<Value>(method: string, schema: Schema<Value>): (input: unknown) => Value {
   return (input) => checkInput(method, schema, input);
 }
-
-/** `inputOf` for an operation whose only variable is `input`. */
-export function inputVariableOf<Value>(
-  method: string,
-  schema: Schema<Value>,
-): (input: unknown) => { readonly input: Value } {
-  return (input) => ({ input: checkInput(method, schema, input) });
-}
