@@ -30,8 +30,8 @@ export function failure(
 }
 
 /** The caller's `onProgress` has thrown or rejected. */
-export const onProgressFailed = (error: unknown, redactor: Redactor): Failure =>
-  failure("ON_PROGRESS_FAILED", "onProgress failed", { outcome: "rejected", cause: redactor.cause(error) });
+export const onProgressFailed = (cause: unknown): Failure =>
+  failure("ON_PROGRESS_FAILED", "onProgress failed", { outcome: "rejected", cause });
 
 /** Carries a failure through `await`; becomes a `WorkspaceTasksError` before it reaches the caller. */
 export class FailureError extends Error {

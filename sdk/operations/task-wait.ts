@@ -208,7 +208,7 @@ export class TaskWait {
       this.#next(task, true);
       onDue();
     } catch (error) {
-      this.#fail(toError(onProgressFailed(error, redactor), { attempts: this.#polls }));
+      this.#fail(toError(onProgressFailed(error), { attempts: this.#polls, redactor }));
     }
   }
 }

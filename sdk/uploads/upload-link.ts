@@ -84,7 +84,7 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
       try {
         await onProgress(state);
       } catch (error) {
-        throw new FailureError(onProgressFailed(error, redactor));
+        throw new FailureError(onProgressFailed(error));
       }
     },
   };

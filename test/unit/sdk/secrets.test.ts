@@ -53,6 +53,7 @@ function firstThen(key: string, fail: () => never): () => string {
 
 const workspace = (fields: object) => () =>
   json({ data: { me: { __typename: "WorkspaceUser", workspace: fields } } });
+const taskId = "00000000-0000-4000-8000-000000000001";
 const upload = (client: WorkspaceTasksClient, body: unknown = new Uint8Array(3)) =>
   client.uploads.upload(body as Uint8Array, { fileName: "a", mimeType: "b", maxRetries: 0 });
 const store = (acquire: () => Promise<never>) => ({
@@ -122,9 +123,17 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
   GRAPHQL_ERROR: { respond: rejection("SOMETHING_ELSE") },
   TASK_FAILED: {
     respond: workspace({
-      tasks: [{ id: "t", status: "FAILED", result: { __typename: "TaskUnknownResult" }, errorMessage: said }],
+      tasks: [
+        { id: taskId, status: "FAILED", result: { __typename: "TaskUnknownResult" }, errorMessage: said },
+      ],
     }),
-    call: (client) => client.tasks.waitFor("t"),
+    call: (client) => client.tasks.waitFor(taskId),
+  },
+  ON_PROGRESS_FAILED: {
+    respond: workspace({
+      tasks: [{ id: taskId, status: "RUNNING", result: { __typename: "TaskUnknownResult" } }],
+    }),
+    call: (client) => client.tasks.waitFor(taskId, { onProgress: throws }),
   },
   PAGINATION_STALLED: {
     respond: workspace({
