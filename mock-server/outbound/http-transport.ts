@@ -11,6 +11,7 @@ import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
 import { isLoopbackHost } from "../loopback.ts";
 import type { Settings } from "../settings.ts";
+import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { Transport, TransportFailure } from "./port.ts";
@@ -23,7 +24,8 @@ export interface HttpTransportOptions {
   readonly loopbackOnly?: boolean | undefined;
   /**
    * Measures the time limits of real sockets. It is the computer's clock also when the mock's own time is
-   * virtual: virtual time does not move until the socket has a response, so it could never run out.
+   * virtual: virtual time does not move until the socket has a response, so it could never run out. Time in which
+   * this process does not run counts little, so that a busy machine is not taken for a receiver that hangs.
    */
   readonly clock?: Clock | undefined;
 }
@@ -84,7 +86,7 @@ export function createHttpTransport({
       inFlight.add(abort);
       // The limit starts with the socket, not with the wait for one.
       request.once("socket", () => {
-        cancelDeadline = clock.schedule(call.timeoutMs, () => {
+        cancelDeadline = scheduleAwakeLimit(clock, call.timeoutMs, () => {
           finish(timedOut(call.timeoutMs));
           request.destroy();
         });

@@ -1,3 +1,4 @@
+import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { DeliveryRequest, DeliveryResponse, Transport } from "./port.ts";
@@ -24,7 +25,8 @@ export function createInProcessTransport(
         resolve(response);
       };
       const abort = () => finish({ status: null, error: "aborted" });
-      const cancelDeadline = clock.schedule(request.timeoutMs, () => finish(timedOut(request.timeoutMs)));
+      const { timeoutMs } = request;
+      const cancelDeadline = scheduleAwakeLimit(clock, timeoutMs, () => finish(timedOut(timeoutMs)));
       inFlight.add(abort);
       void callReceiver(receiver, request).then(finish);
     });

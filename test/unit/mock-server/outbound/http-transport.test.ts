@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer } from "node:https";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   createHttpTransport,
@@ -29,6 +30,9 @@ function createTransport(options: Partial<HttpTransportOptions> = {}) {
   closing.push({ [Symbol.asyncDispose]: async () => transport.abort() });
   return transport;
 }
+
+/** As a busy machine does. */
+const stopProcess = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 const request = (url: string, changes: Partial<DeliveryRequest> = {}): DeliveryRequest => ({
   url,
@@ -89,6 +93,15 @@ describe("http transport", () => {
     await clock.advance(14_999);
     await clock.advance(1);
     expect(await response).toEqual({ status: null, error: "no response within 15000 ms" });
+  });
+
+  it("reads a response that has come while this process did not run for longer than the time limit", async () => {
+    const url = await serve((_, response) => {
+      response.end("ok");
+      stopProcess(400);
+    });
+    const response = createTransport().deliver(request(url, { timeoutMs: 100 }));
+    expect(await response).toMatchObject({ status: 200, body: "ok" });
   });
 
   it("times out on a response that never ends", async () => {
@@ -226,6 +239,21 @@ describe("in-process transport", () => {
     expect(await transport.deliver(request("http://127.0.0.1:1/"))).toMatchObject({
       error: expect.stringMatching(/^ECONNREFUSED/),
     });
+  });
+
+  it("takes the response of a function that blocks this process for longer than the time limit", async () => {
+    const receivers = new Map([
+      [
+        url,
+        async () => {
+          stopProcess(400);
+          for (let turn = 0; turn < 3; turn++) await nextTurn();
+          return new Response(null, { status: 204 });
+        },
+      ],
+    ]);
+    const transport = createInProcessTransport(receivers, createTransport());
+    expect(await transport.deliver(request(url, { timeoutMs: 100 }))).toMatchObject({ status: 204 });
   });
 
   it("times out without a response, and aborts calls in flight", async () => {
