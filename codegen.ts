@@ -44,6 +44,8 @@ const config: CodegenConfig = {
       config: {
         scalars,
         immutableTypes: true,
+        // A result of a rule has every field of its type: GraphQL would serve a missing one as null.
+        avoidOptionals: { field: true },
         inputMaybeValue: "T | null | undefined",
         useTypeImports: true,
         enumsAsTypes: true,

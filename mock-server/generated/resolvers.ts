@@ -35,7 +35,7 @@ export type AddedUser = {
   readonly __typename?: 'AddedUser';
   readonly email: Scalars['String']['output'];
   readonly id: Scalars['ID']['output'];
-  readonly name?: Maybe<Scalars['String']['output']>;
+  readonly name: Maybe<Scalars['String']['output']>;
   readonly role: Scalars['String']['output'];
 };
 
@@ -101,7 +101,7 @@ export type CreateClientResult = {
   readonly __typename?: 'CreateClientResult';
   readonly client: Client;
   /** The `BINDER` task; `null` when no `uploadIds` were given. */
-  readonly taskId?: Maybe<Scalars['ID']['output']>;
+  readonly taskId: Maybe<Scalars['ID']['output']>;
 };
 
 export type CreateJobWorkArtifactsInput = {
@@ -310,14 +310,14 @@ export type PartnerAccessToken = {
 export type ProviderConnection = {
   readonly __typename?: 'ProviderConnection';
   /** The next step to take, for example `collect`. */
-  readonly action?: Maybe<Scalars['String']['output']>;
+  readonly action: Maybe<Scalars['String']['output']>;
   readonly createdAt: Scalars['Date']['output'];
-  readonly displayName?: Maybe<Scalars['String']['output']>;
+  readonly displayName: Maybe<Scalars['String']['output']>;
   readonly id: Scalars['ID']['output'];
   /** The partner key used for the connection. */
   readonly providerKey: Scalars['String']['output'];
   /** Stored configuration; echoes the `inputs` supplied. */
-  readonly settings?: Maybe<Scalars['JSON']['output']>;
+  readonly settings: Maybe<Scalars['JSON']['output']>;
   /** `pending`, then `active` when verification succeeds, otherwise an error state. */
   readonly status: Scalars['String']['output'];
   readonly updatedAt: Scalars['Date']['output'];
@@ -327,7 +327,7 @@ export type ProviderConnection = {
 export type Query = {
   readonly __typename?: 'Query';
   /** Who the token acts as: `WorkspaceUser` for a `workspaceToken`, `User` for a `userToken`. */
-  readonly me?: Maybe<Me>;
+  readonly me: Maybe<Me>;
   /** Every event the service can deliver. Public: no token, no workspace. */
   readonly webhookEventCatalog: ReadonlyArray<WebhookEventType>;
 };
@@ -352,8 +352,8 @@ export type StartedTask = {
 /** A stage of a task. */
 export type SubTask = {
   readonly __typename?: 'SubTask';
-  readonly completedAt?: Maybe<Scalars['String']['output']>;
-  readonly errorMessage?: Maybe<Scalars['String']['output']>;
+  readonly completedAt: Maybe<Scalars['String']['output']>;
+  readonly errorMessage: Maybe<Scalars['String']['output']>;
   readonly id: Scalars['ID']['output'];
   readonly startedAt: Scalars['String']['output'];
   readonly status: TaskStatus;
@@ -364,10 +364,10 @@ export type SubTask = {
 export type Task = {
   readonly __typename?: 'Task';
   readonly attributes: ReadonlyArray<TaskAttribute>;
-  readonly client?: Maybe<ClientShortDetails>;
+  readonly client: Maybe<ClientShortDetails>;
   /** ISO 8601; `null` while the task runs. */
-  readonly completedAt?: Maybe<Scalars['String']['output']>;
-  readonly errorMessage?: Maybe<Scalars['String']['output']>;
+  readonly completedAt: Maybe<Scalars['String']['output']>;
+  readonly errorMessage: Maybe<Scalars['String']['output']>;
   readonly id: Scalars['ID']['output'];
   readonly result: TaskResult;
   /** ISO 8601. */
@@ -375,7 +375,7 @@ export type Task = {
   readonly status: TaskStatus;
   /** The stages of the task, in the order in which they started. */
   readonly subTasks: ReadonlyArray<SubTask>;
-  readonly triggeredBy?: Maybe<UserShortDetails>;
+  readonly triggeredBy: Maybe<UserShortDetails>;
   /** An open set: the five types of the event catalog, and more. */
   readonly type: Scalars['String']['output'];
 };
@@ -457,11 +457,11 @@ export type UserShortDetails = {
   readonly __typename?: 'UserShortDetails';
   readonly email: Scalars['String']['output'];
   /** Serves the vendor's own in-product integrations; may be ignored. */
-  readonly emailHash?: Maybe<Scalars['String']['output']>;
+  readonly emailHash: Maybe<Scalars['String']['output']>;
   readonly id: Scalars['ID']['output'];
   readonly name: Scalars['String']['output'];
   /** Serves the vendor's own in-product integrations; may be ignored. */
-  readonly novuHash?: Maybe<Scalars['String']['output']>;
+  readonly novuHash: Maybe<Scalars['String']['output']>;
 };
 
 export type WebhookEndpoint = {
@@ -472,7 +472,7 @@ export type WebhookEndpoint = {
   /** Whether delivery is active. */
   readonly enabled: Scalars['Boolean']['output'];
   /** Subscribed event names; `null` means all current and future events. */
-  readonly eventTypes?: Maybe<ReadonlyArray<Scalars['String']['output']>>;
+  readonly eventTypes: Maybe<ReadonlyArray<Scalars['String']['output']>>;
   readonly id: Scalars['ID']['output'];
   readonly updatedAt: Scalars['Date']['output'];
   /** Delivery URL (HTTPS). */
@@ -485,7 +485,7 @@ export type WebhookEndpointPage = {
   /** `true` when there are no more pages. */
   readonly done: Scalars['Boolean']['output'];
   /** Opaque cursor for the next page; `null` when `done` is `true`. */
-  readonly iterator?: Maybe<Scalars['String']['output']>;
+  readonly iterator: Maybe<Scalars['String']['output']>;
 };
 
 /** An endpoint together with the signing secret that was just issued for it. */
@@ -515,33 +515,33 @@ export type WorkArtifact = {
   readonly __typename?: 'WorkArtifact';
   readonly externalId: Scalars['String']['output'];
   readonly id: Scalars['ID']['output'];
-  readonly metadata?: Maybe<Scalars['JSON']['output']>;
+  readonly metadata: Maybe<Scalars['JSON']['output']>;
   readonly name: Scalars['String']['output'];
   readonly status: Scalars['String']['output'];
   readonly type: Scalars['String']['output'];
-  readonly uploadedUrl?: Maybe<Scalars['String']['output']>;
+  readonly uploadedUrl: Maybe<Scalars['String']['output']>;
 };
 
 /** One workspace represents one tax firm. */
 export type Workspace = {
   readonly __typename?: 'Workspace';
   /** One client, or `null` when the workspace has none with this id. */
-  readonly client?: Maybe<Client>;
+  readonly client: Maybe<Client>;
   /** The clients of the workspace, newest first. Step `offset` until fewer than `limit` come back. */
   readonly clients: ReadonlyArray<Client>;
-  readonly displayName?: Maybe<Scalars['String']['output']>;
+  readonly displayName: Maybe<Scalars['String']['output']>;
   readonly id: Scalars['ID']['output'];
-  readonly name?: Maybe<Scalars['String']['output']>;
+  readonly name: Maybe<Scalars['String']['output']>;
   /** URL-friendly identifier, used for deep links. */
-  readonly slug?: Maybe<Scalars['String']['output']>;
+  readonly slug: Maybe<Scalars['String']['output']>;
   /** For example `active`. */
-  readonly status?: Maybe<Scalars['String']['output']>;
+  readonly status: Maybe<Scalars['String']['output']>;
   /** The tasks of the workspace, newest first. Step `offset` until fewer than `limit` come back. */
   readonly tasks: ReadonlyArray<Task>;
   /** The webhook endpoints of the workspace, a page at a time. */
   readonly webhookEndpoints: WebhookEndpointPage;
   /** Set to `partner` for partner accounts. */
-  readonly workspaceType?: Maybe<Scalars['String']['output']>;
+  readonly workspaceType: Maybe<Scalars['String']['output']>;
 };
 
 
@@ -580,10 +580,10 @@ export type WorkspaceRole =
 
 export type WorkspaceShortDetails = {
   readonly __typename?: 'WorkspaceShortDetails';
-  readonly createdAt?: Maybe<Scalars['Date']['output']>;
+  readonly createdAt: Maybe<Scalars['Date']['output']>;
   readonly id: Scalars['ID']['output'];
   readonly name: Scalars['String']['output'];
-  readonly status?: Maybe<Scalars['String']['output']>;
+  readonly status: Maybe<Scalars['String']['output']>;
 };
 
 export type WorkspaceUser = {

@@ -1,4 +1,5 @@
-import type { Resolvers } from "../generated/resolvers.ts";
+import type { GraphQLScalarType } from "graphql";
+import type { Resolvers, ResolversParentTypes } from "../generated/resolvers.ts";
 import { exchangeApiKey, loginPartner } from "../rules/identity/api-keys.ts";
 import { type Caller, requireToken } from "../rules/identity/caller.ts";
 import { createArtifacts } from "../rules/partner/artifacts.ts";
@@ -29,6 +30,7 @@ import {
   userOf,
   workspaceOf,
 } from "../rules/workspaces/workspaces.ts";
+import { isoTime, isoTimeOrNull } from "../time/iso-time.ts";
 import type { World } from "../world/world.ts";
 
 /** Argument of every resolver of one request. */
@@ -51,8 +53,14 @@ const callWithInput =
   (_parent: unknown, { input }: { readonly input: Input }, { world, caller }: ResolverContext) =>
     rule(world, caller, input);
 
-/** A field without a resolver is a property of its record; a time such as `createdAt` is its `createdAtMs`. */
-export const resolvers: Resolvers<ResolverContext> = {
+// Records have times in milliseconds.
+const createdAt = (record: { readonly createdAtMs: number }) => isoTime(record.createdAtMs);
+const updatedAt = (record: { readonly updatedAtMs: number }) => isoTime(record.updatedAtMs);
+const startedAt = (record: { readonly startedAtMs: number }) => isoTime(record.startedAtMs);
+const completedAt = (record: { readonly completedAtMs: number | null }) =>
+  isoTimeOrNull(record.completedAtMs);
+
+const served = {
   Query: {
     me(_parent, _args, { caller }) {
       const authenticated = requireToken(caller);
@@ -92,7 +100,11 @@ export const resolvers: Resolvers<ResolverContext> = {
   User: {
     workspaces: (user, _args, { world }) => accountWorkspaces(world, user),
   },
+  // Of the vendor's own integrations, which the mock does not have.
+  UserShortDetails: { emailHash: () => null, novuHash: () => null },
+  WorkspaceShortDetails: { createdAt },
   WorkspaceUser: {
+    createdAt,
     user: (membership, _args, { world }) => userOf(world, membership),
     workspace: (membership, _args, { world }) => workspaceOf(world, membership),
   },
@@ -102,25 +114,35 @@ export const resolvers: Resolvers<ResolverContext> = {
     tasks: (workspace, args, { world }) => listWorkspaceTasks(world, workspace, args),
     webhookEndpoints: (_workspace, args, { world, caller }) => listEndpoints(world, caller, args),
   },
+  WebhookEndpoint: { createdAt, updatedAt },
   Client: {
+    createdAt,
     tasks: (client, args, { world }) => listClientTasks(world, client, args),
   },
   Task: {
+    startedAt,
+    completedAt,
     subTasks: ({ stages }) => stages,
     result: ({ result, type }) => result ?? { taskType: type },
     client: ({ clientId }, _args, { world }) => world.state.clients.get(clientId) ?? null,
     triggeredBy: ({ triggeredByUserId }, _args, { world }) =>
       (triggeredByUserId && world.state.users.get(triggeredByUserId)) || null,
   },
+  SubTask: { startedAt, completedAt },
   TaskResult: {
     __resolveType: (result) => ("taskType" in result ? "TaskUnknownResult" : "TaskTaxPrepResult"),
   },
   ProviderConnection: {
+    createdAt,
+    updatedAt,
     // The next step: only a connection whose credentials have not been checked has one.
     action: ({ status }) => (status === "pending" ? "collect" : null),
   },
-  JobWork: { connectionJobId: ({ jobId }) => jobId },
+  ConnectionJob: { createdAt, updatedAt },
+  JobWork: { createdAt, updatedAt, connectionJobId: ({ jobId }) => jobId },
   JobArtifact: {
+    createdAt,
+    updatedAt,
     connectionJobId: ({ jobId }) => jobId,
     workArtifact: (artifact) => artifact,
   },
@@ -128,4 +150,35 @@ export const resolvers: Resolvers<ResolverContext> = {
     id: ({ artifactId }) => artifactId,
     uploadedUrl: ({ url }) => url,
   },
+} satisfies Resolvers<ResolverContext>;
+
+type ServedType = keyof Resolvers & keyof ResolversParentTypes;
+
+/**
+ * The fields of the schema that neither a resolver nor a property of the record gives, such as `"Task.dueAt"`. GraphQL
+ * would serve them as `null`.
+ */
+export type MissingFields<Given> = {
+  [Type in ServedType]: `${Type}.${MissingIn<Type, Given> & string}`;
+}[ServedType];
+
+type MissingIn<Type extends ServedType, Given> =
+  NonNullable<Resolvers[Type]> extends GraphQLScalarType
+    ? never
+    : Exclude<
+        keyof NonNullable<Resolvers[Type]>,
+        | NamedKey<ResolversParentTypes[Type]>
+        | (Type extends keyof Given ? keyof Given[Type] : never)
+        | "__isTypeOf"
+        | "__resolveType"
+      >;
+
+/** Without the index signature of a loose record, and of `Query` and `Mutation`, which have no record. */
+type NamedKey<Parent> = keyof {
+  [Key in keyof Parent as string extends Key ? never : symbol extends Key ? never : Key]: true;
 };
+
+/** A field without a resolver is a property of its record: the compiler names each that the record lacks. */
+export const resolvers: Resolvers<ResolverContext> & {
+  readonly [Field in MissingFields<typeof served>]: "has neither a resolver nor a property of the record";
+} = served;

@@ -22,7 +22,6 @@ import {
 import { getOrCreate } from "../cache.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Router } from "../state/router.ts";
-import { isoTimeOrNull } from "../time/iso-time.ts";
 import { type ResolverContext, resolvers } from "./resolvers.ts";
 
 const schemas = new Map<Router, GraphQLSchema>();
@@ -81,18 +80,13 @@ type TypeResolvers = Readonly<Record<string, Resolver>>;
 
 function resolverOf(field: GraphQLField<unknown, ResolverContext>, typeResolvers: TypeResolvers) {
   const resolve = typeResolvers[field.name];
-  if (!resolve) return field.name.endsWith("At") ? resolveTime : undefined;
-  if (field.args.length === 0) return resolve;
+  if (!resolve || field.args.length === 0) return resolve;
   const withDefaults: Resolver = (source, args, context, info) => {
     applyDefaults(field.args, args);
     return resolve(source, args, context, info);
   };
   return withDefaults;
 }
-
-/** Records have times in milliseconds: `createdAt` is `createdAtMs`. */
-const resolveTime: Resolver = (record, _args, _context, { fieldName }) =>
-  isoTimeOrNull((record as Record<string, number | null>)[`${fieldName}Ms`] ?? null);
 
 type Input = GraphQLArgument | GraphQLInputField;
 
