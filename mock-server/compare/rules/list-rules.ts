@@ -87,11 +87,11 @@ const filterRule = (
     return "what fits is listed";
   });
 
-/** The stages of a task, in the order in which they started. */
+/** The stages of the newest task that has some, in the order in which they started. A task that was ended by hand has none. */
 function stagesOf(list: readonly Shape[]): Fact | Unknown {
   const runs = eachAt(list, "subTasks").filter(Array.isArray) as unknown as readonly (readonly Shape[])[];
-  const [newest] = runs;
-  if (!newest) return { unknown: "the workspace has no completed task of type TAX_PREP" };
+  const newest = runs.find(({ length }) => length > 0);
+  if (!newest) return { unknown: "the workspace has no completed task of type TAX_PREP with stages" };
   return eachAt(newest, "type").map((type) => wordOf(type) ?? "…");
 }
 

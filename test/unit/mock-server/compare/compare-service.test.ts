@@ -41,6 +41,27 @@ describe("compareService", () => {
     }
   });
 
+  it("a task that was completed through the control API, so without stages, refutes no rule", async () => {
+    await using service = await startComparedService();
+    const { control } = service.mock;
+    const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const report = await compare(service);
+    expect(refutedIn(report)).toEqual([]);
+    expect(report.rules.find(({ id }) => id === "tasks.stages")?.verdict).toBe("confirmed");
+  });
+
+  it("a response with another type is reported beside what was expected", async () => {
+    const planted = plantedReads.find(({ name }) => name === "taxYear is text");
+    if (!planted?.change) throw new Error("no such difference is planted");
+    await using service = await startComparedService();
+    const report = await compare(service, { around: changing(planted.change, service.keys) });
+    expect(report.rules.find(({ id }) => id === "drift.ListClients")).toMatchObject({
+      expected: "the types of the contract",
+      received: expect.stringMatching(/taxYear/),
+    });
+  });
+
   it.each(plantedReads)(
     "the difference $name is named by $rule",
     async ({ change, settings = {}, tasks = 0, rule }) => {
