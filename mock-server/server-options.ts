@@ -26,7 +26,7 @@ export interface MockServerOptions {
   readonly host?: string | undefined;
   /** `virtual`: time moves only by `clock.advance`. A clock of your own can be shared. Default: `real`. */
   readonly clock?: "real" | "virtual" | Clock | undefined;
-  /** Equal seeds and equal calls give equal ids, keys, faults and journals. Default: 1. */
+  /** Equal seeds and equal calls give equal keys and faults, with a virtual clock also equal ids and journals. Default: 1. */
   readonly seed?: number | undefined;
   /** Changes to single settings; everything else keeps its default. */
   readonly settings?: SettingsChanges | undefined;

@@ -11,7 +11,7 @@ export const receiverExpected =
 export const mockFlags = {
   host: text("<name>", "address to listen on", "127.0.0.1"),
   clock: choice(["real", "virtual"], "virtual: moves only on command", "real"),
-  seed: wholeNumber("equal seeds give equal ids and keys", {
+  seed: wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     fallback: 1,
