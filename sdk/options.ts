@@ -217,7 +217,10 @@ export function resolveOptions(options: CreateClientOptions) {
     ({ message }) => new ConfigurationError(`createClient: ${message}`),
   );
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
-    throw new ConfigurationError("createClient: expected apiKey or partnerApiKey, got neither");
+    const given = (["apiKey", "partnerApiKey"] as const).filter((name) => Object.hasOwn(options, name));
+    const got =
+      given.length === 0 ? "neither" : `${given.join(" and ")} undefined; is the environment variable set?`;
+    throw new ConfigurationError(`createClient: expected apiKey or partnerApiKey, got ${got}`);
   }
   for (const name of ["baseUrl", "gatewayUrl"] as const) {
     const url = checked[name];
@@ -243,11 +246,10 @@ function apiKeySource(value: unknown, path: string): ApiKeySource {
   if (typeof value !== "string") {
     throw new ValidationError(path, `expected a string or a function, got ${kindOf(value)}`);
   }
+  if (value === "")
+    throw new ValidationError(path, "expected a key, got an empty string; is the environment variable set?");
   if (isSendableKey(value)) return value;
-  throw new ValidationError(
-    path,
-    "expected a key without spaces or line ends, got one with them, or an empty one",
-  );
+  throw new ValidationError(path, "expected a key without spaces or line ends, got one with them");
 }
 
 function rateLimitOrFalse(value: unknown, path: string): RateLimitSettings | undefined {

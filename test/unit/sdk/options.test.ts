@@ -78,7 +78,14 @@ describe("createClient", () => {
     [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
     [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
     [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
-    [{ ...good, apiKey: "" }, /apiKey: expected a key without spaces/],
+    [
+      { ...good, apiKey: undefined },
+      /expected apiKey or partnerApiKey, got apiKey undefined; is the environment variable set\?$/,
+    ],
+    [
+      { ...good, apiKey: "" },
+      /apiKey: expected a key, got an empty string; is the environment variable set\?$/,
+    ],
     [{ ...good, apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
     [{ ...good, apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
     [{ ...good, timeoutMs: 0 }, /timeoutMs: expected an integer from 1 to 2147483647, got 0/],
