@@ -1,11 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError } from "../../../sdk/errors.ts";
-import type { CallOptions, CreateClientOptions } from "../../../sdk/options.ts";
+import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../../sdk/options.ts";
 import { postgresRateLimitStore } from "../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
 import { failureOf } from "../../support/outcome-of.ts";
 import { probe } from "../../support/probe-operations.ts";
+
+type Loose = Readonly<Record<string, unknown>>;
 
 const good: CreateClientOptions = { apiKey: "key_1234567890", baseUrl: "https://api.example.com" };
 
@@ -135,6 +137,51 @@ describe("createClient", () => {
       rateLimit: undefined,
     };
     expect(problemWith({ ...good, ...none })).toBe("no problem");
+  });
+});
+
+describe("a numeric option of createClient", () => {
+  const timerMsMax = 2 ** 31 - 1;
+  // Name, default by the documentation, least and largest value.
+  const numbers = [
+    ["timeoutMs", 15_000, 1, timerMsMax],
+    ["deadlineMs", undefined, 1, timerMsMax],
+    ["maxRetries", 3, 0, 20],
+    ["maxResponseBytes", 32 * 1_024 * 1_024, 1, 2 ** 31],
+    ["rateLimit.requests", 120, 1, 1_000_000],
+    ["rateLimit.windowMs", 60_000, 1, timerMsMax],
+    ["rateLimit.reserved", undefined, 0, 1_000_000],
+    ["rateLimit.maxQueued", 1_000, 0, 1_000_000],
+    ["rateLimit.maxWaitMs", 600_000, 0, timerMsMax],
+  ] as const;
+
+  const withNumber = (name: string, value: number) => {
+    const [group = "", inner] = name.split(".");
+    return { ...good, [group]: inner ? { [inner]: value } : value } as CreateClientOptions;
+  };
+
+  it.each(numbers)(
+    "%s has the default %s, and takes the values from %s to %s",
+    (name, preset, least, most) => {
+      expect(
+        name.split(".").reduce((value, key) => (value as Loose)[key], resolveOptions(good) as unknown),
+      ).toBe(preset);
+      for (const value of [least, most]) expect(problemWith(withNumber(name, value))).toBe("no problem");
+      for (const value of [least - 1, most + 1])
+        expect(problemWith(withNumber(name, value))).toBe(
+          `createClient: ${name}: expected an integer from ${least} to ${most}, got ${value}`,
+        );
+    },
+  );
+
+  it("share is above 0 and at most 1", () => {
+    expect(resolveOptions(good).rateLimit?.share).toBe(1);
+    for (const share of [Number.MIN_VALUE, 1])
+      expect(problemWith({ ...good, rateLimit: { share } })).toBe("no problem");
+    for (const share of [0, 1 + Number.EPSILON])
+      expect(problemWith({ ...good, rateLimit: { share } })).toMatch(
+        /expected a number above 0 and at most 1/,
+      );
   });
 });
 
