@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import { beforeAll, describe, expect } from "vitest";
+import { beforeEach, describe, expect } from "vitest";
 import { startCapturingReceiver } from "../support/capturing-receiver.ts";
 import { freePort, listen } from "../support/listen.ts";
 import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts";
@@ -7,7 +7,7 @@ import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
 
 let partner: CallOptions;
-beforeAll(async () => {
+beforeEach(async () => {
   partner = { token: await service.partnerToken(), router: "gateway" };
 });
 
@@ -200,7 +200,6 @@ describe("P2 permission", () => {
     await service.advance("180s");
     const response = await createWorkspace({ displayName: "Firm" }, { router: "gateway", token });
     expect(response.errors?.[0]?.extensions?.code).toBe("UNAUTHENTICATED");
-    partner = { token: await service.partnerToken(), router: "gateway" };
   });
 
   it("P2 a wrong partner key returns no token", async () => {
@@ -572,7 +571,6 @@ describe("P7 the rest of the flow", () => {
       "c-2",
     ]);
     for (const client of clients) expect(client.tasks).toHaveLength(1);
-    partner = { token: await service.partnerToken(), router: "gateway" };
   });
 });
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Inbox } from "workspace-tasks/receiver-kit";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
@@ -61,17 +61,19 @@ for (const kind of ["SQLite", "PostgreSQL"])
   describe.skipIf(kind === "PostgreSQL" && !hasPostgres)(`the inbox command on ${kind}`, () => {
     let store: string;
     let schema: string[];
+    let stores = 0;
 
-    beforeAll(async () => {
+    beforeEach(async () => {
+      const name = `command_${++stores}`;
       if (kind === "SQLite") {
-        store = path.join(directory, "inbox.db");
+        store = path.join(directory, `${name}.db`);
         schema = [];
         await fill(sqliteInbox(store));
       } else {
         store = database!.url;
-        schema = ["--schema", "command"];
+        schema = ["--schema", name];
         const pool = database!.pool();
-        await fill(postgresInbox(pool, { schema: "command" }));
+        await fill(postgresInbox(pool, { schema: name }));
         await pool.end();
       }
     });
@@ -161,7 +163,7 @@ for (const kind of ["SQLite", "PostgreSQL"])
     it("inbox discard discards rows by state", async () => {
       expect(await inbox("discard", "--state", "quarantined,dead")).toMatchObject({
         code: 0,
-        out: "odd  discarded\n",
+        out: "odd  discarded\nfixable  discarded\ndead  discarded\n",
       });
       expect(JSON.parse((await inbox("show", "odd", "--json")).out).state).toBe("discarded");
     });

@@ -14,6 +14,9 @@ export interface ScriptedService {
   readonly exchanges: readonly ReceivedRequest[];
 }
 
+// Clients of one key and address share their tokens and their rate limit.
+let services = 0;
+
 /** A client of a service that responds to its calls in turn, the last response again and again. */
 export function createScriptedService(
   responses: readonly (() => Response)[],
@@ -36,7 +39,8 @@ export function createScriptedService(
     return respond();
   };
   const baseUrl = "https://service.example";
-  const client = createClient({ baseUrl, apiKey: "key_8f3a9d2c71", fetch, random: () => 0, ...options });
+  const apiKey = `key_${++services}_8f3a9d2c71`;
+  const client = createClient({ baseUrl, apiKey, fetch, random: () => 0, ...options });
   return { client, calls, exchanges };
 }
 

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 
 // A gate that cannot fail is useless, so each runs in a small repository that breaks its rule.
@@ -179,4 +180,13 @@ it("complete-lock-file reports an entry without a hash that this machine needs, 
   expect((await lacking.run("complete-lock-file.mjs", "--check")).output).toContain(
     "lacks optional dependencies: a-linux-x64",
   );
+});
+
+it("fresh-machine-matrix rejects a selection of tests that do not exist, before it runs any", async () => {
+  using broken = repository({ "test/tidy/a.test.ts": "" });
+  const { code, output } = await broken.run("fresh-machine-matrix.mjs", "--list");
+  expect(code).toBe(1);
+  expect(output).toMatch(/^no test has this path: test\/unit\/scripts, /);
+  const list = ["scripts/fresh-machine-matrix.mjs", "--list"];
+  expect(await promisify(execFile)(process.execPath, list)).toMatchObject({ stderr: "" });
 });

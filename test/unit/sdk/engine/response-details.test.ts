@@ -54,18 +54,18 @@ describe("the metadata of a result", () => {
   });
 
   it("contains no cookie, key, token or signing secret, and a limited number of bytes", async () => {
-    const { client } = createScriptedService([
-      () => {
-        const headers = new Headers({ "x-echo": "key_8f3a9d2c71", "x-request-id": "workspace-token-1" });
-        headers.append("set-cookie", "session=1");
-        const deep = {
-          secret: "whsec_AAAA",
-          long: "x".repeat(50_000),
-          a: { b: { c: { d: { e: { f: 1 } } } } },
-        };
-        return Response.json({ data: { me }, extensions: { deep, many: Array(500).fill(1) } }, { headers });
-      },
-    ]);
+    const apiKey = "key_8f3a9d2c71";
+    const respond = () => {
+      const headers = new Headers({ "x-echo": apiKey, "x-request-id": "workspace-token-1" });
+      headers.append("set-cookie", "session=1");
+      const deep = {
+        secret: "whsec_AAAA",
+        long: "x".repeat(50_000),
+        a: { b: { c: { d: { e: { f: 1 } } } } },
+      };
+      return Response.json({ data: { me }, extensions: { deep, many: Array(500).fill(1) } }, { headers });
+    };
+    const { client } = createScriptedService([respond], { apiKey });
     const text = JSON.stringify((await client.me().withMeta()).meta);
     expect(text).not.toMatch(/key_8f3a9d2c71|workspace-token-1|whsec_AAAA|session=1/);
     expect(text).toContain('"x-echo":"[redacted]"');
