@@ -1,10 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import type { MockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
 
 const seen: MockServer[] = [];
 
-describe("mockTest", () => {
+// What is between two tests shows in the second one.
+describe("mockTest", { shuffle: false }, () => {
   mockTest("gives the first test a mock", async ({ mock }) => {
     seen.push(mock);
     await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
@@ -30,6 +31,17 @@ describe("mockTest options", () => {
   });
 });
 
-it("mockTest starts no mock for a test that does not use it", () => {
-  expect(seen).toHaveLength(1);
+describe("mockTest without a mock", () => {
+  let started = 0;
+  const lazyTest = mockTest.extend({
+    // biome-ignore lint/correctness/noEmptyPattern: a fixture without dependencies
+    mockOptions: async ({}, use) => {
+      started++;
+      await use({ listen: false });
+    },
+  });
+
+  lazyTest("starts none for a test that does not use it", () => {
+    expect(started).toBe(0);
+  });
 });

@@ -11,7 +11,8 @@ const worldTest = it.extend({ ...mockFixtures, worldOptions: {} } as never) as u
   run: (fixtures: { readonly world: MockWorld }) => Promise<void>,
 ) => void;
 
-describe("the fixtures for Playwright", () => {
+// What is between two tests shows in the second one.
+describe("the fixtures for Playwright", { shuffle: false }, () => {
   worldTest("give a test a world of the worker's mock", async ({ world }) => {
     seen.push(world);
     expect((await fetch(`${world.baseUrl}/_mock/v1/health`)).status).toBe(200);
