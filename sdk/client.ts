@@ -93,7 +93,7 @@ export interface WorkspaceTasksClient {
 
   /**
    * Rejects new calls, ends waiting ones with `CLIENT_CLOSED`, and resolves when those in flight have settled. Takes the
-   * client's `timeoutMs` at most, after which calls in flight end with `CLIENT_CLOSED`, and 10 s for a rate limit store.
+   * client's `timeoutMs` at most, after which calls in flight end with `CLIENT_CLOSED`.
    */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

@@ -93,11 +93,9 @@ export {
   postgresRateLimitStore,
 } from "./rate-limit/postgres-rate-limit-store.ts";
 export type {
-  AcquiredSlot,
-  AcquireSlotsRequest,
-  AcquireSlotsResult,
+  AcquirePermitsRequest,
+  AcquirePermitsResult,
   RateLimitStore,
-  ReleasedSlot,
 } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { Fetch, FetchBytes, FetchHeaders, FetchInit, FetchResponse } from "./request/fetch.ts";

@@ -42,15 +42,12 @@ export interface RateLimitOptions {
   readonly windowMs?: number | undefined;
   /** Part of the limit that this process may use, above 0 and at most 1. Default 1. */
   readonly share?: number | undefined;
-  /** Requests per window that `background` calls leave to the others. Default: a tenth of the limit. */
-  readonly reserved?: number | undefined;
   /** Calls of this client that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
   readonly maxQueued?: number | undefined;
   /** Longest time that one call waits in total, within its deadline. Default 600,000 ms. */
   readonly maxWaitMs?: number | undefined;
   /**
-   * Lets several processes share one limit. Default: none, each process assumes that it is alone. All clients of one key
-   * in a process pass the same store.
+   * Lets several processes or worker threads share one limit. Default: none, each thread assumes that it is alone.
    */
   readonly store?: RateLimitStore | undefined;
 }
@@ -152,10 +149,9 @@ const rateLimitSettings = strictObject({
     refineNumber("a number above 0 and at most 1", (value) => value > 0 && value <= 1),
     1,
   ),
-  reserved: optional(integerBetween(0, 1_000_000)),
   maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
   maxWaitMs: withDefault(integerBetween(0, timerDelayMsMax), 600_000),
-  store: optional(objectWith<RateLimitStore>("acquire", "release", "block")),
+  store: optional(objectWith<RateLimitStore>("acquire", "block")),
 });
 
 const clientOptions = strictObject({

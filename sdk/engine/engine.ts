@@ -99,7 +99,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       });
       await Promise.allSettled(calls.values());
       cancel();
-      await routers.close();
+      routers.close();
     },
   };
 }

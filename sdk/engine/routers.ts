@@ -13,7 +13,7 @@ import {
 } from "../credentials/key-exchange.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { acquireLimiter, type LimiterReference } from "../rate-limit/limiter-registry.ts";
+import { type LimiterReference, referToLimiter } from "../rate-limit/limiter-registry.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import type { SendAttempt } from "../request/attempt-sender.ts";
 import { urlBelow } from "../validation/service-url.ts";
@@ -38,7 +38,7 @@ export interface Routers {
   /** Throws `FailureError` when the router's address was not given. */
   route(router: Router): Route;
   snapshot(router: Router): RateLimitSnapshot | undefined;
-  close(): Promise<void>;
+  close(): void;
 }
 
 export interface RoutersOptions {
@@ -75,10 +75,10 @@ export function createRouters(parts: RoutersOptions): Routers {
   return {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router) => accesses[router]?.snapshot(),
-    async close() {
+    close() {
       workspace?.credentials.close();
       partner?.credentials.close();
-      await Promise.all([...limiters.values()].map((limiter) => limiter.release()));
+      for (const limiter of limiters.values()) limiter.release();
     },
   };
 }
@@ -104,24 +104,26 @@ function openAccess(
       onRefresh: (event) => emit("workspace-tasks:token:refresh", () => ({ router, ...event })),
     }),
     limiter(keyHash) {
-      latest = limiterOf(options, limiters, keyHash);
+      latest = limiterOf(options, parts.redactor, limiters, keyHash);
       return latest;
     },
-    snapshot: () => latest?.limiter.snapshot(),
+    snapshot: () => latest?.snapshot(),
   };
 }
 
 function limiterOf(
   options: ResolvedOptions,
+  { cause: redactCause }: Redactor,
   limiters: Map<string, LimiterReference>,
   keyHash: string,
 ): LimiterReference | undefined {
   const { rateLimit, baseUrl } = options;
   const existing = limiters.get(keyHash);
   if (existing || !rateLimit) return existing;
-  const limiter = acquireLimiter({ ...options, rateLimit, id: sha256(`${baseUrl.href}\n${keyHash}`) });
-  limiters.set(keyHash, limiter);
-  return limiter;
+  const id = sha256(`${baseUrl.href}\n${keyHash}`);
+  const reference = referToLimiter({ ...options, rateLimit, id, redactCause });
+  limiters.set(keyHash, reference);
+  return reference;
 }
 
 function missing(option: string): never {

@@ -8,7 +8,7 @@ import type { Outcome } from "../errors.ts";
 import type { Priority } from "../rate-limit/call-queue.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit } from "../rate-limit/permit.ts";
-import type { QueueEntry } from "../rate-limit/rate-limiter.ts";
+import type { QueueEntry } from "../rate-limit/waiting-call.ts";
 import type { AttemptResult } from "../request/attempt-sender.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
@@ -71,8 +71,6 @@ class CallRecord {
   readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
   #retries = 0;
   #wasTokenRejected = false;
-  /** How long the limiter waits after the last 429. */
-  #blockedForMs = 0;
   /** The least certain outcome of the attempts so far. */
   #outcome: Outcome = "not_sent";
 
@@ -141,9 +139,10 @@ class CallRecord {
     if (!credential || this.#queued) return undefined;
     const reference = limiter(credential.keyHash);
     if (!reference) return { credential };
-    const permit = reference.limiter.tryAcquire(priority);
+    const queue = reference.limiter();
+    const permit = queue.tryAcquire(priority);
     if (!permit) return undefined;
-    this.#queued = { reference, entry: reference.limiter.enter(priority) };
+    this.#queued = { reference, entry: queue.enter(priority) };
     return { credential, permit };
   }
 
@@ -155,12 +154,11 @@ class CallRecord {
       const credential = await credentials.get(scope);
       const reference = limiter(credential.keyHash);
       if (!reference) return { credential };
-      if (this.#queued?.reference !== reference) {
-        this.#queued = { reference, entry: reference.limiter.enter(priority) };
-      }
+      const queue = reference.limiter();
+      if (this.#queued?.reference !== reference) this.#queued = { reference, entry: queue.enter(priority) };
       const permit =
-        reference.limiter.tryAcquire(priority) ??
-        (await this.#queue(reference, this.#queued.entry, credentials));
+        queue.tryAcquire(priority) ??
+        (await this.#queue(queue.acquire(this.#queued.entry, reference.queue, scope), credentials));
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit };
@@ -168,13 +166,8 @@ class CallRecord {
     }
   }
 
-  async #queue(
-    { limiter, limits }: LimiterReference,
-    entry: QueueEntry,
-    credentials: Credentials,
-  ): Promise<Permit> {
-    const stop = credentials.keepFresh();
-    const permit = await limiter.acquire(entry, limits, this.#request.scope).finally(stop);
+  async #queue(acquired: Promise<Permit>, credentials: Credentials): Promise<Permit> {
+    const permit = await acquired.finally(credentials.keepFresh());
     const { queuedMs } = permit;
     this.#meta.queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
@@ -226,7 +219,6 @@ class CallRecord {
     if (failure?.code === "RATE_LIMITED") {
       const { retryAfterMs } = failure;
       const waitMs = permit.rejected(retryAfterMs);
-      this.#blockedForMs = waitMs;
       if (this.#queued) this.#queued.entry.rejections += 1;
       const { operationName } = this.#event;
       this.#emit("workspace-tasks:rate-limit", () => ({ operationName, retryAfterMs, waitMs }));
@@ -263,10 +255,8 @@ class CallRecord {
     const { options, clientScope } = this.#dependencies;
     if (clientScope.failure) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
-    // The service asks for a longer pause than the limiter waits before it tries again.
-    const isLongBlock =
-      permit && failure.code === "RATE_LIMITED" && (failure.retryAfterMs ?? 0) > this.#blockedForMs;
-    if (isLongBlock) return { type: "fail" };
+    const isTooLong = failure.code === "RATE_LIMITED" && (failure.retryAfterMs ?? 0) > scope.remainingMs();
+    if (permit && isTooLong) return { type: "fail" };
     // Without a limiter to wait in, a 429 is repeated like any other transient failure.
     const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
     const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);

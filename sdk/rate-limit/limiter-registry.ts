@@ -1,126 +1,107 @@
 import { FailureError, failure } from "../call/failure.ts";
-import { processEntries, type RegistryScope, releaseWhenAbandoned } from "../call/process-registry.ts";
-import { createRedactor } from "../call/redactor.ts";
+import { processEntries, type RegistryScope } from "../call/process-registry.ts";
 import type { Random } from "../clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
-import { type LimiterSettings, type QueueLimits, RateLimiter } from "./rate-limiter.ts";
-import { SharedLimit, type SlotLimits } from "./shared-limit.ts";
+import { type LimiterSettings, RateLimiter, type RateLimitSnapshot } from "./rate-limiter.ts";
+import type { ClientQueue } from "./waiting-call.ts";
 
-// One limiter per key and address for all clients of the process. Clients that disagree about the limit get the
-// smallest; clients that disagree about the store get an error, because one of them would be ignored. What a limiter
-// knows about the key, its requests of the last window and that the service blocks it, is kept when the last client is
-// closed; the store is not, since its connections may be closed too.
-
-/** A client's reference to a limiter that it shares with other clients. */
-export interface LimiterReference {
-  readonly limiter: RateLimiter;
-  /** How long this client's calls may queue; other clients have limits of their own. */
-  readonly limits: QueueLimits;
-  /** Resolves when the store, if there is one, has every released slot. */
-  release(): Promise<void>;
-}
+// One limiter per key and address for all clients of the process. Each call looks its limiter up, so that nothing refers
+// to a client: one that is never closed can be collected, and a limiter that knows nothing about its key any more is
+// dropped when the next one is created.
+//
+// The settings are those of the first client. Another client's have to be the same until the first is closed or the key is
+// idle. What a limiter knows about the key is kept when they change.
 
 /** `RateLimitOptions` with defaults. */
-export interface RateLimitSettings extends QueueLimits {
+export interface RateLimitSettings extends Pick<ClientQueue, "maxQueued" | "maxWaitMs"> {
   readonly requests: number;
   readonly windowMs: number;
   readonly share: number;
-  readonly reserved?: number | undefined;
   readonly store?: RateLimitStore | undefined;
 }
 
 export interface LimiterRequest extends RegistryScope {
   /** A hash of key and address. */
   readonly id: string;
+  /** The same object for all calls of a client. */
   readonly rateLimit: RateLimitSettings;
-  /** Longest time one request can be in flight. */
-  readonly timeoutMs: number;
   readonly random: Random;
+  readonly redactCause: ClientQueue["redactCause"];
 }
 
-/** What one client asks for. */
-interface ClientSettings extends RateLimitSettings {
-  readonly timeoutMs: number;
+/** How a client reaches the limiter that it shares with other clients of the key. */
+export interface LimiterReference {
+  /** The calls of this client. */
+  readonly queue: ClientQueue;
+  /** Throws `FailureError` when another client of the key has other settings. */
+  limiter(): RateLimiter;
+  snapshot(): RateLimitSnapshot;
+  release(): void;
 }
 
 interface Entry {
   readonly limiter: RateLimiter;
-  readonly references: Set<ClientSettings>;
-  shared: SharedLimit | undefined;
+  settings: RateLimitSettings;
+  /** The settings of the open clients that have used it. */
+  readonly users: Set<RateLimitSettings>;
 }
 
-/** Throws `FailureError` when another client of the key uses another store. */
-export function acquireLimiter(request: LimiterRequest): LimiterReference {
+export function referToLimiter(request: LimiterRequest): LimiterReference {
+  const { id, rateLimit, redactCause } = request;
+  const { maxQueued, maxWaitMs } = rateLimit;
   const entries = processEntries<Entry>("rate-limiters", request);
-  for (const [id, { references, limiter }] of entries) {
-    if (references.size === 0 && limiter.isIdle()) entries.delete(id);
-  }
-  const entry = entries.get(request.id) ?? createEntry(request);
-  const { limiter, references } = entry;
-  const [other] = references;
-  if (other && other.store !== request.rateLimit.store) throw new FailureError(differentStores);
-  entries.set(request.id, entry);
-  if (!other) {
-    entry.shared = createShared(request);
-    limiter.share(entry.shared);
-  }
-  // A new object, so that two clients with equal options are two references.
-  const settings = { ...request.rateLimit, timeoutMs: request.timeoutMs };
-  references.add(settings);
-  configure(entry);
-  const reference = { limiter, limits: settings, release: () => releaseClient(entry, settings) };
-  releaseWhenAbandoned(reference, entry, settings, releaseClient);
-  return reference;
-}
-
-async function releaseClient(entry: Entry, settings: ClientSettings): Promise<void> {
-  const { references, shared } = entry;
-  if (!references.delete(settings)) return;
-  if (references.size > 0) configure(entry);
-  else await shared?.flush();
-}
-
-const differentStores = failure(
-  "CONFIGURATION_INVALID",
-  "rateLimit.store: expected the store of the other clients of this key in this process, got another one or none; " +
-    "pass the same store to all of them, or close the others first",
-);
-
-function createEntry({ rateLimit, clock, random }: LimiterRequest): Entry {
-  const limiter = new RateLimiter(limiterSettingsOf([rateLimit]), clock, random);
-  return { limiter, references: new Set(), shared: undefined };
-}
-
-function createShared({ id, rateLimit, timeoutMs, clock }: LimiterRequest): SharedLimit | undefined {
-  const { store } = rateLimit;
-  if (!store) return undefined;
-  const redactCause = createRedactor().cause;
-  return new SharedLimit({ store, key: id, clock, redactCause }, slotLimitsOf([{ ...rateLimit, timeoutMs }]));
-}
-
-function configure({ limiter, shared, references }: Entry): void {
-  shared?.configure(slotLimitsOf([...references]));
-  limiter.configure(limiterSettingsOf([...references]));
-}
-
-function limiterSettingsOf(all: readonly RateLimitSettings[]): LimiterSettings {
-  const limit = Math.min(...all.map(({ requests, share }) => Math.max(1, Math.floor(requests * share))));
+  const find = () => {
+    const entry = entries.get(id) ?? createEntry(entries, request);
+    if (!entry.users.has(rateLimit)) join(entry, request);
+    return entry.limiter;
+  };
   return {
-    limit,
-    windowMs: Math.max(...all.map(({ windowMs }) => windowMs)),
-    reserved: reservedOf(all, limit),
+    queue: { maxQueued, maxWaitMs, redactCause, queued: 0 },
+    limiter: find,
+    snapshot: () => (entries.get(id) ?? createEntry(entries, request)).limiter.snapshot(),
+    release: () => void entries.get(id)?.users.delete(rateLimit),
   };
 }
 
-/** The store counts the requests of all processes, so their shares do not matter. */
-function slotLimitsOf(all: readonly ClientSettings[]): SlotLimits {
-  const requests = Math.min(...all.map((each) => each.requests));
-  // A slot stays acquired until its request has certainly ended and does not count any more.
-  const leaseMs = Math.max(...all.map(({ windowMs, timeoutMs }) => windowMs + timeoutMs));
-  return { all: requests, background: requests - reservedOf(all, requests), leaseMs };
+function createEntry(entries: Map<string, Entry>, request: LimiterRequest): Entry {
+  for (const [id, { limiter }] of entries) if (limiter.isIdle()) entries.delete(id);
+  const { id, rateLimit, clock, random } = request;
+  const limiter = new RateLimiter(limiterSettings(request), clock, random);
+  const entry: Entry = { limiter, settings: rateLimit, users: new Set() };
+  entries.set(id, entry);
+  return entry;
 }
 
-function reservedOf(all: readonly RateLimitSettings[], limit: number): number {
-  const reserved = Math.max(...all.map((each) => each.reserved ?? Math.floor(limit / 10)));
-  return Math.min(reserved, limit - 1);
+function join(entry: Entry, request: LimiterRequest): void {
+  const { rateLimit } = request;
+  const { limiter, users, settings } = entry;
+  const option = shared.find((name) => settings[name] !== rateLimit[name]);
+  if (option) {
+    if (users.size > 0 && !limiter.isIdle()) throw new FailureError(differs(option, settings, rateLimit));
+    users.clear();
+    entry.settings = rateLimit;
+    limiter.configure(limiterSettings(request));
+  }
+  users.add(rateLimit);
+}
+
+const shared = ["requests", "windowMs", "share", "store"] as const;
+
+function differs(option: (typeof shared)[number], expected: RateLimitSettings, got: RateLimitSettings) {
+  const difference =
+    option === "store"
+      ? "the store of the other clients of this key in this process, got another one or none"
+      : `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
+  const message = `rateLimit.${option}: expected ${difference}; use the same rateLimit for all of them, or close the others first`;
+  return failure("CONFIGURATION_INVALID", message);
+}
+
+function limiterSettings({ id, rateLimit }: LimiterRequest): LimiterSettings {
+  const { requests, windowMs, share, store } = rateLimit;
+  return {
+    limit: Math.max(1, Math.floor(requests * share)),
+    windowMs,
+    // The store counts the requests of all processes, so their shares do not matter.
+    shared: store && { store, key: id, limit: requests },
+  };
 }

@@ -1,41 +1,25 @@
-/**
- * Shares one rate limit between processes. The store hands out slots: an acquired slot is free again one window after
- * the response to its request, so that no span of one window ever holds more than `limit` requests, however long
- * each of them took.
- */
+/** Shares one rate limit between processes: it counts the permits that it has granted in the last window. */
 export interface RateLimitStore {
-  /**
-   * Acquires up to `count` free slots of a key, for at most `leaseMs`.
-   *
-   * `key` is a hash, never the API key itself. A process that dies keeps its slots until their lease ends.
-   */
-  acquire(request: AcquireSlotsRequest): Promise<AcquireSlotsResult>;
-  /** Sets when slots are free again, counted from now; 0 for a slot that was not used. */
-  release(key: string, slots: readonly ReleasedSlot[]): Promise<void>;
-  /** Lets no process acquire slots for `durationMs`, because the service rejected a request. */
+  /** Grants up to `count` permits of a key at once, so that no span of `windowMs` has more than `limit` of them. */
+  acquire(request: AcquirePermitsRequest): Promise<AcquirePermitsResult>;
+  /** Grants no process a permit of the key for `durationMs`, because the service rejected a request. */
   block(key: string, durationMs: number): Promise<void>;
 }
 
-export interface AcquireSlotsRequest {
+export interface AcquirePermitsRequest {
+  /** A hash, never the API key itself. */
   readonly key: string;
-  /** How many slots of the key may be in use with these. Lower for background calls, which leave slots to the others. */
+  /** Permits of the key per window. Lower for background calls, which leave some to the others. */
   readonly limit: number;
+  /** 1 or more. */
   readonly count: number;
-  readonly leaseMs: number;
+  /** How long a permit counts. A little longer than the window of the service: requests are on their way for a while. */
+  readonly windowMs: number;
 }
 
-export interface AcquireSlotsResult {
-  readonly slots: readonly AcquiredSlot[];
-  /** When to try again, if fewer than `count` slots were free. */
+export interface AcquirePermitsResult {
+  /** From 0 to `count`. */
+  readonly granted: number;
+  /** When to try again, if fewer than `count` were granted. */
   readonly retryInMs: number;
-}
-
-export interface AcquiredSlot {
-  readonly slot: number;
-  /** Differs each time the slot is acquired, so that a process whose lease ended cannot release it. */
-  readonly fence: string;
-}
-
-export interface ReleasedSlot extends AcquiredSlot {
-  readonly freeInMs: number;
 }

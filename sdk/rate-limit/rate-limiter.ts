@@ -1,44 +1,32 @@
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError, failure } from "../call/failure.ts";
+import { type Failure, FailureError } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
-import { CallQueue, type Priority, priorities, type Queueable } from "./call-queue.ts";
+import { CallQueue, type Priority } from "./call-queue.ts";
+import { queueFull, storeFailed, storeSilent, waitExceeded } from "./limiter-failures.ts";
 import type { Permit } from "./permit.ts";
-import type { SharedLimit } from "./shared-limit.ts";
-import type { SharedSlot } from "./shared-slots.ts";
+import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
+import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
 
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
 //
 //   entered ──acquire──► waiting ──window, pacing and store permit it──► permitted ──settled──► done
 //      │                    │ maxWaitMs or the scope ends                    │ rejected with 429
 //      │ queue full, or     ▼                                                └──► entered again, at its old position
-//      └ would wait too long► failed
+//      └ certainly too long ► failed
 //
-// Calls leave the queue by priority, and within a priority the clients take turns. Background calls also leave `reserved`
-// requests per window to the others, so that those find a free slot at once. No call starves: when nine calls of a higher
-// priority that had to wait were sent before it, it is next, and may then use a reserved slot.
+// A call fails early only by what is certain: its place behind the requests of this process, and what the service has
+// asked for. What the pacing makes of a 429 fails no call.
 //
-// One timer serves the queue, so waiting calls never race for a slot. With a store the window permits a call only once a
-// slot of the store is fetched for it.
-
-/** A call's position in the queue; kept when the service rejects the request. */
-export interface QueueEntry {
-  readonly position: number;
-  readonly priority: Priority;
-  queuedMs: number;
-  rejections: number;
-}
-
-/** How long one client's calls may queue. */
-export interface QueueLimits {
-  readonly maxQueued: number;
-  readonly maxWaitMs: number;
-}
+// Calls leave the queue by priority. Background calls also leave a tenth of the limit to the others, so that those find a
+// free slot at once. No call starves: when nine calls of a higher priority that had to wait were sent before it, it is
+// next, and may then use a reserved slot.
+//
+// One timer serves the queue, so waiting calls never race for a slot. With a store a call needs a permit of it, too.
 
 export interface LimiterSettings extends WindowLimit {
-  /** Requests per window that background calls leave to the others. */
-  readonly reserved: number;
+  readonly shared?: SharedSettings | undefined;
 }
 
 /** The rate limit of one key at one moment. */
@@ -53,18 +41,9 @@ export interface RateLimitSnapshot {
   readonly nextSlotInMs: number;
 }
 
-interface WaitingCall extends Queueable {
-  readonly entry: QueueEntry;
-  readonly sinceMs: number;
-  /** The scope ends it earlier, or this does. */
-  readonly endsAtMs: number;
-  readonly resolve: (permit: Permit) => void;
-  readonly reject: (error: FailureError) => void;
-  readonly cleanups: (() => void)[];
-}
-
-/** A level whose calls were passed over so often is served next. */
-const passedOverMax = 9;
+const reservedPart = 0.1;
+// A request may arrive this much later after its permit of the store than the next one for the same slot.
+const sharedMarginMs = 2_000;
 
 export class RateLimiter {
   readonly #clock: Clock;
@@ -72,10 +51,8 @@ export class RateLimiter {
   readonly #window: SlidingWindow;
   readonly #pacing: AdaptivePacing;
   readonly #queue = new CallQueue<WaitingCall>();
-  /** Calls of higher priority that were sent after a wait, while calls of this one waited. */
-  readonly #passedOver = { interactive: 0, normal: 0, background: 0 };
-  #shared: SharedLimit | undefined;
   #settings: LimiterSettings;
+  #shared: SharedPermits | undefined;
   #entries = 0;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
@@ -84,146 +61,151 @@ export class RateLimiter {
     this.#clock = clock;
     this.#random = random;
     this.#window = new SlidingWindow(settings);
-    this.#pacing = new AdaptivePacing(settings);
+    this.#pacing = new AdaptivePacing(settings, settings.shared !== undefined);
+    this.#shared = this.#createShared(settings);
   }
 
+  /** Keeps what is known about the key. */
   configure(settings: LimiterSettings): void {
     this.#settings = settings;
     this.#window.configure(settings);
     this.#pacing.configure(settings);
-    this.#pump();
-  }
-
-  /** Takes slots from here on, from a store or from none. Slots in use are released where they came from. */
-  share(shared: SharedLimit | undefined): void {
-    this.#shared = shared;
-    shared?.connect({
-      onChange: () => this.#pump(),
-      onFailure: (failure) => {
-        for (const call of [...this.#queue.values()]) this.#fail(call, failure);
-      },
-    });
+    this.#shared = this.#createShared(settings);
   }
 
   enter(priority: Priority): QueueEntry {
     return { position: this.#entries++, priority, queuedMs: 0, rejections: 0 };
   }
 
-  /** A permit, if one is free and no call waits. Never with a store: its slots have to be fetched. */
+  /** A permit, if one is free and no call waits. Never with a store, which has to be asked. */
   tryAcquire(priority: Priority): Permit | undefined {
     if (this.#shared || this.#queue.size > 0) return undefined;
     const nowMs = this.#clock.monotonic();
-    if (this.#waitMs(priority, 0, nowMs) > 0) return undefined;
-    return this.#createPermit(nowMs, 0, undefined);
+    if (this.#waitMs(priority, nowMs) > 0) return undefined;
+    return this.#createPermit(nowMs, 0);
   }
 
   /**
    * Waits for a permit. Rejects with `FailureError` when the queue, the wait or the scope does not allow it.
    *
-   * @param limits those of the client, the same object for all of its calls
+   * @param client the same object for all calls of a client
    */
-  acquire(entry: QueueEntry, limits: QueueLimits, scope: CallScope): Promise<Permit> {
+  acquire(entry: QueueEntry, client: ClientQueue, scope: CallScope): Promise<Permit> {
     const { position, priority } = entry;
     const sinceMs = this.#clock.monotonic();
-    const maxWaitMs = limits.maxWaitMs - entry.queuedMs;
+    const maxWaitMs = client.maxWaitMs - entry.queuedMs;
     const leftMs = Math.min(maxWaitMs, scope.remainingMs());
-    const place = { position, priority, owner: limits };
-    const reason = scope.failure ?? this.#reasonToFail(entry, place, limits, leftMs, sinceMs);
+    const reason = scope.failure ?? this.#reasonToFail(entry, client, leftMs, sinceMs);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
       const endsAtMs = sinceMs + leftMs;
-      const call: WaitingCall = { ...place, entry, sinceMs, endsAtMs, resolve, reject, cleanups: [] };
+      const cleanups: (() => void)[] = [];
+      const call = { position, priority, entry, client, sinceMs, endsAtMs, resolve, reject, cleanups };
       this.#queue.add(call);
+      client.queued += 1;
       this.#pump();
       if (!this.#queue.has(call)) return;
-      call.cleanups.push(scope.onEnd((failure) => this.#fail(call, failure)));
+      cleanups.push(scope.onEnd((ended) => this.#fail(call, this.#withRetryAfter(ended, call))));
       if (maxWaitMs > leftMs) return;
-      call.cleanups.push(this.#clock.schedule(maxWaitMs, () => this.#fail(call, this.#waitExceeded(entry))));
+      cleanups.push(this.#clock.schedule(maxWaitMs, () => this.#endWait(call)));
     });
   }
 
   /** False while what this limiter knows about the key still matters: its requests, or that the service blocks it. */
   isIdle(): boolean {
     const nowMs = this.#clock.monotonic();
-    return this.#queue.size === 0 && this.#window.isIdle(nowMs) && !this.#pacing.isBlocked(nowMs);
+    return this.#queue.size === 0 && this.#window.used(nowMs) === 0 && this.#pacing.blockedMs(nowMs) === 0;
   }
 
   snapshot(): RateLimitSnapshot {
     const nowMs = this.#clock.monotonic();
     const used = this.#window.used(nowMs);
     const { limit, windowMs } = this.#settings;
-    return {
-      limit,
-      windowMs,
-      used,
-      remaining: Math.max(0, this.#pacing.capacity(nowMs) - used),
-      queued: this.#queue.size,
-      nextSlotInMs: this.#waitMs("normal", this.#queue.size, nowMs),
-    };
+    const queued = this.#queue.size;
+    const remaining = Math.max(0, this.#pacing.capacity(nowMs) - used);
+    const leastMs = this.#leastWaitMs("normal", queued, nowMs);
+    const nextSlotInMs = Math.max(this.#waitMs("normal", nowMs), leastMs);
+    return { limit, windowMs, used, remaining, queued, nextSlotInMs };
   }
 
   /** Why a call fails at once instead of waiting. */
-  #reasonToFail(
-    entry: QueueEntry,
-    place: Queueable,
-    { maxQueued }: QueueLimits,
-    leftMs: number,
-    nowMs: number,
-  ): Failure | undefined {
-    const waitMs = this.#waitMs(entry.priority, this.#queue.aheadOf(place), nowMs);
-    if (waitMs === 0) return undefined;
+  #reasonToFail(entry: QueueEntry, client: ClientQueue, leftMs: number, nowMs: number): Failure | undefined {
+    const leastMs = this.#leastWaitMs(entry.priority, this.#queue.aheadOf(entry), nowMs);
+    if (leastMs === 0) return undefined;
     // A call that was rejected keeps the position it had.
-    if (entry.rejections === 0 && this.#queue.countOf(place.owner) >= maxQueued) {
-      const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
-      return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
+    if (
+      entry.rejections === 0 &&
+      client.queued >= client.maxQueued + this.#freeSlots(entry.priority, nowMs)
+    ) {
+      return queueFull(client.maxQueued, leastMs);
     }
-    return waitMs > leftMs ? this.#waitExceeded(entry, waitMs) : undefined;
+    return leastMs > leftMs ? waitExceeded(entry.rejections, leastMs) : undefined;
   }
 
-  /** The time until a call of this priority with `ahead` calls before it gets a slot. */
-  #waitMs(priority: Priority, ahead: number, nowMs: number): number {
-    const capacity = this.#pacing.capacity(nowMs);
-    const slots =
-      priority === "background" && !this.#isNext(priority) ? this.#background(capacity) : capacity;
-    return Math.max(this.#pacing.waitMs(nowMs), this.#window.waitMs(ahead, nowMs, slots));
+  /** What waiting calls use soon: only the pacing holds them back. */
+  #freeSlots(priority: Priority, nowMs: number): number {
+    if (this.#pacing.blockedMs(nowMs) > 0) return 0;
+    return Math.max(0, this.#capacityOf(priority, this.#settings.limit) - this.#window.used(nowMs));
   }
 
-  /** What background calls may use of a capacity. */
-  #background(capacity: number): number {
-    const { limit, reserved } = this.#settings;
-    return Math.max(1, capacity - Math.floor((capacity * reserved) / limit));
+  /** The time until a call of this priority is sent if it is the next. */
+  #waitMs(priority: Priority, nowMs: number): number {
+    const capacity = this.#capacityOf(priority, this.#pacing.capacity(nowMs));
+    return Math.max(
+      this.#pacing.waitMs(nowMs, this.#window.inFlight),
+      this.#window.waitMs(0, nowMs, capacity),
+    );
   }
 
-  /** Whether so many calls were sent before those of this priority that it is their turn. */
-  #isNext(priority: Priority): boolean {
-    return this.#passedOver[priority] >= passedOverMax;
+  /** The time until a call with `ahead` calls before it can be sent at the earliest. */
+  #leastWaitMs(priority: Priority, ahead: number, nowMs: number): number {
+    const capacity = this.#capacityOf(priority, this.#settings.limit);
+    return Math.max(this.#pacing.blockedMs(nowMs), this.#window.waitMs(ahead, nowMs, capacity));
   }
 
-  #waitExceeded(
-    { rejections, priority }: QueueEntry,
-    waitMs = this.#waitMs(priority, 0, this.#clock.monotonic()),
-  ): Failure {
-    const retryAfterMs = Math.ceil(waitMs);
-    if (rejections === 0) {
-      const message = "the rate limit is used up for longer than deadlineMs or maxWaitMs lets the call wait";
-      return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
+  #capacityOf(priority: Priority, capacity: number): number {
+    return this.#mayUseAll(priority) ? capacity : withoutReserved(capacity);
+  }
+
+  #mayUseAll(priority: Priority): boolean {
+    return priority !== "background" || this.#queue.isNext(priority);
+  }
+
+  /** `maxWaitMs` has passed. A call that only the pacing holds back is sent: the limit is not known to be used up. */
+  #endWait(call: WaitingCall): void {
+    const { entry, client } = call;
+    if (this.#shared?.isAsking) {
+      this.#fail(call, storeSilent(client.maxWaitMs));
+      return;
     }
-    const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
-    return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
+    const nowMs = this.#clock.monotonic();
+    const mayBeSent = !this.#shared && this.#leastWaitMs(entry.priority, 0, nowMs) === 0;
+    if (mayBeSent) this.#serve(call, nowMs);
+    else this.#fail(call, waitExceeded(entry.rejections, this.#waitMs(entry.priority, nowMs)));
   }
 
-  #leave(call: WaitingCall, wasServed: boolean): void {
-    this.#queue.remove(call, wasServed);
+  #withRetryAfter(ended: Failure, { priority }: WaitingCall): Failure {
+    const waitMs = Math.ceil(this.#waitMs(priority, this.#clock.monotonic()));
+    return ended.code === "DEADLINE_EXCEEDED" ? { ...ended, retryAfterMs: waitMs } : ended;
+  }
+
+  #leave(call: WaitingCall): void {
+    this.#queue.remove(call);
+    call.client.queued -= 1;
     call.entry.queuedMs += this.#clock.monotonic() - call.sinceMs;
     for (const cleanup of call.cleanups) cleanup();
-    if (this.#queue.waiting(call.priority) === 0) this.#passedOver[call.priority] = 0;
   }
 
   #fail(call: WaitingCall, failure: Failure): void {
     if (!this.#queue.has(call)) return;
-    this.#leave(call, false);
+    this.#leave(call);
     call.reject(new FailureError(failure));
     this.#pump();
+  }
+
+  #serve(call: WaitingCall, nowMs: number): void {
+    this.#leave(call);
+    call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs));
   }
 
   #pump(): void {
@@ -234,45 +216,29 @@ export class RateLimiter {
       if (nextAtMs > nowMs) break;
     }
     this.#setTimer(this.#queue.size > 0 ? nextAtMs : Number.POSITIVE_INFINITY);
-    if (this.#shared) this.#requestSlots(this.#shared);
+    if (this.#shared) this.#requestPermits(this.#shared);
   }
 
   /** Sends the call that is next, if it may be sent now. Returns when to try again: now after a call was sent. */
   #serveOne(nowMs: number): number {
     let nextAtMs = Number.POSITIVE_INFINITY;
-    for (const priority of this.#order()) {
+    for (const priority of this.#queue.order()) {
       const call = this.#queue.first(priority);
       if (!call) continue;
-      const waitMs = this.#waitMs(priority, 0, nowMs);
+      const waitMs = this.#waitMs(priority, nowMs);
       if (waitMs > 0) {
         // A delay below the clock's resolution could fire before the time has changed.
         nextAtMs = Math.min(nextAtMs, nowMs + Math.max(1, waitMs));
         continue;
       }
-      const slot = this.#shared?.take(
-        priority === "background" && !this.#isNext(priority) ? priority : "any",
-      );
-      // The store calls back when it has one.
-      if (this.#shared && !slot) continue;
+      // The store calls back when it has granted one.
+      if (this.#shared && !this.#shared.take()) continue;
       // A call that finds a free slot takes nothing from those that wait.
-      if (nowMs > call.sinceMs) this.#passOver(priority);
-      this.#leave(call, true);
-      call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs, slot));
+      if (nowMs > call.sinceMs) this.#queue.passOver(priority);
+      this.#serve(call, nowMs);
       return nowMs;
     }
     return nextAtMs;
-  }
-
-  #order(): readonly Priority[] {
-    if (!this.#isNext("normal") && !this.#isNext("background")) return priorities;
-    return [...priorities].sort((a, b) => Number(this.#isNext(b)) - Number(this.#isNext(a)));
-  }
-
-  #passOver(served: Priority): void {
-    this.#passedOver[served] = 0;
-    for (const lower of priorities.slice(priorities.indexOf(served) + 1)) {
-      if (this.#queue.waiting(lower) > 0) this.#passedOver[lower] += 1;
-    }
   }
 
   #setTimer(atMs: number): void {
@@ -288,56 +254,94 @@ export class RateLimiter {
     this.#timer = { atMs, cancel };
   }
 
-  /** Slots for the waiting calls that the window and the pacing would permit now. */
-  #requestSlots(shared: SharedLimit): void {
-    const nowMs = this.#clock.monotonic();
-    const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs) > 0;
-    const capacity = this.#pacing.capacity(nowMs);
-    // Spaced calls are sent one at a time.
-    const atOnceMax = isPaused ? 0 : capacity < this.#settings.limit ? 1 : this.#queue.size;
-    const used = this.#window.used(nowMs);
-    const free = Math.min(atOnceMax, Math.max(0, capacity - used));
-    const others = this.#queue.waiting("interactive") + this.#queue.waiting("normal");
-    const foreground = Math.min(others, free);
-    const background = Math.min(this.#queue.waiting("background"), free, this.#background(capacity) - used);
-    shared.request(foreground, Math.max(0, background - foreground));
+  #createShared({ shared, windowMs }: LimiterSettings): SharedPermits | undefined {
+    if (!shared) return undefined;
+    return new SharedPermits({
+      ...shared,
+      windowMs: windowMs + sharedMarginMs,
+      clock: this.#clock,
+      onChange: () => this.#pump(),
+      onFailure: (error) => {
+        this.#failEach(({ client }) => storeFailed(client.redactCause(error)));
+        this.#pump();
+      },
+    });
   }
 
-  #createPermit(startedAtMs: number, queuedMs: number, slot: SharedSlot | undefined): Permit {
+  /** Permits for the waiting calls that the window and the pacing would permit now. */
+  #requestPermits(shared: SharedPermits): void {
+    const { limit } = this.#settings.shared ?? this.#settings;
+    const nowMs = this.#clock.monotonic();
+    const { inFlight } = this.#window;
+    const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs, inFlight) > 0;
+    const atOnceMax = isPaused ? 0 : this.#pacing.atOnceMax(inFlight);
+    const freeOf = (priority: Priority) =>
+      Math.min(
+        atOnceMax,
+        this.#capacityOf(priority, this.#pacing.capacity(nowMs)) - this.#window.used(nowMs),
+      );
+    const others = this.#queue.waiting("interactive") + this.#queue.waiting("normal");
+    const foreground = Math.min(others, freeOf("normal"));
+    const background = Math.min(this.#queue.waiting("background"), freeOf("background"));
+    if (foreground > 0 && !this.#queue.isNext("background")) shared.request(foreground, limit);
+    else shared.request(Math.max(0, background), this.#capacityOf("background", limit));
+  }
+
+  #createPermit(startedAtMs: number, queuedMs: number): Permit {
     this.#window.start();
     this.#pacing.permitted(startedAtMs);
     const nowMs = () => this.#clock.monotonic();
-    const settle = (freeInMs: number) => {
-      slot?.release(freeInMs);
+    const accept = () => {
+      this.#pacing.accepted(startedAtMs);
       this.#pump();
     };
     return {
       queuedMs,
       responded: (respondedAtMs) => {
-        this.#pacing.succeeded();
-        settle(this.#window.responded(startedAtMs, respondedAtMs, nowMs()));
+        this.#window.responded(respondedAtMs);
+        accept();
       },
       rejected: (retryAfterMs) => {
         this.#window.release();
-        const own = this.#window.recentCount(nowMs());
-        const waitMs = this.#pacing.rejected(nowMs(), retryAfterMs, own, this.#random);
-        this.#shared?.block(waitMs);
-        this.#failHopeless(nowMs() + waitMs);
-        settle(0);
+        const own = this.#window.used(nowMs());
+        const blockedMs = this.#pacing.blockedMs(nowMs());
+        const waitMs = this.#pacing.rejected(startedAtMs, nowMs(), retryAfterMs, own, this.#random);
+        if (waitMs > blockedMs) {
+          void this.#shared?.block(waitMs);
+          this.#failHopeless(waitMs);
+        }
+        this.#pump();
         return waitMs;
       },
-      noResponse: () => settle(this.#window.noResponse(startedAtMs, nowMs())),
+      noResponse: () => {
+        this.#window.noResponse(startedAtMs, nowMs());
+        accept();
+      },
       unused: () => {
         this.#window.release();
-        settle(0);
+        this.#pump();
       },
     };
   }
 
   /** Calls that cannot wait until the service accepts requests again fail now. */
-  #failHopeless(untilMs: number): void {
-    for (const call of [...this.#queue.values()]) {
-      if (call.endsAtMs < untilMs) this.#fail(call, this.#waitExceeded(call.entry));
+  #failHopeless(waitMs: number): void {
+    const untilMs = this.#clock.monotonic() + waitMs;
+    this.#failEach(({ entry, endsAtMs }) =>
+      endsAtMs < untilMs ? waitExceeded(entry.rejections, waitMs) : undefined,
+    );
+  }
+
+  #failEach(reasonOf: (call: WaitingCall) => Failure | undefined): void {
+    for (const call of this.#queue.values()) {
+      const reason = reasonOf(call);
+      if (!reason) continue;
+      this.#leave(call);
+      call.reject(new FailureError(reason));
     }
   }
 }
+
+/** What background calls may use of a capacity. */
+const withoutReserved = (capacity: number): number =>
+  Math.max(1, capacity - Math.floor(capacity * reservedPart));

@@ -29,18 +29,22 @@ export type CreateLimiter = (
 
 const createRateLimiter: CreateLimiter = (...parameters) => new RateLimiter(...parameters);
 
-const limits = { maxQueued: Number.POSITIVE_INFINITY, maxWaitMs: Number.POSITIVE_INFINITY };
-
 /** The limiter of one key before the service, in virtual time. */
 export async function runScenario(
   scenario: LimiterScenario,
   create = createRateLimiter,
 ): Promise<LimiterRun> {
-  const { limit, windowMs, reserved, timeoutMs, calls, othersAtMs, seed } = scenario;
+  const { limit, windowMs, timeoutMs, calls, othersAtMs, seed } = scenario;
   const clock = createVirtualClock();
   const service = new LimitedService(scenario);
-  const limiter = create({ limit, windowMs, reserved }, clock, createRandom(seed, "jitter").number);
+  const limiter = create({ limit, windowMs }, clock, createRandom(seed, "jitter").number);
   const scope = new CallScope(clock);
+  const client = {
+    maxQueued: Number.POSITIVE_INFINITY,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    redactCause: () => undefined,
+    queued: 0,
+  };
   const arrivedAtMs: number[] = [];
   const othersAcceptedAtMs: number[] = [];
   let rejected = 0;
@@ -49,7 +53,7 @@ export async function runScenario(
   async function call(planned: PlannedCall): Promise<void> {
     const entry = limiter.enter(planned.priority);
     for (;;) {
-      const permit = await limiter.acquire(entry, limits, scope);
+      const permit = await limiter.acquire(entry, client, scope);
       const retryAfterMs = await send(planned, permit);
       if (retryAfterMs === undefined) break;
       permit.rejected(retryAfterMs);
@@ -92,42 +96,32 @@ export async function runScenario(
   return { arrivedAtMs, acceptedAtMs: service.acceptedAtMs, othersAcceptedAtMs, rejected, unfinished };
 }
 
-// Of SlidingWindow: a slot is free this much later than one window after the response, less three quarters of the fastest
-// round trip; and a timer may be a millisecond late.
+// Of SlidingWindow: a slot is free this much later than one window after the response; and a timer may be a millisecond late.
 const marginMs = 25 + 1;
-/** A request without a response may arrive this long after its start. */
-const onTheWayMinMs = 1_000;
-const creditedPart = 0.75;
+/** A request that is given up may arrive this long after its start. */
+const onTheWayMs = 5_000;
 
 /** How much later than the earliest possible time the n-th request may arrive (n counts from 0). */
-function lateMsMax({ calls, limit, timeoutMs }: LimiterScenario): (index: number) => number {
+function lateMsMax({ calls, limit, windowMs, timeoutMs }: LimiterScenario): (index: number) => number {
   const forward = calls.map(({ forwardMs }) => forwardMs);
   const roundTrips = calls.map(({ forwardMs, backwardMs, lost }) =>
-    lost ? Math.max(timeoutMs, onTheWayMinMs) : forwardMs + backwardMs,
+    lost ? Math.max(timeoutMs, onTheWayMs) : forwardMs + backwardMs,
   );
   const roundTripMs = Math.max(...roundTrips);
-  const isConstant = roundTripMs - Math.min(...roundTrips) < 1e-6 && !calls.some(({ lost }) => lost);
   const spreadMs = Math.max(...forward) - Math.min(...forward);
-  // In the first two windows there is no credit yet.
-  const learningMs = isConstant ? 2 * creditedPart * roundTripMs : 0;
-  const perWindowMs = marginMs + roundTripMs * (isConstant ? 1 - creditedPart : 1);
-  return (index) => spreadMs + learningMs + Math.floor(index / limit) * perWindowMs;
+  // At its start the limiter sends a request after each two responses, or as fast as the limit lasts.
+  const startingMs = limit * Math.min(roundTripMs, windowMs / limit);
+  return (index) => spreadMs + startingMs + Math.floor(index / limit) * (marginMs + roundTripMs);
 }
 
-/**
- * Whether a request can reach the service sooner than its slot's credit supposes, on a path that became faster, or an
- * aborted one later than the slowest response, on a path that became slower.
- */
-function canOutrunCredit({ calls }: LimiterScenario): boolean {
-  const roundTrips = calls.map(({ forwardMs, backwardMs }) => forwardMs + backwardMs);
-  const forwardMs = Math.min(...calls.map((each) => each.forwardMs));
-  const backwardMs = Math.min(...calls.map((each) => each.backwardMs));
-  const abortedMs = calls.filter(({ lost }) => lost === "aborted").map((each) => each.forwardMs);
-  return (
-    creditedPart * Math.max(...roundTrips) > forwardMs + backwardMs + 25 ||
-    Math.max(0, ...abortedMs) > Math.min(...roundTrips)
-  );
+/** Whether a request that is given up can arrive later than the limiter supposes. */
+function canBeLate({ calls }: LimiterScenario): boolean {
+  return calls.some(({ lost, forwardMs }) => lost === "aborted" && forwardMs > onTheWayMs);
 }
+
+/** Background calls leave a tenth of the limit unused. */
+const hasReserved = ({ calls, limit }: LimiterScenario): boolean =>
+  limit >= 10 && calls.some(({ priority }) => priority === "background");
 
 async function compareScenario(
   scenario: LimiterScenario,
@@ -140,14 +134,14 @@ async function compareScenario(
   counts.add(`${window} window`);
   if (othersAtMs.length > 0) return compareShared(scenario, run, counts);
   if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
-  const isCredited = canOutrunCredit(scenario);
-  counts.add(isCredited ? "alone on a path that becomes faster or slower" : "alone");
+  const isLate = canBeLate(scenario);
+  counts.add(isLate ? "alone with requests that are given up and arrive late" : "alone");
   if (calls.some(({ lost }) => lost === "aborted")) counts.add("requests that were aborted on their way");
-  if (run.rejected > (isCredited ? 2 * limit : 0)) return `${run.rejected} requests were rejected with 429`;
-  if (!isCredited && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
+  if (run.rejected > (isLate ? 2 * limit : 0)) return `${run.rejected} requests were rejected with 429`;
+  if (!isLate && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
     return "some span of one window has more requests than the limit";
   }
-  if (run.rejected > 0 || scenario.reserved > 0) return undefined;
+  if (run.rejected > 0 || hasReserved(scenario)) return undefined;
   counts.add("compared with the earliest arrivals");
   const sent = calls.filter(({ lost }) => lost !== "unsent");
   // Permits that were not used block a slot for no time.

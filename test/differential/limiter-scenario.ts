@@ -18,7 +18,6 @@ export interface LimiterScenario {
   readonly windowMs: number;
   readonly window: "sliding" | "fixed";
   readonly windowOffsetMs: number;
-  readonly reserved: number;
   readonly timeoutMs: number;
   readonly calls: readonly PlannedCall[];
   /** When another client of the key sends. */
@@ -38,7 +37,6 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
   const windowMs = random.pick([1_000, 5_000, 60_000]);
   const window = random.pick(["sliding", "fixed"]);
   const windowOffsetMs = Math.floor(random.number() * windowMs);
-  const reserved = random.pick([0, 0, 1, Math.floor(limit / 3)]);
   const timeoutMs = windowMs / random.pick([2, 4]);
   const hasOthers = random.happens(0.25);
   const isLossy = random.happens(0.3) && !hasOthers;
@@ -70,10 +68,7 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
       };
     });
   const othersAtMs = hasOthers && !withoutOthers ? others(random.stream("others"), limit, windowMs) : [];
-  return {
-    ...{ seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls, othersAtMs },
-    reserved: hasPriorities && !withoutPriorities ? Math.min(reserved, limit - 1) : 0,
-  };
+  return { seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls, othersAtMs };
 }
 
 /** Latency of one call after another: constant, jittery, or mostly short. Some paths are slow in one direction only. */

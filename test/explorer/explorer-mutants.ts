@@ -132,8 +132,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["L1"],
     patches: [
       {
-        find: "{ endedAtMs: respondedAtMs }",
-        replace: "{ endedAtMs: startedAtMs }",
+        find: "this.#window.responded(respondedAtMs);",
+        replace: "this.#window.responded(Math.min(startedAtMs, respondedAtMs));",
       },
     ],
   },

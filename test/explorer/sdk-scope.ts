@@ -110,7 +110,7 @@ function startSdkExecution(options: SdkScopeOptions): Execution {
       random: () => 0.5,
       timeoutMs: 15_000,
       maxRetries,
-      rateLimit: { requests: limit, reserved: 0 },
+      rateLimit: { requests: limit },
       fetch: async (_, init) => {
         const request = parseRequest(init);
         const name = request.isExchange ? "the exchange" : `${request.operation} with token ${request.token}`;

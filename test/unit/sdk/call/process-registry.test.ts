@@ -2,10 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import type { RateLimitOptions } from "workspace-tasks/sdk";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -42,17 +40,16 @@ it("a client that is never closed is collected together with its clock, whose ti
   expect(await becomes(() => clock.deref() === undefined)).toBe(true);
 });
 
-it("a client that is collected without being closed gives up its part of the rate limit", async () => {
+it("a client that is never closed is collected while other clients use its key", async () => {
   const { apiKey, baseUrl, clock, fetch } = createFakeService();
-  const callWith = async (rateLimit: RateLimitOptions) => {
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit });
+  const useOnce = async () => {
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
     const outcome = codeOf(engine.execute(probe.query, {}));
     await clock.advance(1_000);
-    return outcome;
+    expect(await outcome).toBe("no error");
+    return new WeakRef(engine);
   };
-  // Clients of one key have one store, or none.
-  const store = memoryRateLimitStore(clock, () => 1);
-  expect(await callWith({})).toBe("no error");
-  expect(await callWith({ store })).toBe("CONFIGURATION_INVALID");
-  expect(await becomes(async () => (await callWith({ store })) === "no error")).toBe(true);
+  const abandoned = await useOnce();
+  await useOnce();
+  expect(await becomes(() => abandoned.deref() === undefined)).toBe(true);
 });

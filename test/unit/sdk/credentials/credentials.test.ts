@@ -22,7 +22,7 @@ describe("the token of a key", () => {
   });
 
   it("the token is exchanged once for a cold burst", async () => {
-    const { service, engine } = createEngineFixture();
+    const { service, engine } = createEngineFixture({ client: { rateLimit: false } });
     const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(1_000);
     await Promise.all(calls);
@@ -92,6 +92,8 @@ describe("the token of a key", () => {
     const { service, engine } = createEngineFixture({
       // The responses arrive over 700 ms, so that old rejections arrive long after the new token.
       legs: () => ({ forwardMs: 50, backwardMs: (late++ % 100) * 7 }),
+      limit: 1_000,
+      client: { rateLimit: false },
     });
     const warm = engine.execute(probe.query, {});
     await service.clock.advance(1_000);

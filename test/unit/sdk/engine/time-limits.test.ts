@@ -144,7 +144,7 @@ describe("deadlineMs", () => {
   it("deadlineMs fails a call at once when its permit would come too late", async () => {
     const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
+    await service.clock.advance(5_000);
     await Promise.all(calls);
     const startedAtMs = service.clock.monotonic();
     const failure = await failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 30_000 }));
@@ -188,7 +188,7 @@ describe("the signal of a call", () => {
     const { signal } = new AbortController();
     for (let batch = 0; batch < 10; batch += 1) {
       const calls = Array.from({ length: 1_000 }, () => engine.execute(probe.query, {}, { signal }));
-      await service.clock.advance(1_000);
+      await service.clock.advance(5_000);
       await Promise.all(calls);
     }
     expect(service.log.accepted).toBe(10_000);
@@ -269,9 +269,12 @@ describe("the signal of a call", () => {
 describe("closing the client", () => {
   it("close() rejects new calls, ends waiting ones, and lets those in flight finish", async () => {
     const { service, engine } = createEngineFixture();
+    const first = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
+    await service.clock.advance(70_000);
+    await Promise.all(first);
     const calls = Array.from({ length: 130 }, () => engine.execute(probe.query, {}));
     const settled = Promise.allSettled(calls);
-    await service.clock.advance(150);
+    await service.clock.advance(50);
     const closing = engine.close();
     expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "CLIENT_CLOSED" });
     expect(await failureOf(engine.workspaceToken())).toMatchObject({ code: "CLIENT_CLOSED" });

@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
+import type { RateLimitOptions } from "../../../../sdk/options.ts";
 import type { PostgresPool } from "../../../../sdk/rate-limit/bounded-query.ts";
 import { postgresRateLimitStore } from "../../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
+  busiestWindow,
   constantLegs,
   createEngineFixture,
   createTestEngine,
@@ -41,34 +43,102 @@ describe("clients of one process", () => {
       const { apiKey, baseUrl, clock, fetch } = service;
       const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
       const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-      await clock.advance(1_000);
+      await clock.advance(5_000);
       await Promise.all(calls);
     }
     expect([a.log.accepted, b.log.accepted]).toEqual([120, 120]);
   });
 
-  it("clients of one process use the smaller limit when theirs differ", async () => {
-    const service = createFakeService({ limit: 30 });
+  function setUpDiffering() {
+    const service = createFakeService();
     const { apiKey, baseUrl, clock, fetch } = service;
-    const [wide] = [120, 30].map((requests) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests } }),
+    const open = (rateLimit: RateLimitOptions) =>
+      createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit });
+    const run = async (engine: TestEngine) => {
+      const failure = engine.execute(probe.query, {}).then(
+        () => "no error",
+        (error: Error) => error.message,
+      );
+      await clock.advance(1_000);
+      return failure;
+    };
+    return { clock, open, run };
+  }
+
+  it.each([
+    [
+      "requests",
+      { requests: 30 },
+      "expected 120, as for the other clients of this key in this process, got 30",
+    ],
+    ["windowMs", { windowMs: 30_000 }, "expected 60000, as for"],
+    ["share", { share: 0.5 }, "expected 1, as for"],
+  ] as const)(
+    "a client whose rateLimit.%s differs from the first client's gets a configuration error",
+    async (option, rateLimit, message) => {
+      const { open, run } = setUpDiffering();
+      expect(await run(open({}))).toBe("no error");
+      expect(await run(open(rateLimit))).toContain(`rateLimit.${option}: ${message}`);
+    },
+  );
+
+  it("clients may differ in what concerns their own calls only", async () => {
+    const { open, run } = setUpDiffering();
+    expect(await run(open({}))).toBe("no error");
+    expect(await run(open({ maxQueued: 1, maxWaitMs: 5 }))).toBe("no error");
+  });
+
+  it("the settings of another client count when the first is closed, or when the key has been idle for a window", async () => {
+    const { clock, open, run } = setUpDiffering();
+    const first = open({});
+    expect(await run(first)).toBe("no error");
+    const closing = first.close();
+    await clock.advance(1_000);
+    await closing;
+    const second = open({ requests: 60 });
+    expect(await run(second)).toBe("no error");
+    expect(second.rateLimitSnapshot()).toMatchObject({ limit: 60, used: 2 });
+    const third = open({ requests: 30 });
+    expect(await run(third)).toContain("rateLimit.requests: expected 60");
+    await clock.advance(minuteMs);
+    expect(await run(third)).toBe("no error");
+    expect(await run(second)).toContain("rateLimit.requests: expected 30");
+  });
+
+  it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
+    const service = createFakeService();
+    const { apiKey, baseUrl, clock, fetch } = service;
+    const engines = [1, 2].map((seed) =>
+      createTestEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
     );
-    // A client's limit counts from its first call, which resolves the key.
-    await Promise.all([wide?.execute(probe.query, {}), clock.advance(1_000)]);
-    expect(wide?.rateLimitSnapshot()?.limit).toBe(120);
-    const narrow = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 30 } });
-    await Promise.all([narrow.execute(probe.query, {}), clock.advance(1_000)]);
-    expect(wide?.rateLimitSnapshot()?.limit).toBe(30);
-    const calls = Array.from({ length: 58 }, () => wide?.execute(probe.query, {}));
+    const call = (count: number) =>
+      engines.flatMap((engine) => Array.from({ length: count }, () => engine.execute(probe.query, {})));
+    const before = call(1);
     await clock.advance(2 * minuteMs);
+    await Promise.all(before);
+    const useAnotherKey = async () => {
+      const other = createFakeService({ clock });
+      const { apiKey, baseUrl, fetch } = other;
+      const elsewhere = createTestEngine({ apiKey, baseUrl, clock, fetch }).execute(probe.query, {});
+      await clock.advance(1_000);
+      await elsewhere;
+    };
+    await useAnotherKey();
+    const calls = call(60);
+    await clock.advance(5_000);
+    // The limiter of this key is not idle now.
+    await useAnotherKey();
+    calls.push(...call(60));
+    await clock.advance(3 * minuteMs);
     await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 60, rejected429: 0 });
+    expect(service.log).toMatchObject({ accepted: 242, rejected429: 0 });
+    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
   });
 
   it("clients of one process count the requests of a client that was closed", async () => {
     const { service, engine } = createEngineFixture();
     const first = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
+    await service.clock.advance(5_000);
     await Promise.all(first);
     await engine.close();
     const { apiKey, baseUrl, clock, fetch } = service;
@@ -148,23 +218,6 @@ describe("clients of one key with a rate limit store", () => {
     expect(second.rateLimitSnapshot()?.used).toBe(2);
   });
 
-  it("acquire slots for as long as the longest request of any of them may take", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const leases: number[] = [];
-    const inner = memoryRateLimitStore(clock, () => 5);
-    const acquire: RateLimitStore["acquire"] = (request) => {
-      leases.push(request.leaseMs);
-      return inner.acquire(request);
-    };
-    const store = { ...inner, acquire };
-    for (const timeoutMs of [5_000, 90_000, 10_000]) {
-      const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, timeoutMs, rateLimit: { store } });
-      await Promise.all([engine.execute(probe.query, {}), clock.advance(1_000)]);
-    }
-    expect(leases).toEqual([65_000, 150_000, 150_000]);
-  });
-
   it("created twice for one pool are the same store", () => {
     const pool: PostgresPool = { connect: () => Promise.reject(new Error("not used")) };
     expect(postgresRateLimitStore(pool)).toBe(postgresRateLimitStore(pool, { queryTimeoutMs: 4_000 }));
@@ -236,9 +289,21 @@ describe("a block by the service", () => {
       failureOf(engine.execute(probe.query, {}, { deadlineMs: 100_000 })),
     );
     await clock.advance(100);
-    const codes = (await Promise.all(calls)).map(({ code }) => code);
-    expect(codes.filter((code) => code === "RATE_LIMITED")).toHaveLength(120);
-    expect(codes.filter((code) => code === "RATE_LIMIT_WAIT_EXCEEDED")).toHaveLength(5);
+    const failures = await Promise.all(calls);
+    expect(failures.filter(({ code }) => code === "RATE_LIMITED")).toHaveLength(2);
+    expect(failures.filter(({ code }) => code === "RATE_LIMIT_WAIT_EXCEEDED")).toHaveLength(123);
+    for (const { retryAfterMs = 0 } of failures)
+      expect([200, 201]).toContain(Math.floor(retryAfterMs / 1_000));
+  });
+
+  it("that is longer than five windows is waited for by a call whose deadline is longer", async () => {
+    const { clock, open, requests, unblock } = blocked("400");
+    const call = open().execute(probe.query, {}, { deadlineMs: 900_000, priority: "background" });
+    await clock.advance(1_000);
+    unblock();
+    await clock.advance(301_000);
+    await call;
+    expect(requests).toHaveLength(2);
   });
 });
 
