@@ -4,10 +4,16 @@
 //
 // NAMES. A function's name ends with a hash of its definition. Receivers of different releases can share a schema: each
 // calls its own functions, and those of an older release stay.
+//
+// VERSION. A function begins by checking that its release may use the schema. The lock of that statement lasts until the
+// end of the transaction, and a migration waits for it: what the function does then is not seen by a newer schema. After
+// a migration the table of the version is empty for a transaction whose snapshot is older.
 
 import { createHash } from "node:crypto";
 import { ReceiverError } from "../../errors.ts";
-import type { PostgresQueryable } from "./postgres-pool.ts";
+import { tooOldMessage } from "../schema-version.ts";
+import { postgresVersion } from "./postgres-migrations.ts";
+import type { PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
 
 export interface ServerFunction {
   readonly name: string;
@@ -33,7 +39,10 @@ export function serverFunction(schema: string, source: FunctionSource): ServerFu
   const definition = `(${parameters.join(", ")}) RETURNS TABLE (${columns.join(", ")}) LANGUAGE plpgsql
     ${settings.map((setting) => `SET ${setting}`).join(" ")} AS $function$
     #variable_conflict use_column
-    BEGIN RETURN QUERY ${statement}; END $function$`;
+    BEGIN
+      ${requireVersion(schema)}
+      RETURN QUERY ${statement};
+    END $function$`;
   const name = hashedName(source.name, definition);
   const values = parameters.map((_, index) => `$${index + 1}`);
   return {
@@ -45,6 +54,46 @@ export function serverFunction(schema: string, source: FunctionSource): ServerFu
 
 export function hashedName(name: string, definition: string): string {
   return `${name}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
+}
+
+/** SQLSTATE of a function that its release may not call any more. */
+const tooOldState = "WT001";
+
+function requireVersion(schema: string): string {
+  const message = tooOldMessage("postgres", postgresVersion, {
+    version: "%1$s",
+    oldestUsable: "%2$s",
+    oldestRelease: "%3$s",
+  });
+  return `IF NOT EXISTS (SELECT 1 FROM ${schema}.inbox_version WHERE oldest_usable <= ${postgresVersion.version}) THEN
+        RAISE EXCEPTION USING ERRCODE = '${tooOldState}', MESSAGE = coalesce(
+          (SELECT format('${message}', version, oldest_usable, oldest_release) FROM ${schema}.inbox_version),
+          'postgres inbox: the schema was migrated meanwhile');
+      END IF;`;
+}
+
+/**
+ * Calls a function of the schema.
+ *
+ * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`
+ */
+export async function callFunction(
+  queries: PostgresQueryable,
+  call: string,
+  values: unknown[],
+): Promise<PostgresResult> {
+  try {
+    return await queries.query(call, values);
+  } catch (error) {
+    throw asVersionError(error);
+  }
+}
+
+/** The error itself when it is another one. */
+export function asVersionError(error: unknown): unknown {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  if (code !== tooOldState) return error;
+  return new ReceiverError("INBOX_VERSION_TOO_NEW", String(message), { cause: error });
 }
 
 export async function missingFunctions(
@@ -60,18 +109,4 @@ export async function missingFunctions(
   );
   const found = new Set(rows.map(({ name }) => name));
   return functions.filter(({ name }) => !found.has(name));
-}
-
-/** @throws {ReceiverError} `INBOX_OPEN_FAILED` */
-export async function requireFunctions(
-  queries: PostgresQueryable,
-  schema: string,
-  functions: readonly ServerFunction[],
-): Promise<void> {
-  const missing = await missingFunctions(queries, schema, functions);
-  if (missing.length === 0) return;
-  throw new ReceiverError(
-    "INBOX_OPEN_FAILED",
-    `postgres inbox: the schema ${schema} has no function ${missing[0]?.name}: open the inbox of this release once with migrate: true and a role that owns the schema`,
-  );
 }

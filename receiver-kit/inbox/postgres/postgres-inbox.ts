@@ -6,14 +6,19 @@ import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts
 import { sqlMethods } from "../sql-methods.ts";
 import { boundPool } from "./bounded-pool.ts";
 import { ClaimSize } from "./claim-size.ts";
+import { migratePostgres, requireMigrated } from "./migrate-postgres.ts";
 import { identifier } from "./postgres-expressions.ts";
-import { requireFunctions } from "./postgres-functions.ts";
+import { callFunction } from "./postgres-functions.ts";
 import { beginSharedTransaction } from "./postgres-handler-transaction.ts";
 import { listenForRows } from "./postgres-listener.ts";
-import { migratePostgres } from "./postgres-migrations.ts";
 import { createNotifier } from "./postgres-notifier.ts";
 import * as operations from "./postgres-operations.ts";
-import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postgres-pool.ts";
+import {
+  ignorePoolErrors,
+  letPoolErrorsThrow,
+  type PostgresPool,
+  type PostgresQueryable,
+} from "./postgres-pool.ts";
 import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
 import { beginsPlain } from "./session-reset.ts";
@@ -103,10 +108,17 @@ export function postgresInbox(
     sql.reconcileCandidates,
     ...purges(sql),
   ]);
+  const limitOf = (statement: string) => (slow.has(statement) ? 6 * queryTimeoutMs : undefined);
   const query = async (statement: string, values: readonly unknown[]) =>
-    (await pool.query(statement, [...values], slow.has(statement) ? 6 * queryTimeoutMs : undefined)).rows;
-  const change = async (statement: string, values: readonly unknown[]) =>
-    (await query(statement, values)).length;
+    (await pool.query(statement, [...values], limitOf(statement))).rows;
+  const call = async (statement: string, values: readonly unknown[]) =>
+    (await callFunction(pool, statement, [...values])).rows;
+  const calls = new Set(sql.functions.map((each) => each.call));
+  const change = async (statement: string, values: readonly unknown[]) => {
+    if (calls.has(statement)) return (await call(statement, values)).length;
+    const run = (client: PostgresQueryable) => client.query(statement, [...values]);
+    return (await operations.inTransaction(database, run, limitOf(statement))).rows.length;
+  };
   const methods = sqlMethods(
     {
       ...{ read: query, change, now, wake: notify },
@@ -114,7 +126,7 @@ export function postgresInbox(
       listStepRows: Number.MAX_SAFE_INTEGER,
       beginInline({ id, timestamp, body }, { source, leaseMs }) {
         const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-        return query(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
+        return call(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
       },
     },
     sql,
@@ -140,7 +152,7 @@ export function postgresInbox(
       users += 1;
       try {
         if (migrate) await migratePostgres(pool, { schema, lockKey: channel, functions: sql.functions });
-        else await requireFunctions(pool, schema, sql.functions);
+        else await requireMigrated(pool, { schema, functions: sql.functions });
       } catch (error) {
         leave();
         throw error;

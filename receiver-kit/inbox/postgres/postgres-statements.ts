@@ -14,7 +14,8 @@
 import { type SqlTables, sqlStatements } from "../sql-statements.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
 import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts";
-import { serverFunction } from "./postgres-functions.ts";
+import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
+import { inlineFunctions } from "./postgres-inline-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
 import { endFunction, insertFunction } from "./postgres-row-functions.ts";
 import { resetSessionFunction, resetStatements } from "./session-reset.ts";
@@ -31,18 +32,30 @@ export function postgresStatements(schema: string) {
     marks: `${schema}.marks`,
   };
   const claims = claimFunctions(tables);
-  const claimLatest = serverFunction(schema, claims.latest);
-  const claimStrict = serverFunction(schema, claims.strict);
-  const insertRows = serverFunction(schema, insertFunction(tables));
-  const endRows = serverFunction(schema, endFunction(tables));
-  const resetSession = resetSessionFunction(schema);
+  const inline = inlineFunctions(tables);
+  const functions = {
+    insertRows: serverFunction(schema, insertFunction(tables)),
+    claimLatest: serverFunction(schema, claims.latest),
+    claimStrict: serverFunction(schema, claims.strict),
+    endRows: serverFunction(schema, endFunction(tables)),
+    beginInline: serverFunction(schema, inline.begin),
+    finishInline: serverFunction(schema, inline.finish),
+    advanceHead: serverFunction(schema, inline.advanceHead),
+    requireVersion: serverFunction(schema, requireVersion),
+    resetSession: resetSessionFunction(schema),
+  };
   return {
-    functions: [insertRows, claimLatest, claimStrict, endRows, resetSession],
-    insertRows: insertRows.call,
-    claimLatest: claimLatest.call,
-    claimStrict: claimStrict.call,
-    endRows: endRows.call,
-    ...resetStatements(resetSession),
+    functions: Object.values(functions),
+    insertRows: functions.insertRows.call,
+    claimLatest: functions.claimLatest.call,
+    claimStrict: functions.claimStrict.call,
+    endRows: functions.endRows.call,
+    beginInline: functions.beginInline.call,
+    finishInline: functions.finishInline.call,
+    advanceHead: functions.advanceHead.call,
+    /** At the start of a transaction of other statements that write. */
+    requireVersion: functions.requireVersion.call,
+    ...resetStatements(functions.resetSession),
     ...sqlStatements({
       ...{ ...tables, now, least: "least", wakeSource },
       isClaimed: "waiting.seq = ANY (ordering_key.claimed)",
@@ -52,11 +65,16 @@ export function postgresStatements(schema: string) {
     }),
     ...leaseStatements(tables),
     ...compareStatements(tables),
-    ...inlineStatements(tables),
     ...countStatements(tables),
     lockDelivery: `SELECT 1 FROM ${tables.deliveries} WHERE source = $1 AND webhook_id = $2 FOR UPDATE`,
   };
 }
+
+/** Does nothing else than every function does first. */
+const requireVersion: FunctionSource = {
+  ...{ name: "require_version", parameters: [], columns: ["version integer"], settingsOff: [] },
+  statement: "SELECT 1",
+};
 
 function compareStatements({ deliveries, bodies }: SqlTables) {
   return {
@@ -77,41 +95,6 @@ function compareStatements({ deliveries, bodies }: SqlTables) {
     awaitReplication: `
     WITH ${durable}, ${replicated}
     SELECT 1 FROM durable, replicated WHERE durable.setting IS NOT NULL AND replicated.lsn IS NOT NULL`,
-  };
-}
-
-function inlineStatements({ deliveries, bodies, keys }: SqlTables) {
-  return {
-    beginInline: `
-    WITH ${durable},
-    begun AS (
-      INSERT INTO ${deliveries} AS delivery
-        (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
-      SELECT $2, $3, 'webhook', $4::bigint, ${now}, 'inline', ${now} + $5::bigint, ${now}, 1
-      FROM durable WHERE durable.setting IS NOT NULL
-      ON CONFLICT (source, webhook_id) DO UPDATE
-      SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
-      WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ${now}
-      RETURNING seq, generation),
-    body_stored AS (
-      INSERT INTO ${bodies} (seq, body) SELECT seq, $6::bytea FROM begun ON CONFLICT (seq) DO NOTHING)
-    SELECT generation FROM begun`,
-
-    finishInline: `
-    WITH ${durable}
-    UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0 FROM durable
-    WHERE durable.setting IS NOT NULL
-      AND source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'
-    RETURNING seq`,
-
-    advanceHead: `
-    WITH ${durable}
-    INSERT INTO ${keys} AS ordering_key (source, order_key, position, status, moved_at, waiting)
-    SELECT $2, $3, $4, NULL, ${now}, 0 FROM durable WHERE durable.setting IS NOT NULL
-    ON CONFLICT (source, order_key) DO UPDATE
-    SET position = excluded.position, status = excluded.status, moved_at = excluded.moved_at
-    WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position
-    RETURNING 1`,
   };
 }
 

@@ -13,3 +13,6 @@ export function isFromServer(error: unknown): boolean {
 
 /** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
 export const isErrorOfOldPrimary = (error: unknown): boolean => /^(25006|57P0[1-4])$/.test(codeOf(error));
+
+/** A lock was not available in time, or two sessions waited for each other. */
+export const isLockConflict = (error: unknown): boolean => /^(55P03|40P01)$/.test(codeOf(error));

@@ -16,6 +16,7 @@ import {
 } from "./sqlite-driver.ts";
 import { endRow as endRowNow } from "./sqlite-ends.ts";
 import { SqliteFile } from "./sqlite-file.ts";
+import { beginSqliteWrite } from "./sqlite-migrations.ts";
 import * as operations from "./sqlite-operations.ts";
 import { sharedStatements } from "./sqlite-statements.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
@@ -80,6 +81,7 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
   const writer = new SqliteWriter({
     connect,
     checkFile,
+    begin: beginSqliteWrite,
     clock,
     busyTimeoutMs,
     turnsMax: eventsPerTransactionMax,

@@ -49,6 +49,8 @@ export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;
   /** Throws when the path does not lead to the opened file any more. */
   readonly checkFile: () => void;
+  /** Begins a transaction that has the write lock; throws when there is none, also when this release may not write. */
+  readonly begin: (connection: SqliteConnection) => void;
   readonly clock: Clock;
   /** How long to retry while another process has the file's write lock. */
   readonly busyTimeoutMs: number;
@@ -259,7 +261,7 @@ export class SqliteWriter {
   #begin(requeue: () => void): SqliteConnection | undefined {
     try {
       this.#connection ??= this.#options.connect();
-      this.#connection.exec("BEGIN IMMEDIATE");
+      this.#options.begin(this.#connection);
       this.#busySinceMs = undefined;
       return this.#connection;
     } catch (error) {

@@ -31,12 +31,12 @@ const schema = "inbox";
 /** As after a first open, in a fraction of its time. */
 async function empty(pool: Pool): Promise<void> {
   const { rows } = await pool.query(
-    "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> 'migrations'",
+    "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> 'inbox_version'",
     [schema],
   );
   const tables = rows.map(({ tablename }) => `${schema}.${tablename}`);
   await pool.query(`TRUNCATE ${tables.join(", ")} RESTART IDENTITY`);
-  await pool.query(`ALTER SEQUENCE ${schema}.inbox_seq_seq RESTART`);
+  await pool.query(`ALTER SEQUENCE ${schema}.row_numbers RESTART`);
 }
 
 const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> => {

@@ -1,12 +1,10 @@
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { rowStates } from "../../../../../receiver-kit/inbox/inbox.ts";
-import { postgresMigrations } from "../../../../../receiver-kit/inbox/postgres/postgres-migrations.ts";
-import { describeInboxMigration } from "../../../../support/inbox-migration-suite.ts";
+import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/postgres-statements.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { describeSchemaVersions } from "../../../../support/schema-version-suite.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
@@ -19,21 +17,15 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 describeWithPostgres("with PostgreSQL", () => {
-  describeInboxMigration("PostgreSQL inbox", async () => {
+  describeSchemaVersions("PostgreSQL inbox", async () => {
     schemas += 1;
-    const schema = `migrated_${schemas}`;
+    const schema = `versions_${schemas}`;
     const pool = database.pool();
-    await createVersion(4, pool, schema);
-    const clock = createVirtualClock();
     return {
-      clock,
-      tables: { inbox: `${schema}.inbox`, bodies: `${schema}.bodies`, heads: `${schema}.order_heads` },
-      literal: (text) => `'\\x${Buffer.from(text).toString("hex")}'`,
-      execute: (statement) => pool.query(statement),
+      table: (name) => `${schema}.${name}`,
+      execute: async (statement) => (await pool.query(statement)).rows,
       async open() {
-        // The rows have numbers of their own.
-        await pool.query(`SELECT setval('${schema}.inbox_seq_seq', 100)`);
-        const inbox = postgresInbox(pool, { schema, clock });
+        const inbox = postgresInbox(pool, { schema });
         await inbox.open();
         return inbox;
       },
@@ -59,10 +51,13 @@ describeWithPostgres("with PostgreSQL", () => {
       [schema],
     );
     const names = rows.map(({ proname }) => String(proname).replace(/_\w{8}$/, ""));
-    expect(names).toEqual(["claim_latest", "claim_strict", "end_rows", "insert_rows", "reset_session"]);
+    expect(names).toEqual([
+      ...["advance_head", "begin_inline", "claim_latest", "claim_strict", "end_rows", "finish_inline"],
+      ...["insert_rows", "require_version", "reset_session"],
+    ]);
     // As after a release with other functions: they are created beside those of the older one.
-    await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO claim_latest_older`);
-    await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("claim_latest_");
+    await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO older`);
+    await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("advance_head_");
     await postgresInbox(pool, { schema }).open();
     await postgresInbox(pool, { schema, migrate: false }).open();
     await pool.end();
@@ -74,7 +69,7 @@ describeWithPostgres("with PostgreSQL", () => {
     await postgresInbox(pool, { schema }).open();
     await pool.query(`CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA ${schema} TO runner;
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO runner;
-      GRANT USAGE ON SEQUENCE ${schema}.inbox_seq_seq TO runner`);
+      GRANT USAGE ON SEQUENCE ${schema}.row_numbers TO runner`);
     const runners = database.pool({ user: "runner" });
     const inbox = postgresInbox(runners, { schema });
     await inbox.open();
@@ -99,56 +94,95 @@ describeWithPostgres("with PostgreSQL", () => {
     await pool.end();
   });
 
-  it("the migration from version 1 keeps every row with its body, whatever its state", async () => {
-    const pool = database.pool();
-    await fillVersion1(pool, "version_1");
-    const inbox = postgresInbox(pool, { schema: "version_1", clock: createVirtualClock(10_000) });
-    await inbox.open();
+  it("a delivery that waits for a migration is not stored when that excludes its release", async () => {
+    await using migration = await beginMigration("excluded");
+    const { pool, inbox, migrating } = migration;
+    await migrating.query("UPDATE excluded.inbox_version SET oldest_usable = 2, oldest_release = '7.1.0'");
+    const stored = expect(inbox.insert(runningAt("task-1", 1))).rejects.toMatchObject({
+      code: "INBOX_VERSION_TOO_NEW",
+    });
+    await waitForLocks(pool, 1);
+    await migrating.query("COMMIT");
+    await stored;
+    expect((await pool.query("SELECT 1 FROM excluded.deliveries")).rows).toEqual([]);
+  });
 
-    const rows = await inbox.list({});
-    expect(rows.map(({ state }) => state)).toEqual(rowStates.toReversed());
-    for (const { seq, id, state } of rows) {
-      const row = await inbox.get({ source: "default", id });
-      const body = state === "stale" ? null : Buffer.from(`body ${state}`);
-      expect(row?.body ?? null).toEqual(body);
-      expect(row).toMatchObject({
-        ...{ seq, channel: "webhook", event: "task.running", orderKey: `key ${state}`, position: "p" },
-        ...{ status: "RUNNING", timestamp: 5, receivedAtMs: 6, dueAtMs: 7, attempts: 2, replays: 1 },
-        ...{ lastError: "error", bodyBytes: body?.byteLength ?? null },
-      });
-    }
-    expect(await inbox.head("default", '["task-1"]')).toMatchObject({ position: "1.0.a", status: "RUNNING" });
-    expect((await inbox.readMarks("")).marks).toEqual({ "retention-time": "5" });
-    const { claims } = await inbox.claim(claimOptions());
-    expect(claims.map(({ id, body }) => [id, Buffer.from(body).toString()])).toEqual([
-      ["pending", "body pending"],
-      ["running", "body running"],
-    ]);
+  it("a delivery that waits for a migration is stored when that permits its release", async () => {
+    await using migration = await beginMigration("permitted");
+    const { pool, inbox, migrating } = migration;
+    await migrating.query("ALTER TABLE permitted.deliveries ADD COLUMN added text");
+    await migrating.query("UPDATE permitted.inbox_version SET version = 2");
+    const stored = inbox.insert(runningAt("task-1", 1));
+    await waitForLocks(pool, 1);
+    await migrating.query("COMMIT");
+    expect(await stored).toEqual({ outcome: "new" });
+  });
+
+  it("a transaction with an older snapshot than the migration is not told that its release may write", async () => {
+    const pool = database.pool();
+    const schema = "snapshots";
+    await postgresInbox(pool, { schema }).open();
+    const { requireVersion } = postgresStatements(`"${schema}"`);
+    const reader = await pool.connect();
+    await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    await reader.query("SELECT 1 FROM pg_class");
+    await pool.query(
+      `BEGIN; TRUNCATE ${schema}.inbox_version; INSERT INTO ${schema}.inbox_version VALUES (3, 2, '7.1.0'); COMMIT`,
+    );
+    await expect(reader.query(requireVersion)).rejects.toThrow("the schema was migrated meanwhile");
+    reader.release(true);
+    await pool.end();
+  });
+
+  it("a migration that waits for a transaction which waits for it is repeated", async () => {
+    const pool = database.pool();
+    const schema = "deadlock";
+    await postgresInbox(pool, { schema }).open();
+    const { requireVersion } = postgresStatements(`"${schema}"`);
+    // As when the schema has another table, and no version yet.
+    await pool.query(`DELETE FROM ${schema}.inbox_version; DROP TABLE ${schema}.queue, ${schema}.marks, ${schema}.bodies;
+      DROP TABLE ${schema}.deliveries, ${schema}.ordering_keys; DROP SEQUENCE ${schema}.row_numbers`);
+    const holder = await pool.connect();
+    await holder.query(`BEGIN; LOCK TABLE ${schema}.inbox_version IN ACCESS SHARE MODE`);
+    const inbox = postgresInbox(pool, { schema });
+    const opened = inbox.open();
+    await waitForLocks(pool, 1);
+    // The migration gives up its wait, and tries again.
+    await waitForLocks(pool, 0);
+    await holder.query("ROLLBACK");
+    holder.release();
+    await opened;
+    expect((await pool.query(requireVersion)).rows).toEqual([{ version: 1 }]);
     await inbox.close();
+    await pool.end();
   });
 });
 
-async function createVersion(version: number, pool: Pool, schema: string): Promise<void> {
-  await pool.query(`CREATE SCHEMA ${schema}`);
-  for (const migration of postgresMigrations.slice(0, version)) await pool.query(migration(schema));
-  await pool.query(`CREATE TABLE ${schema}.migrations (version integer PRIMARY KEY)`);
-  await pool.query(`INSERT INTO ${schema}.migrations VALUES (${version})`);
+/** A schema whose version another session is changing. */
+async function beginMigration(schema: string) {
+  const pool = database.pool();
+  const inbox = postgresInbox(pool, { schema });
+  await inbox.open();
+  const migrating = await pool.connect();
+  await migrating.query(`BEGIN; TRUNCATE ${schema}.inbox_version;
+    INSERT INTO ${schema}.inbox_version VALUES (1, 1, '0.1.0')`);
+  return {
+    ...{ pool, inbox, migrating },
+    async [Symbol.asyncDispose]() {
+      migrating.release(true);
+      await inbox.close();
+      await pool.end();
+    },
+  };
 }
 
-async function fillVersion1(pool: Pool, schema: string): Promise<void> {
-  await createVersion(1, pool, schema);
-  await pool.query(
-    `INSERT INTO ${schema}.order_heads VALUES ('default', '["task-1"]', '1.0.a', 'RUNNING', 4);
-     INSERT INTO ${schema}.beats VALUES ('default', 5)`,
-  );
-  for (const state of rowStates) {
-    await pool.query(
-      `INSERT INTO ${schema}.inbox
-         (source, webhook_id, channel, state, event, order_key, position, status, signed_at, received_at, due_at,
-          lease_until, worker, generation, attempts, replays, last_error, body)
-       VALUES ('default', $1, 'webhook', $1, 'task.running', 'key ' || $1, 'p', 'RUNNING', 5, 6, 7, 8, 'worker', 4, 2,
-         1, 'error', $2)`,
-      [state, state === "stale" ? null : Buffer.from(`body ${state}`)],
+/** Until so many sessions of this database wait for the lock of a table. */
+async function waitForLocks(pool: Pool, count: number): Promise<void> {
+  for (let found = -1; found !== count; ) {
+    const { rows } = await pool.query(
+      `SELECT count(*)::integer AS count FROM pg_locks
+       WHERE NOT granted AND locktype = 'relation' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     );
+    found = rows[0]?.count;
   }
 }

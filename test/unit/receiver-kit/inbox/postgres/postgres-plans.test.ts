@@ -154,7 +154,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
       `SELECT prosrc AS body, proconfig AS settings FROM pg_proc
        WHERE pronamespace = '${schema}'::regnamespace AND proname LIKE 'claim_latest_%'`,
     );
-    const [, statement] = /RETURN QUERY (.*); END/s.exec(rows[0].body) ?? [];
+    const [, statement] = /RETURN QUERY (.*);\s+END/s.exec(rows[0].body) ?? [];
     const client = await inbox.direct.connect();
     const types = "bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint";
     await client.query(`SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan;

@@ -38,6 +38,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
   const writer = new SqliteWriter({
     connect,
     checkFile: () => faults.checkFile(),
+    begin: (connection) => connection.exec("BEGIN IMMEDIATE"),
     clock,
     busyTimeoutMs,
     turnsMax: 128,
