@@ -47,9 +47,9 @@ export const receiverErrorCodes = [
   "MIDDLEWARE_MISSING",
   // The inbox.
   "INBOX_UNAVAILABLE",
+  "RELEASE_TOO_OLD",
   "INBOX_OPEN_FAILED",
   "INBOX_FILE_LOST",
-  "INBOX_VERSION_TOO_NEW",
   "INBOX_FULL",
   "BACKLOG_FULL",
   // The message broker in front of the inbox.

@@ -20,6 +20,10 @@ const gates = [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
     "npm run --silent chaos -- --only 'kill -9 of the primary' --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
   ],
+  [
+    "a release works beside the next one, can be rolled back, and stops when it is too old",
+    "npm run --silent chaos -- --only 'rolls forward' --seeds 3",
+  ],
   // After the tests, which build what is measured and packed.
   ["nothing is twice as slow", "node --import tsx bench/check-ratios.ts"],
   [

@@ -47,8 +47,8 @@ export function tooOldMessage(
   );
 }
 
-/** @throws {ReceiverError} `INBOX_VERSION_TOO_NEW` */
+/** @throws {ReceiverError} `RELEASE_TOO_OLD` */
 export function throwIfTooOld(store: string, own: SchemaVersion, found: SchemaVersion): void {
   if (found.oldestUsable <= own.version) return;
-  throw new ReceiverError("INBOX_VERSION_TOO_NEW", tooOldMessage(store, own, found));
+  throw new ReceiverError("RELEASE_TOO_OLD", tooOldMessage(store, own, found));
 }

@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { postgresGroup } from "./cells/postgres-cells.ts";
 import { rabbitmqClockGroup, rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
+import { releaseGroup } from "./cells/release-cells.ts";
 import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
 import {
   appendToLog,
@@ -21,7 +22,7 @@ import { runCell } from "./run-cell.ts";
 const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--slow-seeds N] [--seed 1]
                         [--outage-seconds 10] [--log FILE] [--for-minutes N] [--record FILE] [--json]
 
-  --group NAME  postgres, rabbitmq or clocks. Default: all
+  --group NAME  postgres, rabbitmq, clocks or releases. Default: all
   --only TEXT  the cells whose names contain it; may be repeated. Default: all
   --seeds N    runs of each cell. Default: 1
   --slow-seeds N  runs of each cell that takes more than some 6 s. Default: as --seeds
@@ -49,12 +50,13 @@ interface Options {
   readonly json: boolean;
 }
 
-type GroupName = "postgres" | "rabbitmq" | "clocks";
+type GroupName = "postgres" | "rabbitmq" | "clocks" | "releases";
 /** Each starts its own servers. */
 const groups: Readonly<Record<GroupName, (options: Options) => ChaosGroup>> = {
   postgres: postgresGroup,
   rabbitmq: ({ outageMs }) => rabbitmqGroup(outageMs),
   clocks: rabbitmqClockGroup,
+  releases: releaseGroup,
 };
 
 async function main(args: readonly string[]): Promise<number> {

@@ -45,13 +45,17 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program = program;
   }
 
-  /** @param entry another program with the same protocol */
+  /**
+   * @param entry another program with the same protocol
+   * @param project a folder with the release that it uses
+   */
   static async load(
     options: KillableReceiverOptions,
     programOptions: ProgramOptions = {},
     entry = receiverProgram,
+    project?: string,
   ): Promise<KillableReceiver> {
-    const args = await bundledProgram(entry);
+    const args = await bundledProgram(entry, project);
     const program = new RunningProgram([...args, JSON.stringify(options)], programOptions);
     await program.said(/^loaded$/m);
     return new KillableReceiver(program);
@@ -62,6 +66,15 @@ export class KillableReceiver implements AsyncDisposable {
     this.#program.write("begin\n");
     const [, port] = await this.#program.said(/^port (\d+)$/m);
     return Number(port);
+  }
+
+  get pid(): number {
+    return this.#program.pid;
+  }
+
+  /** Resolves when it has logged what matches. */
+  async logged(pattern: RegExp): Promise<void> {
+    await this.#program.said(pattern);
   }
 
   /** Starts the receiver; resolves when its process has ended. */

@@ -41,6 +41,10 @@ export class RunningProgram implements Disposable {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Resolves when the program has ended, with its exit code and its output. */
   ended(): Promise<{ readonly code: number | null; readonly output: string }> {
     return this.#ended;

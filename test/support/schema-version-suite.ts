@@ -14,7 +14,7 @@ export interface VersionedDatabase extends AsyncDisposable {
 
 const source = "default";
 const tooNew = {
-  code: "INBOX_VERSION_TOO_NEW",
+  code: "RELEASE_TOO_OLD",
   message: expect.stringMatching(
     /version 3, which needs release 7\.1\.0 or newer; this one knows version 1, expected at least 2: run release 7\.1\.0/,
   ),

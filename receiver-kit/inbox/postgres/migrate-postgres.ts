@@ -31,7 +31,7 @@ export interface MigrationTarget {
  * Migrates the schema to the newest version and creates the functions that it does not have. Processes that start together
  * do so one after the other, under an advisory lock. An up-to-date schema is only read.
  *
- * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`
  */
 export async function migratePostgres(pool: BoundedPool, target: MigrationTarget): Promise<void> {
   const { schema, functions } = target;
@@ -75,7 +75,7 @@ async function runMigrations(client: PostgresQueryable, schema: string, from: nu
 /**
  * For a role that may not migrate: the schema must be usable as it is.
  *
- * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`, `INBOX_OPEN_FAILED`
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`, `INBOX_OPEN_FAILED`
  */
 export async function requireMigrated(
   queries: BoundedPool,
@@ -103,7 +103,7 @@ const triesMax = 24;
  * Undefined before the first migration. The catalog is read as a table: `to_regclass` uses a cache that is not refreshed
  * by waiting for an advisory lock, and so would miss the table that the lock's last holder has just created.
  *
- * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`
  */
 async function readVersion(queries: PostgresQueryable, schema: string): Promise<SchemaVersion | undefined> {
   const table = await queries.query(

@@ -75,7 +75,7 @@ function requireVersion(schema: string): string {
 /**
  * Calls a function of the schema.
  *
- * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`
  */
 export async function callFunction(
   queries: PostgresQueryable,
@@ -93,7 +93,7 @@ export async function callFunction(
 export function asVersionError(error: unknown): unknown {
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (code !== tooOldState) return error;
-  return new ReceiverError("INBOX_VERSION_TOO_NEW", String(message), { cause: error });
+  return new ReceiverError("RELEASE_TOO_OLD", String(message), { cause: error });
 }
 
 export async function missingFunctions(

@@ -16,7 +16,7 @@ export class SqliteFile {
     this.#path = filePath;
   }
 
-  /** @throws {ReceiverError} `INBOX_OPEN_FAILED`, `INBOX_FILE_LOST`, `INBOX_VERSION_TOO_NEW`; SQLITE_BUSY as it is */
+  /** @throws {ReceiverError} `INBOX_OPEN_FAILED`, `INBOX_FILE_LOST`, `RELEASE_TOO_OLD`; SQLITE_BUSY as it is */
   open(opener: SqliteOpener): SqliteConnection {
     this.check();
     let connection: SqliteConnection | undefined;

@@ -120,7 +120,7 @@ function recordVersion(connection: SqliteConnection): void {
  * Begins a transaction that writes. Another process may have migrated the file since it was opened, so its version is
  * read under the write lock.
  *
- * @throws {ReceiverError} `INBOX_VERSION_TOO_NEW`; SQLITE_BUSY as it is
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`; SQLITE_BUSY as it is
  */
 export function beginSqliteWrite(connection: SqliteConnection): void {
   connection.exec("BEGIN IMMEDIATE");

@@ -99,7 +99,7 @@ describeWithPostgres("with PostgreSQL", () => {
     const { pool, inbox, migrating } = migration;
     await migrating.query("UPDATE excluded.inbox_version SET oldest_usable = 2, oldest_release = '7.1.0'");
     const stored = expect(inbox.insert(runningAt("task-1", 1))).rejects.toMatchObject({
-      code: "INBOX_VERSION_TOO_NEW",
+      code: "RELEASE_TOO_OLD",
     });
     await waitForLocks(pool, 1);
     await migrating.query("COMMIT");
