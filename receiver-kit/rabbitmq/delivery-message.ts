@@ -1,10 +1,17 @@
 // A delivery as a message. The body is that of the request; everything else that the inbox stores is in the properties.
+//
+// RELEASES. The type ends with the version of the format. A release reads a version before a later release publishes it,
+// so that a queue may be filled by the next release and read by this one, and a release can be rolled back. A header that
+// is added is no new version: consumers leave alone what they do not know.
 
+import { ReceiverError } from "../errors.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 
-/** A consumer parks what has another type: it was written by a later version, or by something else. */
-const messageType = "workspace-tasks.delivery.1";
+const typePrefix = "workspace-tasks.delivery.";
+const version = 1;
+/** The first release that reads this version. */
+const oldestRelease = "0.1.0";
 
 const header = {
   secretIndex: "secret-index",
@@ -12,6 +19,7 @@ const header = {
   traceparent: "traceparent",
   tenant: "tenant",
   tenantWorkspaceId: "tenant-workspace-id",
+  oldestRelease: "oldest-release",
 } as const;
 
 export interface QueuedDelivery {
@@ -32,10 +40,11 @@ export function encodeDelivery(
     messageId: id,
     correlationId,
     appId: source,
-    type: messageType,
+    type: `${typePrefix}${version}`,
     timestamp,
     contentType: "application/json",
     headers: {
+      [header.oldestRelease]: oldestRelease,
       [header.secretIndex]: secretIndex,
       // A clock may have fractions of a millisecond.
       [header.receivedAtMs]: Math.floor(receivedAtMs),
@@ -45,12 +54,16 @@ export function encodeDelivery(
   };
 }
 
-/** Undefined when the message is not a delivery. */
+/**
+ * Undefined when the message is not a delivery.
+ *
+ * @throws {ReceiverError} `RELEASE_TOO_OLD`
+ */
 export function decodeDelivery({ content, properties }: AmqpMessage): QueuedDelivery | undefined {
   const { messageId: id, appId: source, type, timestamp, headers = {} } = properties;
   const secretIndex = headers[header.secretIndex];
   const receivedAtMs = headers[header.receivedAtMs];
-  if (type !== messageType || !isText(id) || !isText(source) || !isCount(timestamp)) return undefined;
+  if (!isKnownType(type, headers) || !isText(id) || !isText(source) || !isCount(timestamp)) return undefined;
   if (!isCount(secretIndex) || !isCount(receivedAtMs)) return undefined;
   const traceparent = headers[header.traceparent];
   const tenant = headers[header.tenant];
@@ -66,6 +79,18 @@ export function decodeDelivery({ content, properties }: AmqpMessage): QueuedDeli
     traceparent: isText(traceparent) ? traceparent : undefined,
     receivedAtMs,
   };
+}
+
+function isKnownType(type: unknown, headers: NonNullable<AmqpMessage["properties"]["headers"]>): boolean {
+  if (!isText(type) || !type.startsWith(typePrefix)) return false;
+  const found = Number(type.slice(typePrefix.length));
+  if (!(Number.isSafeInteger(found) && found > version)) return found === version;
+  const oldest = headers[header.oldestRelease];
+  throw new ReceiverError(
+    "RELEASE_TOO_OLD",
+    `rabbitmq: a newer release published a delivery in version ${found} of the format, this one reads version ${version}: ` +
+      `run ${isText(oldest) ? `release ${oldest} or newer` : "that release"} in this process`,
+  );
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -8,7 +8,8 @@
 // work, becomes the active one. Messages are acknowledged in the order of the queue as far as all are stored.
 //
 // A message that fails while others of its batch are stored, again and again, is parked: published to a queue of its own,
-// confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost.
+// confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
+// of a newer release stays in the queue, for a process that reads it.
 
 import type { ConsumeCounts } from "../broker-stats.ts";
 import type { Clock } from "../clock.ts";
@@ -24,8 +25,10 @@ import { decodeDelivery } from "./delivery-message.ts";
 /** What a shard needs to be: a receiver. */
 export type ShardReceiver = Pick<DeliverySink, "accept" | "source">;
 
-/** What became of a message: `stored` also stands for parked, and `deferred` for a full backlog. */
+/** What became of a message: `stored` also stands for parked, and `deferred` for one that is not parked, however often it fails. */
 type StoreResult = "stored" | "failed" | "deferred";
+/** It is stored when the backlog has room, or by a process of a newer release. */
+const deferring: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]);
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -182,11 +185,11 @@ export class PartitionConsumer {
   /** Never rejects. */
   async #store(channel: AmqpChannel, message: AmqpMessage): Promise<StoreResult> {
     const { receiver, queue, counts, clock, logger } = this.#settings;
-    const delivery = decodeDelivery(message);
-    if (!delivery) return this.#park(channel, message, "it is not a delivery that this version knows");
-    const { webhook, source, traceparent } = delivery;
     const tries = this.#lonelyFailures.get(message) ?? 0;
     try {
+      const delivery = decodeDelivery(message);
+      if (!delivery) return this.#park(channel, message, "it is not a delivery");
+      const { webhook, source, traceparent } = delivery;
       throwIfOtherSource(receiver, source);
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
       const accepted: Promise<AcceptResult> = receiver.accept(webhook, { traceparent });
@@ -200,7 +203,7 @@ export class PartitionConsumer {
       if (this.#failingSinceMs === undefined)
         logger.warn({ err: error, queue }, "a queued delivery cannot be stored; it stays in the queue");
       this.#failingSinceMs ??= clock.monotonic();
-      return isReceiverError(error, "BACKLOG_FULL") ? "deferred" : "failed";
+      return isReceiverError(error) && deferring.has(error.code) ? "deferred" : "failed";
     }
   }
 

@@ -323,6 +323,29 @@ describe("the migrations of an inbox", () => {
   });
 });
 
+describe("a receiver whose release is too old for the schema", () => {
+  it("returns 503, handles nothing more, and its log names the release to run", async () => {
+    const { inbox, file, open } = await sqliteWithAccess("too-old.db");
+    await using served = await serve(inbox);
+    await served.receiver.start();
+    expect((await served.send("first")).status).toBe(200);
+    while (!served.handled.includes("first")) await pause(5);
+    const other = open(file);
+    other.query("PRAGMA busy_timeout = 5000");
+    const change = "SET version = 3, oldest_usable = 2, oldest_release = '7.1.0'";
+    other.query(`UPDATE workspace_tasks_inbox_version ${change}`);
+    await expectOutage(served, "second", /run release 7\.1\.0 or newer/);
+    const isOfClaims = ({ message }: LogLine) => message.startsWith("events cannot be claimed");
+    while (!served.log.some(isOfClaims)) await pause(5);
+    expect(served.log.find(isOfClaims)?.fields).toMatchObject({ err: { code: "RELEASE_TOO_OLD" } });
+    expect(served.handled).toEqual(["first"]);
+    expect(other.query("SELECT webhook_id FROM workspace_tasks_deliveries")).toEqual([
+      { webhook_id: "first" },
+    ]);
+    other.close();
+  });
+});
+
 /** The outage may fall between two deliveries: then nothing was rejected, and the log has no line about its end. */
 async function expectRecoveryWithoutOutage(served: Served, id: string): Promise<void> {
   for (let status = 0; status !== 200; ) status = (await served.send(id)).status;

@@ -27,6 +27,7 @@ describe("a queued delivery", () => {
       ...{ persistent: true, mandatory: true, messageId: "msg-1", correlationId: "7", appId: "default" },
       ...{ type: "workspace-tasks.delivery.1", timestamp: 1_780_272_120, contentType: "application/json" },
       headers: {
+        "oldest-release": "0.1.0",
         "secret-index": 0,
         "received-at-ms": 1_780_272_120_687,
         traceparent: "00-1",
@@ -39,16 +40,38 @@ describe("a queued delivery", () => {
 
   it("has no header for a trace or a tenant without one", () => {
     const { headers = {} } = encodeDelivery(delivery, "1");
-    expect(Object.keys(headers)).toEqual(["secret-index", "received-at-ms"]);
+    expect(Object.keys(headers)).toEqual(["oldest-release", "secret-index", "received-at-ms"]);
     expect(roundTrip(delivery)).toEqual(delivery);
     expect(Object.keys(roundTrip(delivery)?.webhook ?? {})).not.toContain("tenant");
+  });
+});
+
+describe("a delivery in the format of a newer release", () => {
+  const newer = { ...encodeDelivery(delivery, "1"), type: "workspace-tasks.delivery.2" };
+
+  it("is rejected with an error that names the release to run", () => {
+    const headers = { ...newer.headers, "oldest-release": "0.4.0" };
+    expect(() => decodeDelivery(messageOf({ ...newer, headers }))).toThrow(
+      expect.objectContaining({
+        code: "RELEASE_TOO_OLD",
+        message: expect.stringContaining("run release 0.4.0 or newer"),
+      }),
+    );
+    expect(() => decodeDelivery(messageOf({ ...newer, headers: {} }))).toThrow("run that release in this");
+  });
+
+  it("is read where only a header was added", () => {
+    const headers = { ...newer.headers, added: "unknown" };
+    expect(decodeDelivery(messageOf({ ...encodeDelivery(delivery, "1"), headers }))).toEqual(delivery);
   });
 });
 
 describe("a message that is no delivery", () => {
   const headers = { "secret-index": 0, "received-at-ms": 1_780_272_120_687 };
   it.each([
-    ["another type", { type: "workspace-tasks.delivery.2" }],
+    ["another type", { type: "delivery.1" }],
+    ["a version that was never published", { type: "workspace-tasks.delivery.0" }],
+    ["a version that is no number", { type: "workspace-tasks.delivery.one" }],
     ["no type", { type: undefined }],
     ["no id", { messageId: undefined }],
     ["an empty id", { messageId: "" }],

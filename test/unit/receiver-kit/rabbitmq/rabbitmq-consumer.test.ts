@@ -19,15 +19,16 @@ async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>
     ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
   });
   await consumer.start();
-  const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false) => {
+  const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false, fields = {}) => {
     const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from("{}") };
     const properties = encodeDelivery(
       { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 },
       "1",
     );
-    amqp.latest.consumers
-      .at(-1)
-      ?.deliver({ content: webhook.body, fields: { deliveryTag, redelivered }, properties });
+    amqp.latest.consumers.at(-1)?.deliver({
+      ...{ content: webhook.body, fields: { deliveryTag, redelivered } },
+      properties: { ...properties, ...fields },
+    });
   };
   return { amqp, clock, consumer, deliver };
 }
@@ -104,6 +105,25 @@ describe("rabbitmqConsumer", () => {
     expect(amqp.latest.publishes).toHaveLength(2);
     expect(amqp.latest.acknowledged).toEqual([{ tag: 1, allUpTo: true }]);
     expect((await consumer.stats()).messages).toMatchObject({ parked: 1 });
+  });
+
+  it("leaves a delivery in the format of a newer release in the queue, and stores the others", async () => {
+    const stored: string[] = [];
+    const { amqp, clock, consumer, deliver } = await createFixture(async ({ id }) => void stored.push(id));
+    deliver(1, "newer", false, { type: "workspace-tasks.delivery.2" });
+    for (let tag = 2; tag < 20; tag++) {
+      deliver(tag);
+      await turn();
+      await clock.advance(1_000);
+    }
+    await turn();
+    expect(stored).toHaveLength(18);
+    expect(amqp.latest.acknowledged.map(({ tag }) => tag)).not.toContain(1);
+    expect(amqp.latest.acknowledged.every(({ allUpTo }) => !allUpTo)).toBe(true);
+    expect(amqp.latest.publishes).toEqual([]);
+    await clock.advance(41_000);
+    await turn();
+    expect((await consumer.stats()).messages).toMatchObject({ parked: 0, stored: 18, released: 1 });
   });
 
   it("forgets what a lost connection delivered, and acknowledges only what the new one delivers again", async () => {
