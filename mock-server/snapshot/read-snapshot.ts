@@ -70,7 +70,7 @@ function checkEnvelope(value: unknown): object {
   if (version === snapshotVersion) return envelope.data;
   throw new MockServerError(
     "SNAPSHOT_INVALID",
-    `the snapshot has version ${version}, this mock reads version ${snapshotVersion}`,
+    `the snapshot has version ${version}, this mock reads version ${snapshotVersion}: run the release that wrote it`,
   );
 }
 

@@ -114,7 +114,7 @@ describe("rabbitmqConsumer", () => {
     for (let tag = 2; tag < 20; tag++) {
       deliver(tag);
       await turn();
-      await clock.advance(1_000);
+      await clock.advance(100);
     }
     await turn();
     expect(stored).toHaveLength(18);
