@@ -38,7 +38,7 @@ describe("a recorded snapshot of the mock", () => {
   );
 
   it("has the fields of the present version: an older release reads no others, so a change needs another version", () => {
-    const schema = z.toJSONSchema(snapshotSchema, { io: "input", unrepresentable: "any" });
+    const schema = z.toJSONSchema(snapshotSchema, { io: "input", unrepresentable: "any" }) as JsonSchema;
     const recorded = JSON.parse(text(`fields-of-mock-snapshot-${snapshotVersion}.json`));
     expect([...new Set(fieldsOf(schema, schema, ""))].toSorted()).toEqual(recorded);
   });

@@ -243,7 +243,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
 
   it("has a later version", async () => {
     expect(await rejectionOf((snapshot) => ({ ...snapshot, version: 2 }))).toBe(
-      "the snapshot has version 2, this mock reads version 1",
+      "the snapshot has version 2, this mock reads version 1: run the release that wrote it",
     );
   });
 
