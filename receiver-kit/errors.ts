@@ -63,6 +63,7 @@ export const receiverErrorCodes = [
   "TRANSACTION_ENDED",
   "TRANSACTION_ENDED_BY_SQL",
   "TRANSACTION_ABORTED",
+  "QUERY_NOT_AWAITED",
   "RECEIVER_CLOSING",
 ] as const;
 

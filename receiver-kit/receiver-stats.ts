@@ -39,6 +39,8 @@ export interface ReceiverStats {
   readonly rejections: Readonly<RejectionCounts>;
   /** Attempts of this receiver's worker, by how they ended. */
   readonly attempts: Readonly<WorkerCounts>;
+  /** Queries that were rejected because their handler had returned, thrown or been cancelled. */
+  readonly lateQueries: number;
   /** Events being handled by this receiver right now. */
   readonly running: number;
   /** Jumps of the inbox's clock that this receiver's worker noticed. */

@@ -290,14 +290,14 @@ function operatorMethods<Transaction>({
     },
     async stats() {
       await open();
-      const { counts: attempts, running, clockStats: clock } = worker;
+      const { counts: attempts, running, lateQueries, clockStats: clock } = worker;
       const counts = {
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },
       };
       const outage = { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs };
-      return { source, ...counts, running, outage, clock, inbox: await inbox.stats() };
+      return { source, ...counts, running, lateQueries, outage, clock, inbox: await inbox.stats() };
     },
   };
 }

@@ -25,8 +25,19 @@ export function firstWords(statement: string): string {
   return words.replace(/\s+/g, " ").trim().slice(0, 60);
 }
 
-/** The keyword of a statement that begins or ends a transaction. Savepoints stay within it. */
-export function controlKeyword(statement: string): string | undefined {
+/**
+ * The keyword of a statement that begins or ends a transaction. Savepoints stay within it.
+ *
+ * @throws {ReceiverError} `ARGUMENT_INVALID` for anything but text
+ */
+export function controlKeyword(statement: unknown): string | undefined {
+  if (typeof statement !== "string") {
+    const found = statement === null ? "null" : typeof statement;
+    throw new ReceiverError(
+      "ARGUMENT_INVALID",
+      `query: statement: expected SQL as text, and its values as the second argument, got ${found}`,
+    );
+  }
   return control.exec(statement)?.[1]?.toUpperCase();
 }
 

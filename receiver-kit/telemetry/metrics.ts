@@ -38,6 +38,13 @@ export const receiverMetrics: readonly Metric[] = [
     samples: ofReceiver(({ attempts }) => byLabel("outcome", attempts)),
   },
   {
+    name: "workspace_tasks.receiver.late_queries",
+    type: "counter",
+    unit: "{query}",
+    help: "Queries that were rejected because their handler had ended.",
+    samples: ofReceiver(({ lateQueries }) => single(lateQueries)),
+  },
+  {
     name: "workspace_tasks.receiver.running",
     type: "gauge",
     unit: "{event}",

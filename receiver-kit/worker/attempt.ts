@@ -8,7 +8,8 @@ import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome } from "../receiver-stats.ts";
 import { splitSource } from "../tenant-source.ts";
 import type { Cancellation } from "./cancellation.ts";
-import type { HandlerContext, Handlers } from "./handlers.ts";
+import { HandlerQueries } from "./handler-queries.ts";
+import type { HandlerContext, Handlers, Registration } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 
 export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
@@ -29,6 +30,8 @@ export interface AttemptEvents {
   onHandled(transaction: { readonly isExclusive: boolean }): void;
   /** After that: the handlers run again. */
   onRepeat(): void;
+  /** A query of the handler was rejected after it had ended. */
+  onLateQuery(handler: string, query: string): void;
   /** The error of an attempt that failed. */
   onFailed?(error: unknown): void;
 }
@@ -58,7 +61,7 @@ async function tryOnce<Transaction>(
   const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, isAlone });
   try {
     try {
-      await runHandlers(settings, attempt, transaction, staleness);
+      await runHandlers(settings, attempt, { transaction, staleness, events });
     } finally {
       events.onHandled({ isExclusive: transaction.isExclusive === true });
     }
@@ -97,40 +100,42 @@ function settlementOf(
   return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
 }
 
+interface HandlerRun<Transaction> {
+  readonly transaction: HandlerTransaction<Transaction>;
+  readonly staleness: Staleness;
+  readonly events: AttemptEvents;
+}
+
 async function runHandlers<Transaction>(
   settings: AttemptSettings<Transaction>,
   { claim, cancellation }: Attempt,
-  transaction: HandlerTransaction<Transaction>,
-  { stale, alreadyApplied }: Staleness,
+  { transaction, staleness, events }: HandlerRun<Transaction>,
 ): Promise<void> {
   const { handlers, clock, handlerTimeoutMs } = settings;
   const event = readEvent(claim);
-  const matching = handlers.matching(event, { channel: claim.channel, stale, alreadyApplied });
+  const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
   if (matching.length === 0) return;
-  const { source, tenant } = splitSource(claim.source);
-  const context: HandlerContext<Transaction> = {
-    id: claim.id,
-    source,
-    tenant,
-    secretIndex: claim.secretIndex ?? undefined,
-    traceparent: claim.traceparent ?? undefined,
-    channel: claim.channel,
-    receivedAtMs: claim.receivedAtMs,
-    body: claim.body,
-    attempt: claim.attempts,
-    replayed: claim.replays > 0,
-    stale,
-    alreadyApplied,
-    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
-    transaction: transaction.handle,
-    get signal() {
-      return cancellation.signal;
-    },
+  let queries: HandlerQueries | undefined;
+  const runOne = async ({ name, handler }: Registration<Transaction>) => {
+    const own = new HandlerQueries({
+      handler: `${name}, for the event ${event.event} ${claim.id},`,
+      onLate: (query) => events.onLateQuery(name, query),
+    });
+    queries = own;
+    const handle = own.watch(transaction.handle);
+    try {
+      await handler(event, createContext(claim, event, { handle, staleness, cancellation }));
+      await own.settle();
+      own.end("had returned");
+    } catch (error) {
+      own.end("had thrown");
+      own.throwCauseOf(error);
+    }
   };
   const runAll = async () => {
-    for (const handler of matching) {
+    for (const each of matching) {
       if (cancellation.reason) throw cancellation.reason;
-      await handler(event, context);
+      await runOne(each);
     }
   };
   const cancelTimeout = clock.schedule(handlerTimeoutMs, () => {
@@ -141,7 +146,40 @@ async function runHandlers<Transaction>(
     await cancellation.race(runAll());
   } finally {
     cancelTimeout();
+    queries?.end("was cancelled");
   }
+}
+
+interface ContextParts<Transaction> {
+  readonly handle: Transaction;
+  readonly staleness: Staleness;
+  readonly cancellation: Cancellation;
+}
+
+function createContext<Transaction>(
+  claim: InboxClaim,
+  event: WebhookEvent,
+  { handle, staleness, cancellation }: ContextParts<Transaction>,
+): HandlerContext<Transaction> {
+  const { source, tenant } = splitSource(claim.source);
+  return {
+    id: claim.id,
+    source,
+    tenant,
+    secretIndex: claim.secretIndex ?? undefined,
+    traceparent: claim.traceparent ?? undefined,
+    channel: claim.channel,
+    receivedAtMs: claim.receivedAtMs,
+    body: claim.body,
+    attempt: claim.attempts,
+    replayed: claim.replays > 0,
+    ...staleness,
+    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
+    transaction: handle,
+    get signal() {
+      return cancellation.signal;
+    },
+  };
 }
 
 /** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */

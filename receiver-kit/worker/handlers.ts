@@ -65,7 +65,8 @@ export interface HandlerContext<Transaction> {
   readonly idempotencyKey: string;
   /**
    * The transaction in which the event counts as handled. What is written through it takes effect exactly once;
-   * everything else that a handler does may be repeated after a failure or a crash.
+   * everything else that a handler does may be repeated after a failure or a crash. Await every query: one that fails
+   * without is `QUERY_NOT_AWAITED`, and one after the handler's end is rejected.
    */
   readonly transaction: Transaction;
   /** Aborted when the attempt ends before the handler: timeout, lost lease, shutdown. */
@@ -83,7 +84,9 @@ export interface DispatchContext {
   readonly alreadyApplied: boolean;
 }
 
-interface Registration<Transaction> {
+export interface Registration<Transaction> {
+  /** Such as `on("task.*")`. */
+  readonly name: string;
   matches(event: WebhookEvent, context: DispatchContext): boolean;
   readonly handler: EventHandler<WebhookEvent, Transaction>;
 }
@@ -101,7 +104,7 @@ export class Handlers<Transaction> {
     handler: EventHandler<EventOf<Pattern>, Transaction>,
   ): void {
     const test = testForEvent(pattern);
-    this.#add("on", handler, (event, { channel }) => channel === "webhook" && test(event));
+    this.#add("on", pattern, handler, (event, { channel }) => channel === "webhook" && test(event));
   }
 
   onState<Pattern extends StatePattern>(
@@ -109,13 +112,14 @@ export class Handlers<Transaction> {
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
     const test = testForState(pattern);
-    this.#add("onState", handler, (event, context) => {
+    this.#add("onState", pattern, handler, (event, context) => {
       return !context.stale && !context.alreadyApplied && test(event);
     });
   }
 
   #add<Event>(
     method: string,
+    pattern: string,
     handler: EventHandler<Event, Transaction>,
     matches: Registration<Transaction>["matches"],
   ): void {
@@ -123,16 +127,15 @@ export class Handlers<Transaction> {
       const message = `${method}: handler: expected a function, got ${typeof handler}`;
       throw new ReceiverError("ARGUMENT_INVALID", message);
     }
-    this.#registrations.push({ matches, handler: handler as EventHandler<WebhookEvent, Transaction> });
+    this.#registrations.push({
+      name: `${method}(${JSON.stringify(pattern)})`,
+      matches,
+      handler: handler as EventHandler<WebhookEvent, Transaction>,
+    });
   }
 
-  matching(
-    event: WebhookEvent,
-    context: DispatchContext,
-  ): readonly EventHandler<WebhookEvent, Transaction>[] {
-    return this.#registrations
-      .filter((registration) => registration.matches(event, context))
-      .map(({ handler }) => handler);
+  matching(event: WebhookEvent, context: DispatchContext): readonly Registration<Transaction>[] {
+    return this.#registrations.filter((registration) => registration.matches(event, context));
   }
 }
 

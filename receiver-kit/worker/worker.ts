@@ -37,6 +37,9 @@ import { type RunningAttempt, RunningAttempts, storeGraceMs } from "./running-at
 
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
+  lateQueries = 0;
+  /** Handlers whose late queries were logged. */
+  readonly #lateHandlers = new Set<string>();
   readonly #settings: AttemptSettings<Transaction>;
   readonly #claimer: Claimer;
   readonly #queue = new ChainQueue();
@@ -206,6 +209,8 @@ export class Worker<Transaction> {
       },
       onRepeat: () => this.#running.repeated(running),
       onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
+      onLateQuery: (handler, query) =>
+        this.#reportLate({ source: claim.source, id: claim.id }, handler, query),
     };
     if (!telemetry) return runAttempt(this.#settings, running, events);
     const { id, channel, event, attempts: attempt, receivedAtMs, body, traceparent } = claim;
@@ -218,6 +223,15 @@ export class Worker<Transaction> {
     const run = (onFailed: (error: unknown) => void = () => {}) =>
       runAttempt(this.#settings, running, { ...events, onFailed });
     return reported(run, (attempt) => telemetry.handle(start, attempt));
+  }
+
+  #reportLate(row: InboxRowReference, handler: string, query: string): void {
+    this.lateQueries += 1;
+    if (this.#lateHandlers.has(handler)) return;
+    this.#lateHandlers.add(handler);
+    const message =
+      "a query was rejected because its handler had ended; further ones of this handler are only counted";
+    this.#settings.logger.warn({ ...row, handler, query }, message);
   }
 
   #countDied(rows: readonly InboxRowReference[]): void {

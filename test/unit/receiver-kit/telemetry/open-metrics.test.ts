@@ -22,6 +22,7 @@ const receiverStats = (source: string): ReceiverStats => ({
   rejections: {},
   attempts: { done: 1, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
   running: 0,
+  lateQueries: 3,
   clock: { jumps: 0, lastJumpMs: null },
   outage: { storingForMs: null, claimingForMs: 1_500 },
   inbox: {

@@ -1,0 +1,181 @@
+// A receiver whose handlers contain mistakes, one per kind of event, and other events whose handlers have none. Prints what
+// became of them as JSON. Arguments: the store (a file, or a URL of PostgreSQL), and the names of the mistakes.
+
+import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
+import { createReceiver, type Inbox, type InboxRowReference } from "workspace-tasks/receiver-kit";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { runningAt } from "./inbox-rows.ts";
+import { secretA } from "./signed-delivery.ts";
+
+interface Transaction {
+  query(statement: string, values?: (string | number)[]): Promise<unknown>;
+  /** Of PostgreSQL. */
+  client(): Promise<{ query(statement: string): Promise<unknown> }>;
+}
+
+const [store = "", names = ""] = process.argv.slice(2);
+const isPostgres = store.startsWith("postgres://");
+const pool = isPostgres ? new pg.Pool({ connectionString: store, max: 16 }) : undefined;
+const inbox = (pool ? postgresInbox(pool) : sqliteInbox(store)) as Inbox<Transaction>;
+const mistakeNames = names.split(",");
+const tasks = [...Array.from({ length: 24 }, (_, n) => `task-${n}`), ...mistakeNames];
+
+type Write = (transaction: Transaction, effect: string) => Promise<unknown>;
+const write: Write = (transaction, effect) =>
+  transaction.query(`INSERT INTO effects VALUES (${isPostgres ? "$1" : "?"})`, [effect]);
+const fail = ({ query }: Transaction) => query("INSERT INTO missing VALUES ('a value')");
+const sleep = (ms: number) => ({
+  statement: isPostgres ? `SELECT pg_sleep(${ms / 1_000})` : "SELECT 1",
+});
+
+/** Each writes `name` first, where it writes it at all, and `name again` second. */
+const mistakes: Readonly<Record<string, (transaction: Transaction, name: string) => unknown>> = {
+  async "only query"(transaction, name) {
+    void write(transaction, name);
+  },
+  async "second query"(transaction, name) {
+    await write(transaction, name);
+    void write(transaction, `${name} again`);
+  },
+  async "throws in flight"(transaction, name) {
+    void write(transaction, name);
+    throw new Error("after the query was sent");
+  },
+  async "after return"(transaction, name) {
+    setTimeout(() => transaction.query(`INSERT INTO effects VALUES ('${name}')`), 30);
+  },
+  "not async"(transaction, name) {
+    void write(transaction, name);
+  },
+  async "two after return"(transaction, name) {
+    await write(transaction, name);
+    for (const delayMs of [10, 20]) setTimeout(() => write(transaction, `${name} again`), delayMs);
+  },
+  async "function after return"(transaction, name) {
+    const later = async () => {
+      await pause(30);
+      await write(transaction, name);
+    };
+    void later();
+  },
+  async "throws with two in flight"(transaction, name) {
+    await Promise.all([fail(transaction), write(transaction, name)]);
+  },
+  async fails(transaction) {
+    void fail(transaction);
+  },
+  async "fails early"(transaction, name) {
+    void fail(transaction);
+    await pause(20);
+    await write(transaction, name);
+  },
+  async "fails with finally"(transaction) {
+    void fail(transaction).finally(() => {});
+  },
+  async function(transaction, name) {
+    const save = async () => {
+      await write(transaction, name);
+      await write(transaction, `${name} again`);
+    };
+    void save();
+  },
+  async "function fails"(transaction, name) {
+    const save = async () => {
+      await write(transaction, name);
+      await fail(transaction);
+    };
+    void save();
+  },
+  async "function fails early"(transaction) {
+    const save = async () => {
+      try {
+        await fail(transaction);
+      } catch (cause) {
+        throw new Error("not saved", { cause });
+      }
+    };
+    void save();
+    await pause(20);
+  },
+  async "no text"(transaction) {
+    void transaction.query(undefined as never);
+  },
+  async client(transaction, name) {
+    const client = await transaction.client();
+    void client.query(`INSERT INTO effects VALUES ('${name}')`);
+  },
+  async "client fails"(transaction) {
+    const client = await transaction.client();
+    void client.query("INSERT INTO missing VALUES ('a value')");
+  },
+  async "client after return"(transaction, name) {
+    const client = await transaction.client();
+    setTimeout(() => client.query(`INSERT INTO effects VALUES ('${name}')`), 30);
+  },
+  async "never settles"(transaction) {
+    void transaction.query(sleep(60_000).statement);
+  },
+  async caught(transaction, name) {
+    await fail(transaction).catch(() => {});
+    await write(transaction, name);
+  },
+};
+
+async function execute(statement: string): Promise<unknown[]> {
+  if (pool) return (await pool.query(statement)).rows;
+  const { loadSqliteDriver } = await import("../../receiver-kit/inbox/sqlite/sqlite-driver.ts");
+  const connection = (await loadSqliteDriver())(store);
+  const rows = connection.query(statement);
+  connection.close();
+  return [...rows];
+}
+
+const warnings: object[] = [];
+const dead: { id: string; message: string; code: unknown }[] = [];
+const receiver = createReceiver<Transaction>({
+  secrets: [secretA],
+  inbox,
+  retry: { attemptsMax: 2, firstDelayMs: 1, delayMsMax: 1 },
+  handlerTimeoutMs: names.includes("never settles") ? 500 : 20_000,
+  logger: {
+    info() {},
+    warn: (fields, message) => void (message.startsWith("a query was rejected") && warnings.push(fields)),
+    error() {},
+  },
+  onDead({ id }: InboxRowReference, error) {
+    const { message, code } = error as { message: string; code?: unknown };
+    dead.push({ id, message, code });
+  },
+});
+receiver.on("task.*", ({ taskId }, { transaction }) => {
+  const mistake = mistakes[taskId];
+  return mistake
+    ? (mistake(transaction, taskId) as Promise<void>)
+    : write(transaction, taskId).then(() => {});
+});
+
+await inbox.open();
+await execute("CREATE TABLE effects (name text)");
+await Promise.all(tasks.map((task, n) => inbox.insert(runningAt(task, n, { id: task }))));
+await receiver.start();
+for (;;) {
+  const {
+    inbox: { rows },
+    running,
+  } = await receiver.stats();
+  if (rows.done + rows.dead === tasks.length && running === 0) break;
+  await pause(5);
+}
+// Until what was called after the end of a handler has been.
+await pause(150);
+const { lateQueries, attempts } = await receiver.stats();
+const done = (await inbox.list({ states: ["done"], limit: 100 })).map(({ id }) => id).toSorted();
+await receiver.close();
+const effects = (await execute("SELECT name FROM effects ORDER BY name")) as { name: string }[];
+await inbox.close();
+await pool?.end();
+console.log(
+  JSON.stringify({ done, dead, effects: effects.map(({ name }) => name), lateQueries, attempts, warnings }),
+);
