@@ -77,5 +77,12 @@ export const superseded = () =>
     "a newer event of the same task or stage was applied meanwhile, so nothing is written",
   );
 
+/** The handlers of the event run again, without others in their transaction. */
+export const leftShared = (why: string) =>
+  new ReceiverError(
+    "TRANSACTION_ENDED",
+    `the event left its shared transaction: ${why}; its handlers run again`,
+  );
+
 export const transactionEnded = () =>
   new ReceiverError("TRANSACTION_ENDED", "the transaction of this event has ended");

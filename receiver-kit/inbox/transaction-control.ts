@@ -3,26 +3,20 @@
 
 import { ReceiverError } from "../errors.ts";
 
-const leading = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
+/** What may precede the first word of a statement, as the source of an expression. */
+export const leadingBlanks = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
 const ending =
   "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
-const leadingText = new RegExp(leading);
-const control = new RegExp(`${leading}(${ending})\\b`, "i");
+const control = new RegExp(`${leadingBlanks}(${ending})\b`, "i");
 
 const shareable = new RegExp(
-  `${leading}(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\\b`,
+  `${leadingBlanks}(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\\b`,
   "i",
 );
 
 /** Whether a statement concerns its event alone, so that the transaction may be shared: not what sets or creates something. */
 export function isShareable(statement: string): boolean {
   return shareable.test(statement);
-}
-
-/** The start of a statement as an error may show it: up to the first character that can belong to a value. */
-export function firstWords(statement: string): string {
-  const words = /^(?:[\p{L}_"][\p{L}\p{N}_".]*|[\s,*])*/u.exec(statement.replace(leadingText, ""))?.[0] ?? "";
-  return words.replace(/\s+/g, " ").trim().slice(0, 60);
 }
 
 /**

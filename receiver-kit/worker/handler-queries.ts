@@ -4,7 +4,7 @@
 // ended is rejected, for the caller alone.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import { firstWords } from "./first-words.ts";
+import { firstWords } from "../inbox/first-words.ts";
 import { catchUnhandled } from "./unhandled-errors.ts";
 
 export interface HandlerQueriesOptions {

@@ -1,5 +1,5 @@
 import { ReceiverError } from "../../errors.ts";
-import { firstWords } from "../transaction-control.ts";
+import { firstWords } from "../first-words.ts";
 
 const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 /** The transaction is aborted by an earlier error. */

@@ -138,8 +138,9 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
       return beginSqliteTransaction({
         ...{ claim, settlement, wake },
-        beginOpen: () =>
-          isAlone || eventsPerTransactionMax === 1 ? writer.beginAlone(limitMs) : writer.beginShared(limitMs),
+        isAlone: isAlone === true || eventsPerTransactionMax === 1,
+        beginAlone: () => writer.beginAlone(limitMs),
+        beginShared: () => writer.beginShared(limitMs),
         async settleInGroup() {
           const requested = settledEnd(claim, settlement);
           return settleOutcome(requested, await endRow(requested));

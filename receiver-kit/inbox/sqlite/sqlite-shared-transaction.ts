@@ -4,7 +4,7 @@
 //   waiting ─► running ─► kept ─► settled | repeat      kept: its writes wait for the commit
 //                        └► undone                       the handlers failed, or the time limit is over
 //
-// When the transaction cannot commit, or a statement of a handler ended it, the handlers of the kept turns run again, each
+// When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
 // in a transaction of its own, and the writes are repeated.
 
 import type { Clock } from "../../clock.ts";
@@ -12,12 +12,15 @@ import { type Deferred, deferred } from "../../deferred.ts";
 import { ReceiverError } from "../../errors.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
+import { hasOtherSettings, nativeOf } from "./connection-settings.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 /** A transaction, or a turn in one, as a handler uses it. */
 export interface OpenTransaction {
   /** @throws {ReceiverError} `TRANSACTION_ENDED` after its end or the time limit, `TRANSACTION_ENDED_BY_SQL` */
   connection(): SqliteConnection;
+  /** The driver's own; it is replaced when the handler leaves it with other settings. Throws as `connection` does. */
+  native(): unknown;
   /** `repeat`: nothing was written, because of another event. */
   commit(): Promise<"settled" | "repeat">;
   /** Resolves when nothing of it is open any more. Does nothing when it has ended already. */
@@ -42,6 +45,7 @@ export class Turn implements OpenTransaction {
   #failure: ReceiverError | undefined;
   #cancelTimeout = () => {};
   isKept = false;
+  hadNative = false;
 
   constructor(timeoutMs: number, clock: Clock, begun: Deferred<OpenTransaction>) {
     this.#timeoutMs = timeoutMs;
@@ -69,6 +73,12 @@ export class Turn implements OpenTransaction {
     if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(endedBySql(sqliteEndings));
     if (this.#failure || !this.#connection) throw this.#failure ?? transactionEnded();
     return this.#connection;
+  }
+
+  native(): unknown {
+    const native = nativeOf(this.connection());
+    this.hadNative = true;
+    return native;
   }
 
   commit(): Promise<"settled" | "repeat"> {
@@ -102,6 +112,7 @@ export class SharedTransaction {
   readonly #written: { readonly operation: WriteOperation; readonly result: unknown }[] = [];
   readonly #unwritten: WriteOperation[] = [];
   #isBroken = false;
+  #hasOtherSettings = false;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -111,7 +122,12 @@ export class SharedTransaction {
     return this.#kept.length + this.#undone.length;
   }
 
-  /** A statement of a handler ended it. */
+  /** A handler left the connection with other settings, so it is to be closed. */
+  get hasOtherSettings(): boolean {
+    return this.#hasOtherSettings;
+  }
+
+  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -126,6 +142,7 @@ export class SharedTransaction {
       return;
     }
     await turn.run(this.#connection);
+    if (turn.hadNative && hasOtherSettings(this.#connection)) this.#isBroken = this.#hasOtherSettings = true;
     const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
     (isKept ? this.#kept : this.#undone).push(turn);
   }

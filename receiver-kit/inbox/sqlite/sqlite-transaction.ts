@@ -1,7 +1,9 @@
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
-import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
+import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
+import { checkSavepoint, concernsConnection } from "./connection-settings.ts";
+import type { AloneTransaction } from "./sqlite-alone-transaction.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { endRow, readLease } from "./sqlite-ends.ts";
 import type { OpenTransaction } from "./sqlite-shared-transaction.ts";
@@ -13,13 +15,18 @@ export interface SqliteTransaction {
    * event is. Values are text, numbers, bigints, bytes or null. The first query takes the file's only write lock, so
    * call other services before it.
    *
+   * Events share transactions. A statement that may set something for the connection (PRAGMA, ATTACH, a temporary object)
+   * is not shared: the handlers run again in a transaction of their own, which counts as the same attempt, and the
+   * connection is replaced afterwards, which takes milliseconds. What all events need is set by the option `driver`.
+   *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed, and after
    * a statement that ended the transaction, such as INSERT OR ROLLBACK; the attempt then fails. SAVEPOINT is allowed.
    */
   query(statement: string, values?: readonly SqliteValue[]): Promise<readonly SqliteRow[]>;
   /**
    * The driver's own connection, inside the same transaction, which it must not end. Use it before the next `await` on
-   * anything else.
+   * anything else. Pragmas, temporary objects and attached files that it leaves are not seen by other events; functions and
+   * the driver's own settings are: set those by the option `driver`.
    */
   connection(): Promise<unknown>;
 }
@@ -27,7 +34,10 @@ export interface SqliteTransaction {
 interface Dependencies {
   readonly claim: InboxClaim;
   readonly settlement: InboxSettlement;
-  readonly beginOpen: () => Promise<OpenTransaction>;
+  /** It may not be shared. */
+  readonly isAlone: boolean;
+  readonly beginAlone: () => Promise<AloneTransaction>;
+  readonly beginShared: () => Promise<OpenTransaction>;
   readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
@@ -37,8 +47,14 @@ interface Dependencies {
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
   const { claim, settlement, settleInGroup, now, wake } = dependencies;
   let hasMarker = false;
+  let isShared = false;
+  let setsConnection = false;
+  let repeats = false;
   const { opened, fail, commit, rollback } = createLazyTransaction<OpenTransaction>({
-    open: () => open(dependencies),
+    open() {
+      isShared = !dependencies.isAlone && !setsConnection;
+      return open(dependencies, isShared ? dependencies.beginShared : beginAlone);
+    },
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
       const requested = settledEnd(claim, settlement);
@@ -54,22 +70,42 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     rollBack: (transaction) => transaction.rollback(),
     settleInGroup,
   });
-  const connection = async () => (await opened()).connection();
+  let alone: AloneTransaction | undefined;
+  const beginAlone = async () => {
+    alone = await dependencies.beginAlone();
+    return alone;
+  };
+  const leaveShared = () => {
+    repeats = true;
+    return fail(leftShared("the statement concerns the connection"));
+  };
   return {
     handle: {
       async query(statement, values) {
         const keyword = controlKeyword(statement);
-        return keyword ? fail(controlRejected(keyword)) : (await connection()).query(statement, values);
+        if (keyword) return fail(controlRejected(keyword));
+        checkSavepoint(statement);
+        const concerns = concernsConnection(statement);
+        if (concerns && isShared) return leaveShared();
+        setsConnection ||= concerns;
+        const transaction = await opened();
+        const connection = transaction.connection();
+        if (concerns) alone?.replaceConnection();
+        return connection.query(statement, values);
       },
       async connection() {
-        const inside = await connection();
+        const transaction = await opened();
+        const inside = transaction.connection();
         if (!hasMarker) inside.exec(`SAVEPOINT ${marker}`);
         hasMarker = true;
-        return inside.native;
+        return transaction.native();
       },
     },
     commit,
-    rollback,
+    async rollback() {
+      await rollback();
+      return repeats ? "repeat" : undefined;
+    },
   };
 }
 
@@ -86,8 +122,11 @@ function releaseMarker(transaction: OpenTransaction): void {
   }
 }
 
-async function open({ beginOpen, claim, settlement }: Dependencies): Promise<OpenTransaction> {
-  const transaction = await beginOpen();
+async function open(
+  { claim, settlement }: Dependencies,
+  begin: () => Promise<OpenTransaction>,
+): Promise<OpenTransaction> {
+  const transaction = await begin();
   try {
     const lease = readLease(transaction.connection(), claim.lease);
     if (!lease) throw leaseLost();

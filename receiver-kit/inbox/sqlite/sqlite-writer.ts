@@ -24,16 +24,13 @@
 import type { Clock } from "../../clock.ts";
 import { deferred } from "../../deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import { transactionEnded } from "../lazy-transaction.ts";
-import { endedBySql } from "../transaction-control.ts";
+import { type AloneTransaction, createAloneTransaction } from "./sqlite-alone-transaction.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";
 import {
   type OpenTransaction,
   SharedTransaction,
-  sqliteEndings,
   Turn,
-  transactionTooLong,
   type WriteOperation,
 } from "./sqlite-shared-transaction.ts";
 
@@ -91,10 +88,23 @@ export class SqliteWriter {
   }
 
   /** Waits for the connection and begins a transaction, which is rolled back after `timeoutMs`. */
-  beginAlone(timeoutMs: number): Promise<OpenTransaction> {
+  beginAlone(timeoutMs: number): Promise<AloneTransaction> {
     return new Promise((resolve, reject) => {
-      const start: AloneRequest["start"] = (connection, release) =>
-        resolve(this.#createTransaction(connection, timeoutMs, release));
+      const start: AloneRequest["start"] = (connection, release) => {
+        const transaction = createAloneTransaction(connection, {
+          ...{ timeoutMs, clock: this.#options.clock },
+          commit: () => this.#commitNow(connection),
+          rollBack: (error) => {
+            this.#rollBack(connection);
+            if (error !== undefined) this.#disconnectIfBroken(error);
+          },
+          release: (isUnusable) => {
+            if (this.#connection === connection && isUnusable()) this.#disconnect();
+            release();
+          },
+        });
+        resolve(transaction);
+      };
       this.#requests.push({ start, reject });
       this.#schedule();
     });
@@ -106,44 +116,6 @@ export class SqliteWriter {
     this.#requests.push(new Turn(timeoutMs, this.#options.clock, begun));
     this.#schedule();
     return begun.promise;
-  }
-
-  #createTransaction(connection: SqliteConnection, timeoutMs: number, release: () => void): OpenTransaction {
-    let ended: ReceiverError | undefined;
-    const end = (how: "COMMIT" | "ROLLBACK", reason: ReceiverError) => {
-      if (ended) return;
-      ended = reason;
-      cancelTimeout();
-      try {
-        if (how === "ROLLBACK") this.#rollBack(connection);
-        else this.#commitNow(connection);
-      } catch (error) {
-        this.#rollBack(connection);
-        this.#disconnectIfBroken(error);
-        throw error;
-      } finally {
-        release();
-      }
-    };
-    const cancelTimeout = this.#options.clock.schedule(timeoutMs, () =>
-      end("ROLLBACK", transactionTooLong(timeoutMs)),
-    );
-    return {
-      connection() {
-        // SQLite would execute and commit each statement after the end by itself.
-        if (!ended && !connection.isInTransaction()) end("ROLLBACK", endedBySql(sqliteEndings));
-        if (ended) throw ended;
-        return connection;
-      },
-      async commit() {
-        if (ended) throw ended;
-        end("COMMIT", transactionEnded());
-        return "settled";
-      },
-      async rollback() {
-        end("ROLLBACK", transactionEnded());
-      },
-    };
   }
 
   #schedule(): void {
@@ -219,7 +191,8 @@ export class SqliteWriter {
     this.#writes.unshift(...shared.end((each) => this.#commitNow(each)));
     // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
     // is asked for one.
-    if (this.#connection === connection && connection.isInTransaction()) this.#disconnect();
+    const isUnusable = shared.hasOtherSettings || connection.isInTransaction();
+    if (this.#connection === connection && isUnusable) this.#disconnect();
   }
 
   #nextTurn(): Turn | undefined {

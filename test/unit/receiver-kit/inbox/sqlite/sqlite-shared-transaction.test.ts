@@ -143,6 +143,23 @@ describe("transactions that events share on SQLite", () => {
     await at.clock.advance(100);
   });
 
+  it("are shared by later events of the same name after one exceeded the time limit", async () => {
+    await using at = await createFixture();
+    const [a] = at.claims;
+    const slow = at.inbox.begin(a!, doneWith(a!), { timeoutMs: 1_000 });
+    await slow.handle.query(write, [a!.orderKey]);
+    await at.clock.advance(1_001);
+    await slow.rollback();
+    await at.clock.advance(100);
+    const names = Array.from({ length: 20 }, (_, n) => `later-${n}`);
+    for (const name of names) await at.inbox.insert(runningAt(name, 1));
+    const { claims } = await at.inbox.claim(claimOptions({ rowsMax: 20 }));
+    at.executed.length = 0;
+    const outcomes = await Promise.all(claims.map((claim) => handle(at.inbox, claim)));
+    expect(outcomes).toEqual(names.map(() => ({ outcome: "settled" })));
+    expect(at.executed).toEqual(["BEGIN IMMEDIATE", "COMMIT"]);
+  });
+
   it("are repeated, each event alone, when a statement of one of them ends the transaction", async () => {
     await using at = await createFixture();
     const [a, b, c] = at.claims;

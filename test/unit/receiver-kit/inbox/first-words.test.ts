@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstWords } from "../../../../receiver-kit/worker/first-words.ts";
+import { firstWords } from "../../../../receiver-kit/inbox/first-words.ts";
 
 describe("firstWords", () => {
   it.each([

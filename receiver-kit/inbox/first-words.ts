@@ -1,3 +1,5 @@
+import { leadingBlanks } from "./transaction-control.ts";
+
 /** The words that an SQL statement begins with, at most five: what it does, and to which table, but no value. */
 export function firstWords(statement: string): string {
   const words: string[] = [];
@@ -10,7 +12,7 @@ export function firstWords(statement: string): string {
   return words.join(" ");
 }
 
-const blanks = /^(?:[\s;]|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*/;
+const blanks = new RegExp(leadingBlanks);
 const beforeValues = /^(?:values|set|where|to|select|as|is)$/i;
 const wordsMax = 5;
 const charactersMax = 60;
