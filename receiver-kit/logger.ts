@@ -1,3 +1,5 @@
+import { notifyListener } from "./notify-listener.ts";
+
 /** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {
   info(fields: object, message: string): void;
@@ -7,14 +9,11 @@ export interface ReceiverLogger {
 
 export const silentLogger: ReceiverLogger = { info() {}, warn() {}, error() {} };
 
-/** What the logger throws is ignored: neither a response nor an event depends on its log. */
+/** What the logger throws, or its promises are rejected with, is ignored: neither a response nor an event depends on its log. */
 export function guardLogger(logger: ReceiverLogger): ReceiverLogger {
   const guarded = (level: keyof ReceiverLogger) => (fields: object, message: string) => {
-    try {
-      logger[level](fields, message);
-    } catch {
-      // There is no other place to report it.
-    }
+    // There is no other place to report a failure.
+    notifyListener(() => logger[level](fields, message));
   };
   return { info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }

@@ -3,6 +3,7 @@ import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
+import { notifyListener } from "./notify-listener.ts";
 import { parseOptions } from "./options.ts";
 import {
   closeSchema,
@@ -12,6 +13,7 @@ import {
   resolveReceiverOptions,
 } from "./receiver-options.ts";
 import type { ReceiverStats, RejectionCounts } from "./receiver-stats.ts";
+import { observe } from "./receiver-telemetry.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import { tenantSource } from "./tenant-source.ts";
@@ -163,7 +165,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     onRejected(rejection) {
       count(rejection.code);
       rejectionLog.onRejected(rejection);
-      settings.onRejected?.(rejection);
+      notifyListener(settings.onRejected, rejection);
     },
     onError(error, webhook) {
       if (isReceiverError(error)) count(error.code);
@@ -213,7 +215,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       await maintenance.start();
       await worker.start();
       stopObserving();
-      stopObserving = telemetry?.observe(() => receiver.stats()) ?? stopObserving;
+      stopObserving = observe(telemetry, () => receiver.stats());
     },
     fetch: (request) => handleFetch(receiver, request),
     ...operatorMethods({ settings, open, ingest, worker, rejections }),

@@ -94,7 +94,7 @@ export function createWorld(options: WorldOptions): World {
   const emit = (activity: Activity) => {
     if (listeners.size === 0) return;
     const numbered = { ...activity, sequence: ++sequence, atMs: clock.now() };
-    for (const listener of listeners) listener(numbered);
+    for (const listener of listeners) notify(listener, numbered);
   };
 
   return {
@@ -163,4 +163,14 @@ export function createWorld(options: WorldOptions): World {
       transport.abort();
     },
   };
+}
+
+/** A listener of the application may fail; what it listens to does not. */
+function notify(listener: (activity: NumberedActivity) => unknown, activity: NumberedActivity): void {
+  const warn = (error: unknown) => process.emitWarning(error instanceof Error ? error : String(error));
+  try {
+    Promise.resolve(listener(activity)).catch(warn);
+  } catch (error) {
+    warn(error);
+  }
 }

@@ -1,6 +1,7 @@
 // Most checks are independent of each other and run a few at a time. Those that count effects, or that could starve
 // others, run alone afterwards; those that review the responses of all others run last.
 
+import { notifyListener } from "../notify-listener.ts";
 import { withTimeout } from "../with-timeout.ts";
 import { stillResponding } from "./checks/catalog.ts";
 import type { AuditCheck, Finding } from "./checks/check.ts";
@@ -37,7 +38,7 @@ export async function runChecks(
     if (!stoppedDuring && unreachable && (await hasStopped(target))) stoppedDuring ??= [...inProgress];
     inProgress.delete(id);
     results.set(id, { id, requirement, title, sent, expected, fix, ...finding, durationMs });
-    onProgress?.({ done: results.size, total: checks.length, id });
+    notifyListener(onProgress, { done: results.size, total: checks.length, id });
   }
 
   const waiting = checks.filter(({ stage }) => stage === undefined).values();

@@ -7,10 +7,10 @@
 import type { Clock } from "../clock.ts";
 import { type AcceptEnd, type DeliveryTelemetry, reported } from "../delivery-telemetry.ts";
 import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
+import { notifyListener } from "../notify-listener.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
-import { notifyListener } from "./notify-listener.ts";
 import type { RequestLimits } from "./request-body.ts";
 import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
 

@@ -2,9 +2,9 @@ import { createByteBudget } from "../byte-budget.ts";
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import { notifyListener } from "../http/notify-listener.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
+import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { tenantSource } from "../tenant-source.ts";
 import {

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import { notifyListener } from "../http/notify-listener.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
+import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { withTimeout } from "../with-timeout.ts";
 

@@ -1,11 +1,11 @@
 import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
-import { notifyListener } from "../http/notify-listener.ts";
 import { type RequestLimitOptions, readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
+import { notifyListener } from "../notify-listener.ts";
 import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";

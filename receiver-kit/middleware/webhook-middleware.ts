@@ -5,6 +5,7 @@ import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";
+import { notifyListener } from "../notify-listener.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookRequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -32,7 +33,7 @@ export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler
   const warnOfMounting = createMountingWarning();
   const onRejected = (rejection: WebhookRejectedError) => {
     warnOfMounting(rejection);
-    receiver.onRejected?.(rejection);
+    notifyListener((each) => receiver.onRejected?.(each), rejection);
   };
   return (request, response) => {
     const handled = handleWebhook(

@@ -3,6 +3,7 @@ import { ReceiverError } from "../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
+import { observe } from "../receiver-telemetry.ts";
 import { settledWithin, withTimeout } from "../with-timeout.ts";
 import type { AmqpChannel, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
@@ -171,7 +172,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
   const consumer: RabbitmqConsumer = {
     start() {
       stopObserving();
-      stopObserving = telemetry?.observe(() => consumer.stats()) ?? stopObserving;
+      stopObserving = observe(telemetry, () => consumer.stats());
       return broker.start();
     },
     async stats() {

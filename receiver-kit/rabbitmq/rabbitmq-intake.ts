@@ -4,10 +4,12 @@ import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
 import type { RequestLimitOptions } from "../http/request-body.ts";
 import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
+import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { RejectionCounts } from "../receiver-stats.ts";
 import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
+import { observe } from "../receiver-telemetry.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import { tenantSource } from "../tenant-source.ts";
@@ -183,7 +185,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
     onRejected(rejection) {
       count(rejection.code);
       rejectionLog.onRejected(rejection);
-      settings.onRejected?.(rejection);
+      notifyListener(settings.onRejected, rejection);
     },
     onError(error, webhook) {
       if (isReceiverError(error)) count(error.code);
@@ -207,7 +209,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
     },
     start() {
       stopObserving();
-      stopObserving = telemetry?.observe(async () => intake.stats()) ?? stopObserving;
+      stopObserving = observe(telemetry, async () => intake.stats());
       return connection.start();
     },
     fetch: (request) => handleFetch(intake, request),

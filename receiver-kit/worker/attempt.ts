@@ -1,9 +1,9 @@
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
-import { notifyListener } from "../http/notify-listener.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
+import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome } from "../receiver-stats.ts";
 import { splitSource } from "../tenant-source.ts";

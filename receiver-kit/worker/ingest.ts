@@ -1,9 +1,9 @@
 import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { ReceiverError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import { notifyListener } from "../http/notify-listener.ts";
 import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
+import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { IngestCounts } from "../receiver-stats.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";

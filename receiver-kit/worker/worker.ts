@@ -23,6 +23,7 @@
 
 import { reported } from "../delivery-telemetry.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
+import { callSafely } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
@@ -244,11 +245,10 @@ export class Worker<Transaction> {
   #reportDead(row: InboxRowReference, error: unknown): void {
     const { logger, onDead } = this.#settings;
     logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
-    try {
-      onDead?.(row, error);
-    } catch (thrown) {
-      logger.error({ err: thrown }, "onDead threw");
-    }
+    callSafely(
+      () => onDead?.(row, error),
+      (thrown) => logger.error({ err: thrown }, "onDead failed"),
+    );
   }
 
   /** Claims nothing more, waits up to `graceMs` for handlers, then releases the rows that are left. */

@@ -85,7 +85,8 @@ async function platformAccepts(world: World, connection: ConnectionRecord): Prom
   const { id, workspaceId, providerKey, startInputs } = connection;
   const { checkConnection } = world.transport;
   if (checkConnection) {
-    return checkConnection({ connectionId: id, workspaceId, providerKey, inputs: startInputs });
+    const check = { connectionId: id, workspaceId, providerKey, inputs: startInputs };
+    return (await checkConnection(check)) === true;
   }
   const apiKey = textOf(startInputs, "apiKey") ?? "";
   const baseUrl = textOf(startInputs, "baseUrl");

@@ -4,6 +4,7 @@
 import { closeSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
+import { callSafely } from "../../notify-listener.ts";
 import { type SqliteConnection, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
 import { migrateSqlite } from "./sqlite-migrations.ts";
 
@@ -22,7 +23,7 @@ export class SqliteFile {
     let connection: SqliteConnection | undefined;
     try {
       createPrivateFile(this.#path);
-      connection = opener(this.#path);
+      connection = checkConnection(opener(this.#path));
       configure(connection);
       migrateSqlite(connection);
     } catch (error) {
@@ -50,6 +51,14 @@ export class SqliteFile {
   forget(): void {
     this.#identity = undefined;
   }
+}
+
+/** A function of the application opened it. */
+function checkConnection(given: unknown): SqliteConnection {
+  const { query, close } = (given ?? {}) as Partial<SqliteConnection>;
+  if (typeof query === "function" && typeof close === "function") return given as SqliteConnection;
+  callSafely(() => given);
+  throw new Error("driver: expected the function to return a connection, and no promise of one");
 }
 
 function configure(connection: SqliteConnection): void {

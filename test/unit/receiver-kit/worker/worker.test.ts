@@ -343,7 +343,7 @@ describe("a worker", () => {
     await worker.start();
     await clock.settle();
     expect(dead).toEqual(["msg_7: the lease expired at the last attempt"]);
-    expect(logged).toEqual(["an event is dead: it failed at its last attempt", "onDead threw"]);
+    expect(logged).toEqual(["an event is dead: it failed at its last attempt", "onDead failed"]);
     expect(worker.counts.dead).toBe(1);
     await worker.stop(0);
   });

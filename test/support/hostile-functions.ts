@@ -1,0 +1,36 @@
+// What a function of an application may do where the package expects a result or nothing. Each program that calls with
+// them ends by itself, whatever it was given, and prints a JSON object with an entry per function.
+
+export const behaviours = {
+  throws() {
+    throw new Error("thrown");
+  },
+  rejects: () => Promise.reject(new Error("rejected")),
+  "rejects late": () =>
+    new Promise((_, reject) => void setTimeout(() => reject(new Error("rejected late")), 20)),
+  "never settles": () => new Promise(() => {}),
+  "returns garbage": () => 42,
+  "returns a thenable that throws": () => ({
+    // biome-ignore lint/suspicious/noThenProperty: that is the point
+    then() {
+      throw new Error("then");
+    },
+  }),
+} as const;
+
+export type Behaviour = keyof typeof behaviours;
+
+/** The function with the behaviour that this program is started with. */
+export const hostile = behaviours[process.argv[2] as Behaviour] as (...values: unknown[]) => never;
+
+/** Runs each case after the other, and prints what they resolve to. `reached` is part of the output when one ends the process. */
+export async function printOutcomes(cases: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
+  const outcomes: Record<string, unknown> = {};
+  for (const [name, run] of Object.entries(cases)) {
+    console.error(`reached: ${name}`);
+    outcomes[name] = await run();
+    // What rejects late does so before the next case begins.
+    await new Promise((resolve) => void setTimeout(resolve, 40));
+  }
+  console.log(JSON.stringify(outcomes));
+}
