@@ -4,11 +4,11 @@
 import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bundledProgram } from "../support/bundled-program.ts";
-import { describeWithPostgres, hasPostgres } from "../support/with-postgres.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { withFolder } from "../support/with-folder.ts";
+import { describeWithPostgres, hasPostgres } from "../support/with-postgres.ts";
 
 interface Outcome {
   readonly done: readonly string[];

@@ -25,6 +25,7 @@ export const notMutated: Readonly<Record<string, string>> = {
   "receiver-kit/audit/target/signing.ts": "test equipment, compared in test/differential",
   "receiver-kit/audit/target/response-reader.ts": "test equipment",
   "receiver-kit/audit/target/response-excerpt.ts": "the text of a report",
+  "receiver-kit/inbox/postgres/postgres-migrations.ts": "SQL",
   "receiver-kit/inbox/sqlite/sqlite-migrations.ts": "SQL",
   "mock-server/quote-json.ts": "the layout of a text",
 };
@@ -34,6 +35,7 @@ const unit = (path: string) => `test/unit/${path.replace(/\.ts$/, ".test.ts")}`;
 /** Files with a test file of their own, and further tests that cover them. */
 const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/call/operation.ts": [],
+  "receiver-kit/inbox/first-words.ts": [],
   "sdk/call/redactor.ts": [],
   "sdk/engine/document.ts": [],
   "sdk/events/webhook-event.ts": [],
