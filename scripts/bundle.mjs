@@ -1,5 +1,5 @@
 // Joins the sources of each entry point into one file, and shared sources into a few more: as ES modules, and as
-// CommonJS for programs that cannot require an ES module (docs/decisions/014-two-module-formats.md). Node spends about a
+// CommonJS for programs that cannot require an ES module (docs/maintainers/decisions.md). Node spends about a
 // third of a millisecond of CPU time on every imported module, however small, and the SDK has fifty. Dependencies stay
 // imports, all but graphql-request; nothing is minified, so that stack traces lead to readable code.
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 // The checks of what a caller passes in, named after zod's. A check stops at the first error; its message gives the
 // path, what was expected and the type received, never a received string: it may be a secret. The events use zod
-// itself; here it would add about 50 ms to an import of about 130 ms (docs/decisions/011-import-time.md).
+// itself; here it would add about 50 ms to an import of about 130 ms (docs/maintainers/decisions.md).
 
 import { distance } from "fastest-levenshtein";
 import { timerDelayMsMax } from "../clock.ts";
