@@ -129,9 +129,9 @@ export function sqlMethods(
       const recorded = outcome === "done" ? null : "inline";
       return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
-    async repairTimes({ source, keyOrder, retry: { firstDelayMs, delayMsMax } }) {
+    async repairTimes({ source, keyOrder }) {
       const repairKeys = keyOrder === "strict" ? sql.repairKeysStrict : sql.repairKeysLatest;
-      const keys = await change(repairKeys, [now(), source, firstDelayMs, delayMsMax]);
+      const keys = await change(repairKeys, [now(), source]);
       const leases = await change(sql.repairLeases, [now(), source]);
       if (keys > 0) wake(source);
       return keys + leases;

@@ -12,7 +12,10 @@
 //   claimed     the numbers of these rows: the first of them, in the order of the queue, is being handled
 //   suspects    rows of a claim whose lease expired, which are claimed one at a time
 //   due_at      0 until the first failure: a clock that is set cannot delay the row
+//   failed_at   when the last attempt failed; NULL before
 //   leased_at   when the lease was granted or extended
+
+import { setBackMsMin } from "./work-queue.ts";
 
 export interface SqlTables {
   readonly deliveries: string;
@@ -53,19 +56,11 @@ export function sqlStatements(dialect: SqlDialect) {
 }
 
 /**
- * A row is due from its due time on. One that is due later than its retry plan allows was stored before the clock was
- * set back. A plan doubles its delay with each attempt; the jitter adds at most a fifth.
+ * A row is due from its due time on. One that failed in the future did so before the clock was set back, and is due now.
+ * Up to `setBackMsMin` is an ordinary correction of a clock, or another order of statements than that of their times.
  */
-export function isDue(
-  { now, least }: Pick<SqlDialect, "now" | "least">,
-  firstDelay: string,
-  delayMax: string,
-) {
-  const delay = `CASE WHEN attempts = 0 THEN 0 WHEN attempts > 30 THEN CAST(${delayMax} AS bigint)
-      ELSE ${least}(CAST(${delayMax} AS bigint), CAST(${firstDelay} AS bigint) * (CAST(1 AS bigint) << (attempts - 1)))
-      END * 6 / 5 + 1`;
-  return `(due_at <= ${now} OR due_at > ${now} + ${delay})`;
-}
+export const isDue = (now: string) =>
+  `(due_at <= ${now} OR coalesce(failed_at, 0) > ${now} + ${setBackMsMin})`;
 
 /** Key of a row that has none; others are JSON arrays. */
 export const keyOf = (row: string) => `coalesce(${row}order_key, 'id:' || ${row}webhook_id)`;
@@ -272,10 +267,10 @@ function maintenanceStatements(dialect: SqlDialect) {
 }
 
 function sourceStatements(dialect: SqlDialect) {
-  const { keys, queue, now, least, wakeSource, skipLocked, returning } = dialect;
+  const { keys, queue, now, wakeSource, skipLocked, returning } = dialect;
   const dueRow = (rows: string) => `EXISTS (SELECT 1 FROM (
         SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id ${rows}) AS found
-        WHERE ${isDue({ now, least }, "$3", "$4")})`;
+        WHERE ${isDue(now)})`;
   const repairKeys = (rows: string) => `
     UPDATE ${keys} SET wake_at = ${now} WHERE id IN (
       SELECT id FROM ${keys} AS ordering_key

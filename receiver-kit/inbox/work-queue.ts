@@ -16,7 +16,7 @@ export interface InboxClaimOptions {
   /** Bytes of all bodies; a single row may be larger. */
   readonly bytesMax: number;
   readonly leaseMs: number;
-  /** Rows that are due later than this plan allows were stored before the clock was set back: they are due now. */
+  /** Within its delay, rows whose leases expired together are due again. */
   readonly retry: InboxRetryDelays;
   /** A row whose lease expired after this many attempts becomes dead instead of claimable. */
   readonly attemptsMax: number;
@@ -129,9 +129,11 @@ export interface InboxTransactionOptions {
 
 export interface InboxRepairOptions {
   readonly source: string;
-  readonly retry: InboxRetryDelays;
   readonly keyOrder: InboxKeyOrder;
 }
+
+/** A time of the inbox that is further in the future was stored before its clock was set back. */
+export const setBackMsMin = 1_000;
 
 /** For workers. */
 export interface InboxWorkQueue<Transaction> {
@@ -160,7 +162,8 @@ export interface InboxWorkQueue<Transaction> {
   fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
   /**
    * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, and
-   * starts the leases again that were granted in the future. Returns how many keys it changed.
+   * starts the leases again that were granted in the future. A row that failed more than a second in the future can be
+   * claimed now, whatever its delay. Returns how many keys it changed.
    */
   repairTimes(options: InboxRepairOptions): Promise<number>;
   /**

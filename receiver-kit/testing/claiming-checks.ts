@@ -12,8 +12,6 @@ import {
   source,
 } from "./inbox-rows.ts";
 
-const retry = { firstDelayMs: 60_000, delayMsMax: 60_000 };
-
 export const claimingChecks = checkGroup<InboxFixture>("claiming", {
   async "gives a row to one of many concurrent workers, and counts the attempt"({ inbox, reopen }) {
     const other = await reopen();
@@ -96,10 +94,10 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
     await inbox.insert(rowAt("task-1", 1, { id: "first" }));
     await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 60_000, error: "no" });
     await inbox.insert(completedAt("task-1", 2, { id: "second" }));
-    same(await claimIds(inbox, { keyOrder: "strict", retry }), [], "in strict order");
+    same(await claimIds(inbox, { keyOrder: "strict" }), [], "in strict order");
     // As at the start of a receiver, whose order may have been changed.
-    await inbox.repairTimes({ source, retry, keyOrder: "latest" });
-    same(await claimIds(inbox, { keyOrder: "latest", retry }), ["second"], "in latest order");
+    await inbox.repairTimes({ source, keyOrder: "latest" });
+    same(await claimIds(inbox, { keyOrder: "latest" }), ["second"], "in latest order");
   },
   async "claims bodies of up to bytesMax, a larger one alone, and reports that more rows are due"({ inbox }) {
     const insert = (task: string, second: number, bytes: number) =>
@@ -118,15 +116,15 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
     same(await claim("worker-2"), ["c-1", false], "second claim");
   },
   async "returns the time until the next row is due, and claims it from then on"({ inbox, clock }) {
-    const nextInMs = async () => (await inbox.claim(claimOptions({ retry }))).nextInMs;
+    const nextInMs = async () => (await inbox.claim(claimOptions())).nextInMs;
     same(await nextInMs(), null, "of an empty inbox");
     await inbox.insert(rowAt("task-1", 1));
-    await inbox.fail(await claimOne(inbox, { retry }), { kind: "retry", delayMs: 5_000, error: "no" });
+    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 5_000, error: "no" });
     same(await nextInMs(), 5_000, "of a row that waits for its retry");
     await clock.advance(4_999);
-    same(await claimIds(inbox, { retry }), [], "rows before that");
+    same(await claimIds(inbox), [], "rows before that");
     await clock.advance(1);
-    same((await claimIds(inbox, { retry })).length, 1, "rows at that time");
+    same((await claimIds(inbox)).length, 1, "rows at that time");
   },
   async "lists a source and its tenants that have pending or running rows, and when each may be claimed"({
     inbox,

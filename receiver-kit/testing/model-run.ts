@@ -151,7 +151,7 @@ export class ModelRun {
   }
 
   async repairTimes(): Promise<void> {
-    same(await this.#inbox.repairTimes({ source, retry, keyOrder: this.#keyOrder }), 0, "repaired keys");
+    same(await this.#inbox.repairTimes({ source, keyOrder: this.#keyOrder }), 0, "repaired keys");
   }
 
   async purge(): Promise<void> {

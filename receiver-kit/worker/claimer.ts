@@ -237,22 +237,23 @@ export class Claimer {
 
   /**
    * No retry and no lease takes so long: what waits was stored while the clock was ahead, and nothing has shown that it
-   * was set: it was ahead for less time than between two polls, or until the start had repaired the times. Repaired before the next poll, and not at each one: a lease of another configuration may be that long.
+   * was set: it was ahead for less time than between two polls, or until the start had repaired the times. Repaired before
+   * the next poll, and not at each one: a lease or a retry of another configuration may be that long.
    */
   #watchWait(nextInMs: number | null): void {
     const { clock, leaseMs, retry } = this.#settings;
-    if (nextInMs === null || nextInMs <= Math.max(leaseMs, 1.2 * retry.delayMsMax) + toleranceMs) return;
+    if (nextInMs === null || nextInMs <= Math.max(leaseMs, retry.delayMsMax) + toleranceMs) return;
     if (clock.monotonic() - this.#repairedAtMs >= leaseMs) this.#mustRepairTimes = true;
   }
 
   async #repairTimes(): Promise<void> {
-    const { inbox, source: own, secrets, retry, keyOrder, logger } = this.#settings;
+    const { inbox, source: own, secrets, keyOrder, logger } = this.#settings;
     this.#mustRepairTimes = false;
     this.#repairedAtMs = this.#settings.clock.monotonic();
     try {
       const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];
       for (const { source } of waiting) {
-        const rows = await inbox.repairTimes({ source, retry, keyOrder });
+        const rows = await inbox.repairTimes({ source, keyOrder });
         if (rows > 0) logger.warn({ source, rows }, "rows were due in the future: the clock was set back");
       }
     } catch (error) {

@@ -25,7 +25,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1"],
     patches: [
       {
-        find: "connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);",
+        find: "connection.changePrepared(sql.countAttempt, [...place, dueAtMs, nowMs]);",
         replace: "void sql.countAttempt;",
       },
     ],
@@ -38,7 +38,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     patches: [
       {
         find: "const [handled] = claimed;",
-        replace: "const handled = key.waiting.find((row) => isDue(row, retry, nowMs));",
+        replace: "const handled = key.waiting.find((row) => isDue(row, nowMs));",
       },
     ],
   },

@@ -6,11 +6,11 @@ import {
   type InboxClaimResult,
   type InboxLease,
   type InboxRepairOptions,
-  type InboxRetryDelays,
   type InboxRowReference,
   leaseExpired,
 } from "../inbox.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
+import { setBackMsMin } from "../work-queue.ts";
 import type { MemoryKey, MemoryKeys } from "./memory-keys.ts";
 import { type MemoryRow, toClaim } from "./memory-rows.ts";
 
@@ -89,6 +89,7 @@ function recoverKey(
   handled.attempts += 1;
   const isDead = handled.attempts >= attemptsMax;
   handled.dueAtMs = recoveredDueAtMs({ attempts: handled.attempts, place, retry }, nowMs);
+  handled.failedAtMs = nowMs;
   key.suspects = claimed.length - (isDead ? 1 : 0);
   if (isDead) {
     keys.removeRow(key, handled);
@@ -119,10 +120,10 @@ export function renewLeases(
 /** Returns how many keys it changed: those that slept although a row could be claimed, and leases granted in the future. */
 export function repairTimes(
   keys: MemoryKeys,
-  { source, retry, keyOrder }: InboxRepairOptions,
+  { source, keyOrder }: InboxRepairOptions,
   nowMs: number,
 ): number {
-  const options = { retry, keyOrder, rowsPerKeyMax: 1 };
+  const options = { keyOrder, rowsPerKeyMax: 1 };
   const queued = [...keys.queue(source)];
   const asleep = queued.filter(
     (key) => key.worker === null && key.wakeAtMs > nowMs && firstDueRows(key, options, nowMs).length > 0,
@@ -139,13 +140,13 @@ export function repairTimes(
 /** The rows of a key that may be claimed now. */
 function firstDueRows(
   { waiting, suspects }: MemoryKey,
-  { rowsPerKeyMax, keyOrder, retry }: Pick<InboxClaimOptions, "rowsPerKeyMax" | "keyOrder" | "retry">,
+  { rowsPerKeyMax, keyOrder }: Pick<InboxClaimOptions, "rowsPerKeyMax" | "keyOrder">,
   nowMs: number,
 ): readonly MemoryRow[] {
   const rowsMax = suspects > 0 ? 1 : rowsPerKeyMax;
   const due: MemoryRow[] = [];
   for (const row of waiting) {
-    if (isDue(row, retry, nowMs)) due.push(row);
+    if (isDue(row, nowMs)) due.push(row);
     else if (keyOrder === "strict") break;
     if (due.length === rowsMax) break;
   }
@@ -158,11 +159,7 @@ function nextDueMs({ waiting }: MemoryKey, { keyOrder }: InboxClaimOptions): num
   return rows.reduce((next, { dueAtMs }) => Math.min(next, dueAtMs), Number.POSITIVE_INFINITY);
 }
 
-/**
- * One that is due later than its retry plan allows was stored before the clock was set back. The jitter adds at most a
- * fifth to a delay.
- */
-function isDue({ dueAtMs, attempts }: MemoryRow, retry: InboxRetryDelays, nowMs: number): boolean {
-  const delayMs = attempts === 0 ? 0 : Math.min(retry.delayMsMax, retry.firstDelayMs * 2 ** (attempts - 1));
-  return dueAtMs <= nowMs || dueAtMs > nowMs + (delayMs * 6) / 5 + 1;
+/** One that failed in the future did so before the clock was set back. */
+function isDue({ dueAtMs, failedAtMs }: MemoryRow, nowMs: number): boolean {
+  return dueAtMs <= nowMs || failedAtMs > nowMs + setBackMsMin;
 }

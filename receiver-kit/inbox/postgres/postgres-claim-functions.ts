@@ -4,19 +4,7 @@ import { isDue, type SqlTables } from "../sql-statements.ts";
 import { isLimited, isReclaimable, limitedSending, limits, now, wakeSource } from "./postgres-expressions.ts";
 import type { FunctionSource } from "./postgres-functions.ts";
 
-const parameters = [
-  "bigint",
-  "text",
-  "text",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-  "bigint",
-];
+const parameters = ["bigint", "text", "text", "bigint", "bigint", "bigint", "bigint", "bigint", "bigint"];
 const columns = [
   ...["now bigint", "next_in bigint", "expired bigint[]", "key_id bigint", "generation integer", "head text"],
   ...["attempts integer", "place bigint", "seq bigint", "source text", "webhook_id text", "channel text"],
@@ -27,14 +15,14 @@ const columns = [
 const settingsOff = ["jit", "enable_seqscan"];
 
 export function claimFunctions({ deliveries, bodies, keys, queue }: SqlTables) {
-  const due = isDue({ now, least: "least" }, "$9", "$10");
+  const due = isDue(now);
   const claimKeys = (isReady: string, nextDue: string) => `
     WITH ${limits(limitedSending)},
     picked AS MATERIALIZED (
       SELECT id, position AS head, generation, waiting, suspects, wake_at, worker IS NOT NULL AS expired FROM ${keys}
       WHERE ${isLimited} AND ${wakeSource} >= $2 AND (${wakeSource}, wake_at) <= ($2, ${now}) AND wake_at IS NOT NULL
         AND (worker IS NULL OR ${isReclaimable("$8")})
-      ORDER BY ${wakeSource}, wake_at, id LIMIT $11 FOR UPDATE SKIP LOCKED),
+      ORDER BY ${wakeSource}, wake_at, id LIMIT $9 FOR UPDATE SKIP LOCKED),
     steady AS MATERIALIZED (
       SELECT picked.*, (
         SELECT seen.worker IS NULL AND seen.generation = picked.generation FROM ${keys} AS seen
@@ -73,7 +61,7 @@ export function claimFunctions({ deliveries, bodies, keys, queue }: SqlTables) {
     SELECT state.now, state.next_in, state.expired, claimed.*
     FROM (
       SELECT ${now} AS now, ARRAY(SELECT id FROM picked WHERE expired) AS expired,
-        CASE WHEN limits.taken < $4 AND (limits.picked = $11 OR limits.ready > limits.taken) THEN 0 ELSE least((SELECT min(wake_at) FROM not_due),
+        CASE WHEN limits.taken < $4 AND (limits.picked = $9 OR limits.ready > limits.taken) THEN 0 ELSE least((SELECT min(wake_at) FROM not_due),
           (SELECT wake_at FROM ${keys}
             WHERE ${wakeSource} <= $2 AND (${wakeSource}, wake_at) > ($2, ${now}) AND wake_at IS NOT NULL
             ORDER BY ${wakeSource}, wake_at LIMIT 1)

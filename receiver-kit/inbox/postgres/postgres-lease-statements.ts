@@ -31,7 +31,8 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
       RETURNING waiting.key_id, waiting.seq, waiting.attempts),
     counted AS (
       UPDATE ${queue} AS waiting
-      SET attempts = waiting.attempts + 1, due_at = CASE WHEN after > 0 THEN ${now} + after ELSE 0 END FROM handled
+      SET attempts = waiting.attempts + 1, due_at = CASE WHEN after > 0 THEN ${now} + after ELSE 0 END, failed_at = ${now}
+      FROM handled
       WHERE waiting.key_id = handled.id AND waiting.position = handled.position
         AND waiting.seq = handled.seq AND handled.attempts + 1 < $3),
     buried AS (

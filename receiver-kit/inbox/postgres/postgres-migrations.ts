@@ -62,6 +62,7 @@ export const postgresMigrations: readonly Migration<(schema: string) => string>[
         position text COLLATE "C" NOT NULL,
         seq bigint NOT NULL,
         due_at bigint NOT NULL,
+        failed_at bigint,
         attempts integer NOT NULL DEFAULT 0,
         body_bytes integer NOT NULL,
         last_error text,

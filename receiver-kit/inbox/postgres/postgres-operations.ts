@@ -161,12 +161,11 @@ export async function claimRows(
 }
 
 async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, options: InboxClaimOptions) {
-  const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder, retry } =
-    options;
+  const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder } = options;
   const keysMax = claimSize.keysFor(rowsMax);
   const { rows } = await callFunction(pool, keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
     ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs],
-    ...[retry.firstDelayMs, retry.delayMsMax, keysMax],
+    keysMax,
   ]);
   const [first] = rows;
   const claims = toClaims(

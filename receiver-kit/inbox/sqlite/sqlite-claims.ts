@@ -79,15 +79,14 @@ function claimKey(
   connection: SqliteConnection,
   key: SqliteRow,
   taken: Taken,
-  { worker, leaseMs, rowsPerKeyMax, keyOrder, retry }: InboxClaimOptions,
+  { worker, leaseMs, rowsPerKeyMax, keyOrder }: InboxClaimOptions,
   nowMs: number,
 ): void {
   const keyId = Number(key["id"]);
   const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
-  const plan = [retry.firstDelayMs, retry.delayMsMax];
   const isStrict = keyOrder === "strict";
   const firstRows = isStrict ? sql.firstRowsStrict : sql.firstDueRows;
-  const first = connection.queryPrepared(firstRows, [nowMs, keyId, rowsMax, ...plan]);
+  const first = connection.queryPrepared(firstRows, [nowMs, keyId, rowsMax]);
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
@@ -99,7 +98,7 @@ function claimKey(
   if (count === 0) return;
   const generation = Number(key["generation"]) + 1;
   const deliveries = isStrict ? sql.firstDeliveriesStrict : sql.firstDueDeliveries;
-  for (const row of connection.queryPrepared(deliveries, [nowMs, keyId, count, ...plan])) {
+  for (const row of connection.queryPrepared(deliveries, [nowMs, keyId, count])) {
     taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
   const seqs = taken.rows.slice(-count).map(({ seq }) => Number(seq));
@@ -127,7 +126,7 @@ function recoverKey(
     const attempts = Number(handled["attempts"]) + 1;
     if (attempts < attemptsMax) {
       dueAtMs = recoveredDueAtMs({ attempts, place: recovered, retry }, nowMs);
-      connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);
+      connection.changePrepared(sql.countAttempt, [...place, dueAtMs, nowMs]);
     } else {
       connection.firstPrepared(sql.dequeueRow, place);
       const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);

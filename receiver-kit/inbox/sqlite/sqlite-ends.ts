@@ -46,7 +46,7 @@ function endInSteps(connection: SqliteConnection, end: RowEnd, nowMs: number): R
   }
   const retryAt = nowMs + end.delayMs;
   if (result === "retry") {
-    const retried = [...place, retryAt, claim.attempts, end.error];
+    const retried = [...place, retryAt, claim.attempts, end.error, nowMs];
     if (connection.changePrepared(sql.retryRow, retried) === 0) return undefined;
   }
   if (result === "release" && !connection.firstPrepared(sql.findRow, place)) return undefined;

@@ -63,6 +63,7 @@ export const sqliteMigrations: readonly Migration<string>[] = [
         position TEXT NOT NULL,
         seq INTEGER NOT NULL,
         due_at INTEGER NOT NULL,
+        failed_at INTEGER,
         attempts INTEGER NOT NULL DEFAULT 0,
         body_bytes INTEGER NOT NULL,
         last_error TEXT,

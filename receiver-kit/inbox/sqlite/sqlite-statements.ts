@@ -37,7 +37,7 @@ export const pickKeys = `
     AND (worker IS NULL OR wake_at <= min(?1, coalesce(?4, ?1)))
   ORDER BY wake_at, id LIMIT ?3`;
 
-const due = isDue({ now: "?1", least: "min" }, "?4", "?5");
+const due = isDue("?1");
 
 const firstOfKey = (condition: string) => `WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
 
@@ -78,7 +78,7 @@ export const handledRow = `
   WHERE key_id = ?1 AND instr(?2, ',' || seq || ',') ORDER BY position, seq LIMIT 1`;
 
 export const countAttempt = `
-  UPDATE ${queue} SET attempts = attempts + 1, due_at = ?4 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+  UPDATE ${queue} SET attempts = attempts + 1, due_at = ?4, failed_at = ?5 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
 /** After its lease expired; `?3` rows of it died, or the one that was being handled is due again at `?4`. */
 export const recoverKey = `
@@ -117,7 +117,7 @@ export const dequeueRow = `
   DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 RETURNING last_error`;
 
 export const retryRow = `
-  UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error = ?6 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+  UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error = ?6, failed_at = ?7 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
 export const findRow = `SELECT seq FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
