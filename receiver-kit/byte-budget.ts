@@ -19,7 +19,7 @@ export function createByteBudget(bytesMax: number): ByteBudget {
     take(bytes) {
       const taken = bytes + overheadBytes;
       if (used > 0 && used + taken > bytesMax) {
-        const message = `more than ${bytesMax} bytes of deliveries wait for the inbox to store them`;
+        const message = `more than storingBytesMax (${bytesMax}) bytes of deliveries wait for the inbox to store them`;
         throw new ReceiverError("INBOX_UNAVAILABLE", message);
       }
       used += taken;

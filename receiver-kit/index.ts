@@ -1,3 +1,4 @@
+export type { AcceptContext, AcceptResult } from "./accept-result.ts";
 export type { Clock, TimerOptions } from "./clock.ts";
 export {
   isReceiverError,
@@ -9,8 +10,7 @@ export {
   type WebhookRejectionCode,
 } from "./errors.ts";
 export type { EventColumns } from "./event/event-columns.ts";
-export type { RequestLimitOptions, RequestLimits } from "./http/request-body.ts";
-export type { AcceptContext, AcceptResult, DeliverySink } from "./http/webhook-handler.ts";
+export type { DeliverySink } from "./http/webhook-handler.ts";
 export type {
   DeliveryChannel,
   DeliveryColumns,
@@ -57,6 +57,7 @@ export type {
   ReconcileCandidate,
 } from "./inbox/order-head.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
+export type { RequestLimitOptions, RequestLimits } from "./options.ts";
 export type { Random } from "./random.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";

@@ -16,7 +16,6 @@ export const defaults = {
   retention: { bodiesDays: 7, unhandledBodiesDays: 30, idsDays: 14, headsDays: 365 },
   reconcile: { runningForMs: 900_000, tasksMax: 1_000, retryScheduleMs: 28 * 3_600_000 },
   closeGraceMs: 10_000,
-  inboxTimeoutMs: 10_000,
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },
   sqlite: { busyTimeoutMs: 5_000, transactionTimeoutMs: 1_000, eventsPerTransactionMax: 128 },
@@ -81,6 +80,18 @@ export const option = {
     objectWith<Type>("an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()", ...methods),
 };
 
+export interface RequestLimits {
+  /** Largest request body; the response to a larger one is 413. Default 1,048,576. */
+  readonly bodyBytesMax: number;
+  /** Time in which the body must arrive; the response to a slower one is 408. Default 10,000. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** Limits that are left out, or undefined, have their defaults. */
+export type RequestLimitOptions = {
+  readonly [Name in keyof RequestLimits]?: RequestLimits[Name] | undefined;
+};
+
 /** Options that several factories have. */
 export const sharedOptions = {
   // Checked where they are turned into keys.
@@ -91,7 +102,7 @@ export const sharedOptions = {
   ).default(defaults.toleranceSeconds),
   source: option.name.default(defaults.source),
   clock: option.clock.default(systemClock),
-  limits: strictOptions<{ bodyBytesMax: number; bodyTimeoutMs: number }>()({
+  limits: strictOptions<RequestLimits>()({
     bodyBytesMax: option.positiveInteger.default(defaults.limits.bodyBytesMax),
     bodyTimeoutMs: option.durationMs.default(defaults.limits.bodyTimeoutMs),
   }).prefault({}),

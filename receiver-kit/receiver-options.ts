@@ -1,9 +1,15 @@
 import type { WebhookRejectedError } from "./errors.ts";
-import type { RequestLimitOptions } from "./http/request-body.ts";
 import type { Inbox, InboxKeyOrder, InboxRetention, InboxRowReference } from "./inbox/inbox.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "./options.ts";
+import {
+  defaults,
+  option,
+  parseOptions,
+  type RequestLimitOptions,
+  sharedOptions,
+  strictOptions,
+} from "./options.ts";
 import { type Random, systemRandom } from "./random.ts";
 import type { ReceiverTelemetry } from "./receiver-telemetry.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
@@ -39,11 +45,6 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly acceptTimeoutMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
   readonly storingBytesMax?: number | undefined;
-  /**
-   * How long one call of the inbox may take; six times as long for those that read or change many rows. More than the
-   * inbox's own limits. Default 10,000.
-   */
-  readonly inboxTimeoutMs?: number | undefined;
   /** Deliveries waiting to be handled, beyond which the response is 429. Default 100,000. */
   readonly backlogMax?: number | undefined;
   /** Events handled at the same time. Default 8. */
@@ -100,7 +101,6 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   inbox: option.inboxWith<Inbox>("insert", "claim"),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
-  inboxTimeoutMs: option.durationMs.default(defaults.inboxTimeoutMs),
   backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
   concurrency: option.positiveInteger.default(defaults.worker.concurrency),
   tenantConcurrency: option.positiveInteger.optional(),
@@ -147,7 +147,7 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
   };
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
-  const inbox = limitInbox(options.inbox, { clock: settings.clock, timeoutMs: settings.inboxTimeoutMs });
+  const inbox = limitInbox(options.inbox, settings);
   const logger = guardLogger(settings.logger);
   return { ...settings, inbox, logger, secrets, tenantConcurrency, retention: kept };
 }

@@ -244,7 +244,7 @@ function operatorMethods<Transaction>({
   worker,
   rejections,
 }: Dependencies<Transaction>) {
-  const { inbox, source, secrets, clock, logger } = settings;
+  const { inbox, source, secrets, clock, logger, acceptTimeoutMs } = settings;
   const sourceOf = (method: string, tenant: string | undefined) => {
     if (isTenantSecrets(secrets) === (tenant !== undefined)) return tenantSource(source, tenant);
     const expected = isTenantSecrets(secrets)
@@ -260,7 +260,7 @@ function operatorMethods<Transaction>({
       const tenant = sourceOf("reconcile", options?.tenant?.id);
       await open();
       const report = await reconcileTasks(
-        { inbox, source: tenant, receiverSource: source, clock },
+        { inbox, source: tenant, receiverSource: source, clock, acceptTimeoutMs },
         client,
         options,
       );

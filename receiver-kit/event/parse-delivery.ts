@@ -7,33 +7,39 @@ import { parseEvent, type WebhookEvent } from "../../sdk/events/index.ts";
 import { type EventColumns, emptyColumns } from "./event-columns.ts";
 import { eventOrder, isFarFuture, orderKey } from "./event-order.ts";
 
-export type ParsedDelivery =
-  | { readonly ok: true; readonly event: WebhookEvent; readonly columns: EventColumns }
-  /** The columns still name the task when the body does, so that it can be reconciled. */
-  | { readonly ok: false; readonly reason: string; readonly columns: EventColumns };
+export type ParsedDelivery = {
+  /** The workspace that the body names, whatever its type, also where the body is no event. */
+  readonly workspace: unknown;
+  /** They still name the task of a body that is no event, where it does, so that it can be reconciled. */
+  readonly columns: EventColumns;
+} & ({ readonly ok: true; readonly event: WebhookEvent } | { readonly ok: false; readonly reason: string });
 
 /** Parses a verified body as an event. Never throws; the reason names what is wrong and never repeats the input. */
 export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
   const parsed = parseBody(body);
-  if (!parsed.ok) return { ok: false, reason: parsed.reason, columns: findColumns(parsed.value) };
+  const workspace = namedWorkspace(parsed.value);
+  if (!parsed.ok) return { ok: false, reason: parsed.reason, workspace, columns: findColumns(parsed.value) };
   const { event } = parsed;
   const order = eventOrder(event);
   if (order && isFarFuture(order.occurredAt, nowMs)) {
     const reason = "occurredAt is more than 10 minutes in the future";
-    return { ok: false, reason, columns: findColumns(event) };
+    return { ok: false, reason, workspace, columns: findColumns(event) };
   }
   const { key: orderKey = null, position = null, status = null } = order ?? {};
   const workspaceId = workspaceIdOf(event["workspaceId"]);
   return {
     ok: true,
     event,
+    workspace,
     columns: { event: printable(event.event), orderKey, position, status, workspaceId },
   };
 }
 
-export type ParsedBody =
+/** `value`: the JSON; `undefined` when it is none. */
+export type ParsedBody = { readonly value: unknown } & (
   | { readonly ok: true; readonly event: WebhookEvent }
-  | { readonly ok: false; readonly reason: string; readonly value: unknown };
+  | { readonly ok: false; readonly reason: string }
+);
 
 /** The event alone, also where its time is far in the future. Never throws. */
 export function parseBody(body: Uint8Array): ParsedBody {
@@ -42,7 +48,7 @@ export function parseBody(body: Uint8Array): ParsedBody {
   const value = parseJson(text);
   if (value === undefined) return unusable("body is not JSON");
   const parsed = parseEvent(value);
-  if (parsed.ok) return parsed;
+  if (parsed.ok) return { ok: true, event: parsed.event, value };
   const issue = parsed.issues[0];
   return unusable(`${issue?.path || "body"}: ${issue?.message ?? "is not an event"}`, value);
 }
@@ -83,6 +89,9 @@ function findColumns(value: unknown): EventColumns {
     workspaceId: workspaceIdOf(workspaceId),
   };
 }
+
+export const namedWorkspace = (value: unknown): unknown =>
+  (value as { readonly workspaceId?: unknown } | null | undefined)?.workspaceId;
 
 const workspaceIdOf = (id: unknown) => (typeof id === "string" ? printable(id) : null);
 

@@ -1,15 +1,8 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "../clock.ts";
-import { option, parseOptions } from "../options.ts";
+import { option, parseOptions, type RequestLimits } from "../options.ts";
 import { withTimeout } from "../with-timeout.ts";
-import {
-  aborted,
-  bodyConsumed,
-  checkHeaders,
-  type RequestLimits,
-  tooLarge,
-  tooSlow,
-} from "./request-body.ts";
+import { aborted, bodyConsumed, checkHeaders, tooLarge, tooSlow } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 
 const isRequest = (given: unknown) =>

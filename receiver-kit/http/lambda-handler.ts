@@ -2,8 +2,9 @@
 // method `httpMethod` and list repeated headers in `multiValueHeaders`; HTTP APIs (payload 2.0) and function URLs name it
 // `requestContext.http.method` and join repeated headers with a comma, which the header checks reject.
 
+import type { RequestLimits } from "../options.ts";
 import type { WebhookHeaders } from "../signature/signature-headers.ts";
-import { checkHeaders, type RequestLimits, tooLarge } from "./request-body.ts";
+import { checkHeaders, tooLarge } from "./request-body.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "./webhook-handler.ts";
 
 /** The fields that are read of an event of API Gateway (payload 1.0 and 2.0), a function URL or a load balancer. */

@@ -5,19 +5,8 @@ import type { IncomingMessage } from "node:http";
 import { types } from "node:util";
 import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
+import type { RequestLimits } from "../options.ts";
 import { mountingHint } from "./responses.ts";
-
-export interface RequestLimits {
-  /** Largest request body; the response to a larger one is 413. Default 1,048,576. */
-  readonly bodyBytesMax: number;
-  /** Time in which the body must arrive; the response to a slower one is 408. Default 10,000. */
-  readonly bodyTimeoutMs: number;
-}
-
-/** Limits that are left out, or undefined, have their defaults. */
-export type RequestLimitOptions = {
-  readonly [Name in keyof RequestLimits]?: RequestLimits[Name] | undefined;
-};
 
 /**
  * Reads the whole body of a Node request as the bytes received. Uses the bytes that another middleware kept: `rawBody`,
@@ -63,7 +52,10 @@ export function tooLarge({ bodyBytesMax }: RequestLimits, bytes: number): Webhoo
 }
 
 export const tooSlow = ({ bodyTimeoutMs }: RequestLimits) =>
-  new WebhookRejectedError("BODY_TIMEOUT", `request body: not complete after ${bodyTimeoutMs} ms`);
+  new WebhookRejectedError(
+    "BODY_TIMEOUT",
+    `request body: not complete after bodyTimeoutMs (${bodyTimeoutMs})`,
+  );
 
 export const aborted = (cause?: unknown) =>
   new WebhookRejectedError("BODY_ABORTED", "request body: the connection closed before its end", { cause });

@@ -4,25 +4,15 @@
 // `DeliverySink` is the port to the storing side (inbox, order, handlers): this side knows nothing of events, and that
 // side nothing of HTTP.
 
+import type { AcceptContext, AcceptResult } from "../accept-result.ts";
 import type { Clock } from "../clock.ts";
 import { type AcceptEnd, type DeliveryTelemetry, reported } from "../delivery-telemetry.ts";
 import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
 import { notifyListener } from "../notify-listener.ts";
-import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { option, parseOptions, type RequestLimits, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
-import type { RequestLimits } from "./request-body.ts";
 import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
-
-/** The response to all three is the same, byte for byte: the sender has nothing left to do. */
-export interface AcceptResult {
-  readonly outcome: "accepted" | "duplicate" | "quarantined";
-}
-
-export interface AcceptContext {
-  /** The trace that the request belongs to, as a W3C `traceparent`. It is not signed. */
-  readonly traceparent?: string | undefined;
-}
 
 /** What the HTTP adapters need of a receiver. */
 export interface DeliverySink {

@@ -1,6 +1,7 @@
 // A call of an inbox may never return, for example when its connection died silently. The inboxes of this package limit
 // their own calls; here every call has a last limit, whatever the inbox is, so that no loop of the receiver waits for
-// one call without end. What a call does after its limit is harmless: rows are unique, and claims are fenced.
+// one call without end. `insert` is limited where deliveries are accepted, by `acceptTimeoutMs`. What a call does after
+// its limit is harmless: rows are unique, and claims are fenced.
 
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
@@ -9,33 +10,36 @@ import type { HandlerTransaction, Inbox, InboxClaimResult } from "./inbox.ts";
 
 export interface InboxLimits {
   readonly clock: Clock;
-  /** Of one call. Those that read or change many rows have six times as long. */
-  readonly timeoutMs: number;
+  /** Of which one call may take a third, so that a lease is renewed again before it ends, or 10 s where that is longer. */
+  readonly leaseMs: number;
 }
 
 type AnyMethod = (...values: unknown[]) => unknown;
 
+const callTimeoutMsMin = 10_000;
+/** They read or change many rows, and have six times as long. */
 const slowMethods = new Set(["list", "stats", "purge", "reconcileCandidates", "subscribe"]);
 // A migration of a large table takes minutes.
 const openTimeoutMs = 1_200_000;
 
 /** The inbox, or a part of it, with a time limit for each call. @throws {ReceiverError} `INBOX_UNAVAILABLE` at the limit */
 export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits): Part {
-  const limit = <Result>(name: string, result: Promise<Result>, limitMs = limits.timeoutMs) => {
+  const timeoutMs = Math.max(callTimeoutMsMin, Math.round(limits.leaseMs / 3));
+  const limit = <Result>(name: string, result: Promise<Result>, limitMs = timeoutMs) => {
     const message = `inbox: ${name} did not return within ${limitMs} ms`;
     const late = () => new ReceiverError("INBOX_UNAVAILABLE", message);
     return withTimeout(result, limitMs, limits.clock, late);
   };
   const limitOf = (name: string) => {
     if (name === "open") return openTimeoutMs;
-    return slowMethods.has(name) ? 6 * limits.timeoutMs : limits.timeoutMs;
+    return slowMethods.has(name) ? 6 * timeoutMs : timeoutMs;
   };
   const limitedMethod = (name: string, method: AnyMethod): AnyMethod => {
     const limitMs = limitOf(name);
     return (...values) => {
       const result = method.apply(inbox, values);
       if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
-      if (!(result instanceof Promise)) return result;
+      if (!(result instanceof Promise) || name === "insert") return result;
       const limited = limit(name, result, limitMs);
       return name === "claim" ? releaseLate(inbox as Pick<Inbox, "fail">, result, limited) : limited;
     };

@@ -1,12 +1,12 @@
 import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
-import { type RequestLimitOptions, readRequestBody, targetOf } from "../http/request-body.ts";
+import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { notifyListener } from "../notify-listener.ts";
-import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import type { WebhookMiddleware } from "./received-webhook.ts";
@@ -61,8 +61,8 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
       readBody: () => readRequestBody(request, limits, clock),
     });
     const pass = (webhook: VerifiedWebhook) => {
-      throwIfOtherWorkspace(webhook);
       const parsed = parseDelivery(webhook.body, clock.now());
+      throwIfOtherWorkspace(webhook, parsed.workspace);
       const event = parsed.ok ? parsed.event : undefined;
       request.webhook = { ...webhook, event, problem: parsed.ok ? undefined : parsed.reason };
     };

@@ -1,11 +1,19 @@
+import type { AcceptContext, AcceptResult } from "../accept-result.ts";
 import type { RabbitmqIntakeStats } from "../broker-stats.ts";
 import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
+import { namedWorkspace, parseBody } from "../event/parse-delivery.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
-import type { RequestLimitOptions } from "../http/request-body.ts";
-import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
+import type { DeliverySink } from "../http/webhook-handler.ts";
 import { notifyListener } from "../notify-listener.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import {
+  defaults,
+  option,
+  parseOptions,
+  type RequestLimitOptions,
+  sharedOptions,
+  strictOptions,
+} from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { RejectionCounts } from "../receiver-stats.ts";
 import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
@@ -193,7 +201,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
     },
     async accept(webhook, context = {}) {
       if (closing) throw new ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
-      throwIfOtherWorkspace(webhook);
+      if (webhook.tenant) throwIfOtherWorkspace(webhook, namedWorkspace(parseBody(webhook.body).value));
       const deliverySource = tenantSource(source, webhook.tenant?.id);
       // Neither a source nor an id contains a space.
       const name = `${deliverySource} ${webhook.id}`;

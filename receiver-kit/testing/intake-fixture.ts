@@ -1,7 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import type { AcceptContext, AcceptResult } from "../accept-result.ts";
 import { systemClock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import type { AcceptContext, AcceptResult, DeliverySink } from "../http/webhook-handler.ts";
+import type { DeliverySink } from "../http/webhook-handler.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { holds, same } from "./assertions.ts";
 

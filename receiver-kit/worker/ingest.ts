@@ -1,7 +1,7 @@
+import type { AcceptContext, AcceptResult } from "../accept-result.ts";
 import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
-import { ReceiverError } from "../errors.ts";
-import { parseDelivery } from "../event/parse-delivery.ts";
-import type { AcceptContext, AcceptResult } from "../http/webhook-handler.ts";
+import { isReceiverError, ReceiverError } from "../errors.ts";
+import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -36,7 +36,8 @@ export class Ingest {
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
   async accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
-    throwIfOtherWorkspace(webhook);
+    const parsed = parseDelivery(webhook.body, this.#settings.clock.now());
+    throwIfOtherWorkspace(webhook, parsed.workspace);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
     const name = JSON.stringify([source, webhook.id]);
     const first = this.#inProgress.get(name);
@@ -46,7 +47,7 @@ export class Ingest {
         return { outcome: "duplicate" };
       });
     }
-    const result = this.#store(webhook, source, context).finally(() => this.#inProgress.delete(name));
+    const result = this.#store(webhook, parsed, source, context).finally(() => this.#inProgress.delete(name));
     this.#inProgress.set(name, result);
     return result;
   }
@@ -61,12 +62,16 @@ export class Ingest {
     await Promise.allSettled(this.#inProgress.values());
   }
 
-  async #store(webhook: VerifiedWebhook, source: string, context: AcceptContext): Promise<AcceptResult> {
+  async #store(
+    webhook: VerifiedWebhook,
+    parsed: ParsedDelivery,
+    source: string,
+    context: AcceptContext,
+  ): Promise<AcceptResult> {
     const { id, timestamp, body, secretIndex } = webhook;
-    const { clock, logger } = this.#settings;
+    const { logger } = this.#settings;
     const backlog = this.#backlogOf(source);
     backlog.throwIfFull();
-    const parsed = parseDelivery(body, clock.now());
     const quarantine = parsed.ok ? null : parsed.reason;
     const { event, orderKey, position, status, workspaceId } = parsed.columns;
     const traceparent = context.traceparent ?? null;
@@ -117,24 +122,33 @@ export class Ingest {
   async #insert(row: NewInboxRow) {
     const { inbox, open, clock, acceptTimeoutMs } = this.#settings;
     const startedMs = clock.monotonic();
-    const timedOut = () => new Error(`the inbox did not store a delivery within ${acceptTimeoutMs} ms`);
     try {
       const release = this.#storing.take(row.body.byteLength);
       if (!this.#isOpen)
-        await withTimeout(open(), acceptTimeoutMs, clock, timedOut).catch(rethrowAfter(release));
+        await withTimeout(open(), acceptTimeoutMs, clock, lateInbox("open", acceptTimeoutMs)).catch(
+          rethrowAfter(release),
+        );
       this.#isOpen = true;
       const leftMs = Math.max(1, acceptTimeoutMs - (clock.monotonic() - startedMs));
       // Its memory is in use until the inbox is finished with it, also after the time limit.
       const stored = inbox.insert(row).finally(release);
-      const result = await withTimeout(stored, leftMs, clock, timedOut);
+      const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs));
       this.#outage.end();
       return result;
     } catch (cause) {
       this.#outage.add(cause);
+      if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
       throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox cannot store deliveries right now", { cause });
     }
   }
 }
+
+/** The error of a call that took longer than `acceptTimeoutMs`. */
+export const lateInbox = (method: string, limitMs: number) => () =>
+  new ReceiverError(
+    "INBOX_UNAVAILABLE",
+    `inbox: ${method} did not return within acceptTimeoutMs (${limitMs})`,
+  );
 
 const rethrowAfter = (run: () => void) => (error: unknown) => {
   run();

@@ -19,6 +19,8 @@ import type { InboxHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
+import { withTimeout } from "../with-timeout.ts";
+import { lateInbox } from "./ingest.ts";
 import { type CandidatePage, findCandidates } from "./reconcile-candidates.ts";
 import {
   changesOf,
@@ -92,7 +94,7 @@ export interface ReconcileReport {
   readonly complete: boolean;
 }
 
-type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
+type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock" | "acceptTimeoutMs"> & {
   /** Of which `source` may be a tenant. */
   readonly receiverSource: string;
 };
@@ -245,10 +247,12 @@ class Reconciliation {
    * is handled again; under another id where retention has removed the body.
    */
   async #store(row: NewInboxRow, hasHead: boolean): Promise<boolean> {
-    const { inbox } = this.#settings;
+    const { inbox, clock, acceptTimeoutMs } = this.#settings;
     for (let copy = 0; copy < copiesMax; copy++) {
       const id = copy === 0 ? row.id : `${row.id}#${copy}`;
-      if ((await inbox.insert({ ...row, id })).outcome === "new") return true;
+      const late = lateInbox("insert", acceptTimeoutMs);
+      const stored = await withTimeout(inbox.insert({ ...row, id }), acceptTimeoutMs, clock, late);
+      if (stored.outcome === "new") return true;
       const found = await inbox.get({ source: row.source, id });
       if (found?.state !== "dead" && (hasHead || !isSettled(found?.state))) return false;
       if (found.body !== null) return inbox.replay(found, row);

@@ -89,9 +89,9 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "const result = await withTimeout(stored, leftMs, clock, timedOut);",
+        find: 'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs));',
         replace:
-          'const result = await withTimeout(stored, leftMs, clock, timedOut).catch(() => ({ outcome: "new" }) as const);',
+          'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs)).catch(() => ({ outcome: "new" }) as const);',
       },
     ],
   },

@@ -204,7 +204,8 @@ export function postgresInbox(
   };
 }
 
-const purges = (sql: PostgresStatements) => [sql.purgeRows, sql.purgeBodies, sql.purgeHeads];
+const purges = (sql: PostgresStatements) =>
+  Object.entries(sql).flatMap(([name, statement]) => (name.startsWith("purge") ? [String(statement)] : []));
 
 function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
   // Bodies are sent in one buffer, which both sides hold in memory.

@@ -6,7 +6,7 @@ it("a byte budget rejects what exceeds it, until bytes are given back, and never
   const budget = createByteBudget(100_000);
   const giveBack = budget.take(500_000);
   expect(() => budget.take(1)).toThrow(
-    "more than 100000 bytes of deliveries wait for the inbox to store them",
+    "more than storingBytesMax (100000) bytes of deliveries wait for the inbox to store them",
   );
   giveBack();
   giveBack();

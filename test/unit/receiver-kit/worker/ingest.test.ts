@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../../support/deferred.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
@@ -54,6 +54,35 @@ describe("receiver.accept", () => {
     ]);
   });
 
+  it("acknowledges a delivery that the inbox stores within acceptTimeoutMs, however long other calls may take", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    const slow = () => new Promise<void>((resolve) => clock.schedule(59_999, resolve));
+    const inbox = overrideInbox(inner, { insert: (row) => slow().then(() => inner.insert(row)) });
+    await using fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 60_000 });
+    const delivered = fixture.deliver(sampleEvent());
+    await clock.advance(59_999);
+    expect(await delivered).toBe("accepted");
+  });
+
+  it("parses the body once, also where the tenant's workspace is compared with it", async () => {
+    const secrets = { byTenant: () => undefined };
+    await using fixture = createReceiverFixture({ secrets });
+    const body = Buffer.from(JSON.stringify(sampleEvent({ workspaceId: "workspace-1" })));
+    const tenant = { id: "tenant", workspaceId: "workspace-1" };
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    const { outcome } = await fixture.receiver.accept({
+      id: "msg_1",
+      timestamp: 0,
+      body,
+      secretIndex: 0,
+      tenant,
+    });
+    expect(outcome).toBe("accepted");
+    expect(parse.mock.calls.filter(([text]) => text === body.toString())).toHaveLength(1);
+  });
+
   it("logs nothing about start() when no handler is registered, as in a process that only stores", async () => {
     await using fixture = createReceiverFixture();
     expect(await fixture.deliver(sampleEvent())).toBe("accepted");
@@ -76,7 +105,7 @@ describe("receiver.accept", () => {
     const inner = memoryInbox({ clock });
     const gate = deferred();
     const inbox = overrideInbox(inner, { insert: (row) => gate.promise.then(() => inner.insert(row)) });
-    const limits = { acceptTimeoutMs: 2_000, inboxTimeoutMs: 60_000, storingBytesMax: 250_000 };
+    const limits = { acceptTimeoutMs: 2_000, storingBytesMax: 250_000 };
     await using fixture = createReceiverFixture({ clock, inbox, ...limits });
     const large = () => sampleEvent({ note: "x".repeat(100_000) });
     const waiting = [large(), large()].map((event) => fixture.deliver(event).catch(() => "503"));
@@ -84,7 +113,7 @@ describe("receiver.accept", () => {
     expect(rejected).toMatchObject({
       code: "INBOX_UNAVAILABLE",
       retryAfterSeconds: 5,
-      cause: { message: "more than 250000 bytes of deliveries wait for the inbox to store them" },
+      message: "more than storingBytesMax (250000) bytes of deliveries wait for the inbox to store them",
     });
     await clock.advance(2_000);
     expect(await Promise.all(waiting)).toEqual(["503", "503"]);
