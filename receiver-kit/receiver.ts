@@ -3,6 +3,7 @@ import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
+import { openOnce } from "./inbox/open-once.ts";
 import { notifyListener } from "./notify-listener.ts";
 import { parseOptions } from "./options.ts";
 import {
@@ -119,7 +120,8 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
-  const open = openWithRetentionTime(inbox);
+  const openToRead = openOnce(inbox);
+  const open = openWithRetentionTime(inbox, openToRead);
   const ingest = new Ingest({ ...settings, open });
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance({
@@ -218,7 +220,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       stopObserving = observe(telemetry, () => receiver.stats());
     },
     fetch: (request) => handleFetch(receiver, request),
-    ...operatorMethods({ settings, open, ingest, worker, rejections }),
+    ...operatorMethods({ settings, open, openToRead, ingest, worker, rejections }),
     async close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
@@ -232,6 +234,8 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
 interface Dependencies<Transaction> {
   readonly settings: ReceiverSettings<Transaction>;
   readonly open: () => Promise<void>;
+  /** Writes nothing that the inbox does not need itself, so that it also works where nothing can be written. */
+  readonly openToRead: () => Promise<void>;
   readonly ingest: Ingest;
   readonly worker: Worker<Transaction>;
   readonly rejections: RejectionCounts;
@@ -240,6 +244,7 @@ interface Dependencies<Transaction> {
 function operatorMethods<Transaction>({
   settings,
   open,
+  openToRead,
   ingest,
   worker,
   rejections,
@@ -276,7 +281,7 @@ function operatorMethods<Transaction>({
     async heads(options: OrderingHeadFilter = {}) {
       const { tenant, ...filter } = parseOptions("heads", headFilterSchema, options, "ARGUMENT_INVALID");
       const headSource = sourceOf("heads", tenant);
-      await open();
+      await openToRead();
       return listHeads(inbox, { ...filter, source: headSource });
     },
     async resetHead(reference: OrderingHeadReference) {
@@ -291,7 +296,7 @@ function operatorMethods<Transaction>({
       return resetHead(inbox, headSource, head);
     },
     async stats() {
-      await open();
+      await openToRead();
       const { counts: attempts, running, lateQueries, clockStats: clock } = worker;
       const counts = {
         ingest: { ...ingest.counts },

@@ -96,7 +96,7 @@ export function createGroupCommit<Item, Result>(
 }
 
 const notCommitted = (timeoutMs: number) =>
-  new ReceiverError("INBOX_UNAVAILABLE", `inbox: no commit began within ${timeoutMs} ms`);
+  new ReceiverError("INBOX_UNAVAILABLE", `inbox: no commit began within queryTimeoutMs (${timeoutMs})`);
 
 /** Never rejects: every entry is resolved or rejected. */
 async function settleEntries<Item, Result>(
@@ -107,7 +107,7 @@ async function settleEntries<Item, Result>(
   const outcomeUnknown = () =>
     new ReceiverError(
       "INBOX_UNAVAILABLE",
-      `inbox: a commit took longer than ${timeoutMs} ms, whether it happened is unknown`,
+      `inbox: a commit took longer than queryTimeoutMs (${timeoutMs}), whether it happened is unknown`,
     );
   try {
     const commit = options.commit(entries.map(({ item }) => item));

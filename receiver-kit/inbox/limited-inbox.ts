@@ -26,7 +26,8 @@ const openTimeoutMs = 1_200_000;
 export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits): Part {
   const timeoutMs = Math.max(callTimeoutMsMin, Math.round(limits.leaseMs / 3));
   const limit = <Result>(name: string, result: Promise<Result>, limitMs = timeoutMs) => {
-    const message = `inbox: ${name} did not return within ${limitMs} ms`;
+    const rule = name === "open" ? "" : ", which follows from leaseMs";
+    const message = `inbox: ${name} did not return within ${limitMs} ms${rule}`;
     const late = () => new ReceiverError("INBOX_UNAVAILABLE", message);
     return withTimeout(result, limitMs, limits.clock, late);
   };
@@ -55,6 +56,13 @@ export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits
     },
   });
 }
+
+/** The error of a call that requests wait for, which is limited where they wait. */
+export const lateInbox = (method: string, acceptTimeoutMs: number) => () =>
+  new ReceiverError(
+    "INBOX_UNAVAILABLE",
+    `inbox: ${method} did not return within acceptTimeoutMs (${acceptTimeoutMs})`,
+  );
 
 type AnyTransaction = HandlerTransaction<unknown>;
 type Limit = <Result>(name: string, result: Promise<Result>) => Promise<Result>;

@@ -60,13 +60,17 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
   const open = openOnce(inbox);
   const storing = createByteBudget(settings.storingBytesMax);
   /** The bytes are in use until the inbox is finished with them, also after its time limit. */
-  const store = async <Result>(body: Uint8Array, write: () => Promise<Result>): Promise<Result> => {
+  const store = async <Result>(
+    method: "insert" | "beginInline",
+    body: Uint8Array,
+    write: () => Promise<Result>,
+  ): Promise<Result> => {
     const release = storing.take(body.byteLength);
-    await orUnavailable(settings, open()).catch((error: unknown) => {
+    await orUnavailable(settings, "open", open()).catch((error: unknown) => {
       release();
       throw error;
     });
-    return orUnavailable(settings, write().finally(release));
+    return orUnavailable(settings, method, write().finally(release));
   };
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
@@ -74,10 +78,10 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     if (quarantine !== undefined) {
       const { columns } = parseDelivery(body, timestamp * 1_000);
       const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
-      await store(body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
+      await store("insert", body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
       return endResponse(response);
     }
-    const begin = await store(body, () => inbox.beginInline(webhook, { source, leaseMs }));
+    const begin = await store("beginInline", body, () => inbox.beginInline(webhook, { source, leaseMs }));
     if (begin.state === "done") return endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
@@ -89,7 +93,11 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     interceptEnd(response, async () => {
       const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
       try {
-        await orUnavailable(settings, inbox.finishInline(id, { source, generation, outcome }));
+        await orUnavailable(
+          settings,
+          "finishInline",
+          inbox.finishInline(id, { source, generation, outcome }),
+        );
       } catch (error) {
         // The handler has done its work, so its own response is sent; the lease ends by itself.
         notifyListener(onError, error, webhook);

@@ -59,14 +59,13 @@ export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
     if (!order) return next();
     const { key, position } = order;
     const source = tenantSource(settings.source, webhook.tenant?.id);
-    await orUnavailable(settings, open());
+    await orUnavailable(settings, "open", open());
     const leave = await enterWithin(queue.enter(JSON.stringify([source, key])), waitMs, clock);
-    const verdict = await orUnavailable(settings, inbox.advanceHead({ source, key, position })).catch(
-      (error: unknown) => {
-        leave();
-        throw error;
-      },
-    );
+    const advanced = inbox.advanceHead({ source, key, position });
+    const verdict = await orUnavailable(settings, "advanceHead", advanced).catch((error: unknown) => {
+      leave();
+      throw error;
+    });
     // A handler that never responds must not block its task.
     const cancelTimeout = clock.schedule(waitMs, leave);
     interceptEnd(response, async () => {
@@ -84,7 +83,7 @@ function enterWithin(entered: Promise<() => void>, waitMs: number, clock: Clock)
     void entered.then((leave) => leave());
     return new ReceiverError(
       "INBOX_UNAVAILABLE",
-      "another delivery of the same task or stage is being handled",
+      `another delivery of the same task or stage was still being handled after waitMs (${waitMs})`,
     );
   });
 }

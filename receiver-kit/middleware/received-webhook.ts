@@ -3,6 +3,8 @@ import type { WebhookEvent } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { lateInbox } from "../inbox/limited-inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import { withTimeout } from "../with-timeout.ts";
@@ -70,11 +72,11 @@ export interface InboxLimit {
  */
 export async function orUnavailable<Result>(
   { acceptTimeoutMs, clock }: InboxLimit,
+  method: keyof Inbox,
   result: Promise<Result>,
 ): Promise<Result> {
-  const timedOut = () => new Error(`the inbox did not respond within ${acceptTimeoutMs} ms`);
   try {
-    return await withTimeout(result, acceptTimeoutMs, clock, timedOut);
+    return await withTimeout(result, acceptTimeoutMs, clock, lateInbox(method, acceptTimeoutMs));
   } catch (cause) {
     if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
     throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox is unavailable right now", { cause });

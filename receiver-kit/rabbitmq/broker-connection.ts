@@ -189,7 +189,7 @@ export class BrokerConnection<Session> {
       const late = () =>
         new ReceiverError(
           "BROKER_UNAVAILABLE",
-          `rabbitmq: ${node} did not respond within ${operationTimeoutMs} ms`,
+          `rabbitmq: ${node} did not respond within operationTimeoutMs (${operationTimeoutMs})`,
         );
       // The connection's own error says more than that of the channel which it closed.
       const failed = lost.promise.then((error) => {
@@ -232,7 +232,7 @@ export class BrokerConnection<Session> {
     const late = () =>
       new ReceiverError(
         "BROKER_UNAVAILABLE",
-        `rabbitmq: ${nodeOf(url)} accepted no connection within ${operationTimeoutMs} ms`,
+        `rabbitmq: ${nodeOf(url)} accepted no connection within operationTimeoutMs (${operationTimeoutMs})`,
       );
     const connecting = connect(url, { timeoutMs: operationTimeoutMs, heartbeatSeconds, socketOptions });
     const connection = await withTimeout(connecting, operationTimeoutMs, clock, late).catch((error) => {

@@ -89,7 +89,8 @@ export class PartitionConsumer {
     const { clock, operationTimeoutMs, logger, queue } = this.#settings;
     while (!this.#isAbandoned && !this.#isStopping) {
       try {
-        const late = () => new Error(`the broker did not respond within ${operationTimeoutMs} ms`);
+        const late = () =>
+          new Error(`the broker did not respond within operationTimeoutMs (${operationTimeoutMs})`);
         await withTimeout(this.#open(), operationTimeoutMs, clock, late);
         return;
       } catch (error) {
@@ -260,7 +261,8 @@ export class PartitionConsumer {
       );
     });
     try {
-      const late = () => new Error(`no confirm was received within ${operationTimeoutMs} ms`);
+      const late = () =>
+        new Error(`no confirm was received within operationTimeoutMs (${operationTimeoutMs})`);
       await withTimeout(confirmed, operationTimeoutMs, clock, late);
       if (this.#returned.delete(correlationId)) throw new Error(`there is no queue ${parkingQueue}`);
       counts.parked += 1;

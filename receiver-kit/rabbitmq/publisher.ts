@@ -130,9 +130,10 @@ export class Publisher {
         reject(unavailable(reason, cause));
       };
       const cancel = clock.schedule(confirmTimeoutMs, () => {
-        fail("timedOut", `no confirm was received within ${confirmTimeoutMs} ms`);
+        const late = `no confirm was received within confirmTimeoutMs (${confirmTimeoutMs})`;
+        fail("timedOut", late);
         if (this.#confirmedAtMs < sentAtMs && !this.#connection.isBlocked)
-          this.#connection.fail(new Error(`no confirm was received for ${confirmTimeoutMs} ms`));
+          this.#connection.fail(new Error(late));
       });
       const onConfirm = (error: unknown) => {
         if (!this.#settle.delete(correlationId)) return;

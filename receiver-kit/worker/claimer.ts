@@ -58,6 +58,7 @@ export class Claimer {
   readonly #storeClock: StoreClock;
   readonly #turns: TenantTurns;
   readonly #outage: OutageLog;
+  readonly #clockOutage: OutageLog;
   #mustRepairTimes = true;
   #repairedAtMs = Number.NEGATIVE_INFINITY;
   #claims = 0;
@@ -75,6 +76,10 @@ export class Claimer {
     this.#outage = new OutageLog(settings, {
       begins: "events cannot be claimed from the inbox, so none are handled",
       ends: "events are claimed from the inbox again",
+    });
+    this.#clockOutage = new OutageLog(settings, {
+      begins: "the clock of the inbox cannot be read; a claim shows when it is set",
+      ends: "the clock of the inbox is read again",
     });
     this.#name = randomName(settings.random);
     this.#turns = new TenantTurns(settings);
@@ -217,10 +222,18 @@ export class Claimer {
     return { count, nextInMs, isFull };
   }
 
-  /** Without a claim nothing else would show that the clock was set back and everything waits. */
+  /**
+   * Without a claim nothing else would show that the clock was set back and everything waits. Rows can be claimed all the
+   * same while it fails.
+   */
   async #readClock(): Promise<void> {
     const sentMs = this.#settings.clock.monotonic();
-    this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
+    try {
+      this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
+      this.#clockOutage.end();
+    } catch (error) {
+      this.#clockOutage.add(error);
+    }
   }
 
   #watchClock(sentMs: number, nowMs: number): void {

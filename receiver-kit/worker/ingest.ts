@@ -3,6 +3,7 @@ import { type ByteBudget, createByteBudget } from "../byte-budget.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
+import { lateInbox } from "../inbox/limited-inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { IngestCounts } from "../receiver-stats.ts";
@@ -142,13 +143,6 @@ export class Ingest {
     }
   }
 }
-
-/** The error of a call that took longer than `acceptTimeoutMs`. */
-export const lateInbox = (method: string, limitMs: number) => () =>
-  new ReceiverError(
-    "INBOX_UNAVAILABLE",
-    `inbox: ${method} did not return within acceptTimeoutMs (${limitMs})`,
-  );
 
 const rethrowAfter = (run: () => void) => (error: unknown) => {
   run();

@@ -112,9 +112,11 @@ export class Maintenance {
   }
 }
 
-/** Opens an inbox. A new one has a retention time before its first row, so that a clock that is set later shows. */
-export function openWithRetentionTime(inbox: Inbox<unknown>): () => Promise<void> {
-  const open = openOnce(inbox);
+/**
+ * Opens an inbox with `open`. A new one has a retention time before its first row, so that a clock that is set later
+ * shows.
+ */
+export function openWithRetentionTime(inbox: Inbox<unknown>, open: () => Promise<void>): () => Promise<void> {
   const noteFirst = openOnce({ open: () => noteFirstRetentionTime(inbox) });
   return openOnce({ open: () => open().then(noteFirst) });
 }

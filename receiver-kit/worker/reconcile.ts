@@ -15,12 +15,12 @@ import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
+import { lateInbox } from "../inbox/limited-inbox.ts";
 import type { InboxHead } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
 import { withTimeout } from "../with-timeout.ts";
-import { lateInbox } from "./ingest.ts";
 import { type CandidatePage, findCandidates } from "./reconcile-candidates.ts";
 import {
   changesOf,
@@ -143,7 +143,7 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
 const idsPerRequest = 50;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
-/** Of one change, each settled and without its body: retention takes weeks for one. */
+/** Of one change, each dead or settled and without its body: retention takes weeks for one. */
 const copiesMax = 100;
 
 const isSettled = (state: InboxRowState | undefined) =>
@@ -259,7 +259,7 @@ class Reconciliation {
     }
     throw new ReceiverError(
       "INBOX_UNAVAILABLE",
-      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only rows that are settled and have no body`,
+      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only rows that are dead or settled and whose bodies retention has removed; discard the dead ones, and their ids are free after idsDays`,
     );
   }
 

@@ -104,7 +104,7 @@ export class RunningAttempts {
     this.#stoppingSinceMs = this.#clock.monotonic();
     this.#checkStopLater();
     this.#abortIfUnreachable(renew);
-    const cancelGrace = this.#clock.schedule(graceMs, () => this.#abortAll());
+    const cancelGrace = this.#clock.schedule(graceMs, () => this.#abortAll(`graceMs (${graceMs}) is over`));
     await stopped;
     cancelGrace();
     this.#cancelStopCheck();
@@ -116,12 +116,12 @@ export class RunningAttempts {
       isReachable = succeeded;
     });
     void settledWithin(renewed, storeGraceMs, this.#clock).then(() => {
-      if (!isReachable) this.#abortAll();
+      if (!isReachable) this.#abortAll(`the inbox did not renew its lease within ${storeGraceMs} ms`);
     });
   }
 
-  #abortAll(): void {
-    const closing = "the receiver is closing; the event will be handled again";
+  #abortAll(reason: string): void {
+    const closing = `the receiver is closing and ${reason}; the event will be handled again`;
     for (const { cancellation } of this.#attempts.values()) {
       cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
     }

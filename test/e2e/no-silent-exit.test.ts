@@ -66,7 +66,7 @@ describe("a process with a receiver", () => {
     using program = runModule(`
       const inbox = sqliteInbox({ path: ${JSON.stringify(file)}, busyTimeoutMs: 200 });
       await createReceiver({ secrets, inbox }).on("*", () => {}).start().catch(({ message }) => console.log(message));`);
-    const message = "sqlite inbox: another process kept the file locked for 200 ms\n";
+    const message = "sqlite inbox: another process kept the file locked for busyTimeoutMs (200)\n";
     expect(await program.ended()).toEqual({ code: 0, output: message });
     release();
   });

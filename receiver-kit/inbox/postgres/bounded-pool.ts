@@ -101,7 +101,7 @@ export function boundPool(
   const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
     const count = Math.min(idleMax, Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0));
     // Another user of the pool may take them first.
-    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, closeLimitMs);
+    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, `${closeLimitMs} ms`);
     await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
   };
   const isTrusted = (client: PostgresClient) =>
@@ -113,7 +113,7 @@ export function boundPool(
       const client = await connectWithin(
         pool,
         { limitMs: Math.max(1, endsAtMs - clock.monotonic()), clock },
-        limitMs,
+        nameLimit(limitMs, defaultLimitMs),
       );
       if (!isTrusted(client)) {
         destroy(client);
@@ -203,16 +203,19 @@ function limitedBegin(limitMs: number, first = ""): string {
 }
 
 /** A client that arrives after the limit is returned to the pool at once. */
-function connectWithin(pool: PostgresPool, limit: Limit, reportedMs: number): Promise<PostgresClient> {
+function connectWithin(pool: PostgresPool, limit: Limit, reported: string): Promise<PostgresClient> {
   const pending = pool.connect();
   return limited(pending, limit, () => {
     pending.then(
       (client) => client.release(),
       () => {},
     );
-    return unavailable(`no client of the pool was available within ${reportedMs} ms`);
+    return unavailable(`no client of the pool was available within ${reported}`);
   });
 }
+
+const nameLimit = (limitMs: number, queryTimeoutMs: number) =>
+  `${limitMs} ms (queryTimeoutMs is ${queryTimeoutMs})`;
 
 interface Limit {
   readonly limitMs: number;
@@ -244,7 +247,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
       pooled.release(true);
       onSilence(workLimitMs);
-      return unavailable(`no response within ${workLimitMs} ms, the outcome is unknown`);
+      return unavailable(`no response within ${nameLimit(workLimitMs, limitMs)}, the outcome is unknown`);
     }).catch((error: unknown) => {
       if (isErrorOfOldPrimary(error)) {
         isBroken = true;

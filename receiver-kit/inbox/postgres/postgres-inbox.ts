@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../clock.ts";
+import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { createGroupCommit } from "../group-commit.ts";
 import type { Inbox, NewInboxRow } from "../inbox.ts";
@@ -133,7 +134,7 @@ export function postgresInbox(
     (states) => states,
   );
   const endRow = async (requested: RowEnd) => {
-    const ended = await end(requested);
+    const ended = await end(requested).catch(nameLock);
     if (ended?.hasMore) notify(requested.claim.source);
     return ended;
   };
@@ -155,7 +156,7 @@ export function postgresInbox(
         else await requireMigrated(pool, { schema, functions: sql.functions });
       } catch (error) {
         leave();
-        throw error;
+        return nameLock(error);
       }
     },
     /** The pool belongs to the caller and stays open. */
@@ -165,7 +166,7 @@ export function postgresInbox(
       if (users === 0) await pool.close();
     },
     async insert(row) {
-      const result = await insert(row);
+      const result = await insert(row).catch(nameLock);
       if (result.outcome === "new") notify(row.source);
       return result;
     },
@@ -202,6 +203,15 @@ export function postgresInbox(
       return (await methods.head(source, key))?.position === position ? "same" : "stale";
     },
   };
+}
+
+/** The server's error says neither what is locked nor why that ends the call. */
+function nameLock(error: unknown): never {
+  if ((error as { code?: unknown } | null)?.code !== "55P03") throw error;
+  const message =
+    "postgres inbox: another session holds a lock of the inbox for longer than lock_timeout: two fifths of " +
+    "queryTimeoutMs, 2 s at most, and a minute for a migration, unless the server sets it";
+  throw new ReceiverError("INBOX_UNAVAILABLE", message, { cause: error });
 }
 
 const purges = (sql: PostgresStatements) =>

@@ -80,7 +80,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
         (client) => client.release(),
         () => {},
       );
-      return unavailable(`no response within ${connectTimeoutMs} ms`);
+      return unavailable(`no response within connectTimeoutMs (${connectTimeoutMs})`);
     });
   };
 

@@ -195,7 +195,7 @@ export class SharedTransaction {
 export const transactionTooLong = (timeoutMs: number) =>
   new ReceiverError(
     "TRANSACTION_ENDED",
-    `the transaction was open for ${timeoutMs} ms and was rolled back: call other services before the first query`,
+    `the transaction was open for ${timeoutMs} ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back: call other services before the first query`,
   );
 
 export const sqliteEndings =

@@ -255,7 +255,7 @@ export class SqliteWriter {
       this.#rejectAll(
         new ReceiverError(
           "INBOX_UNAVAILABLE",
-          `sqlite inbox: another process kept the file locked for ${busyTimeoutMs} ms`,
+          `sqlite inbox: another process kept the file locked for busyTimeoutMs (${busyTimeoutMs})`,
           { cause: error },
         ),
       );

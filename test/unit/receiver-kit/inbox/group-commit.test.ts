@@ -125,7 +125,7 @@ describe("createGroupCommit", () => {
     await clock.advance(1_000);
     const reasons = await Promise.all(items);
     expect(reasons[0]).toMatch("whether it happened is unknown");
-    expect(reasons.slice(1)).toEqual(Array(3).fill("inbox: no commit began within 1000 ms"));
+    expect(reasons.slice(1)).toEqual(Array(3).fill("inbox: no commit began within queryTimeoutMs (1000)"));
     await turn();
     expect(commits.map(({ items }) => items)).toEqual([["a"]]);
     expect(clock.pending().timers).toBe(0);

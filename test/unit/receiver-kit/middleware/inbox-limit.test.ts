@@ -38,7 +38,7 @@ describe("dedupeWebhook and orderWebhook", () => {
       const result = await send(overrideInbox(memoryInbox(), { [method]: hang }), handled);
       expect(result).toMatchObject({ status: 503, retryAfter: "5" });
       expect(result.errors).toMatchObject([
-        { code: "INBOX_UNAVAILABLE", cause: { message: "the inbox did not respond within 30 ms" } },
+        { code: "INBOX_UNAVAILABLE", message: `inbox: ${method} did not return within acceptTimeoutMs (30)` },
       ]);
       expect(handled).toEqual([]);
     },

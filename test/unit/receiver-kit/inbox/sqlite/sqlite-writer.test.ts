@@ -128,7 +128,7 @@ describe("SqliteWriter", () => {
     await insert;
     expect(log).toEqual(["BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
     expect(() => transaction.connection()).toThrow(
-      "the transaction was open for 1000 ms and was rolled back",
+      "the transaction was open for 1000 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
     );
     await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     expect(log).toHaveLength(5);

@@ -1,0 +1,457 @@
+// Every wait of the receiver kit: what is waited for never comes, and the error names it and the option with the limit.
+
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import type { VirtualClock } from "workspace-tasks/mock-server";
+import { type Inbox, memoryInbox, type ReceiverOptions } from "workspace-tasks/receiver-kit";
+import {
+  dedupeWebhook,
+  orderWebhook,
+  type ReceivedWebhook,
+  type WebhookMiddleware,
+} from "workspace-tasks/receiver-kit/express";
+import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
+import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
+import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
+import { createGroupCommit } from "../../../receiver-kit/inbox/group-commit.ts";
+import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
+import { boundPool } from "../../../receiver-kit/inbox/postgres/bounded-pool.ts";
+import { SqliteWriter } from "../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
+import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
+import { createKeySource } from "../../../receiver-kit/signature/key-source.ts";
+import { FakeAmqp } from "../../support/fake-amqp.ts";
+import { runningAt } from "../../support/inbox-rows.ts";
+import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { secretA, signDelivery } from "../../support/signed-delivery.ts";
+import { overrideInbox } from "../../support/wrap-inbox.ts";
+
+const hang = () => new Promise<never>(() => {});
+const minuteMs = 60_000;
+
+/** What became of a wait: the error's code, and its message with those of its causes. */
+async function endOf(wait: Promise<unknown>, clock: VirtualClock, forMs = 20 * minuteMs) {
+  const settled = wait.then(
+    () => "it ended well",
+    (error: unknown) => error,
+  );
+  await clock.advance(forMs);
+  return describeError(await Promise.race([settled, Promise.resolve("it did not end")]));
+}
+
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, cause } = error as Error & { code?: string };
+  const causes = error instanceof AggregateError ? error.errors : cause === undefined ? [] : [cause];
+  return [`${code ?? error.name}: ${error.message}`, ...causes.map(describeError)].join(" < ");
+}
+
+/** The error that a receiver logs while `method` of its inbox never returns. */
+async function loggedWhile(
+  method: keyof Inbox,
+  options: Partial<ReceiverOptions<never>> = {},
+): Promise<string> {
+  const clock = createFixtureClock();
+  const inner = memoryInbox({ clock });
+  let hangs = false;
+  const original = inner[method] as (...values: unknown[]) => Promise<unknown>;
+  const inbox = overrideInbox(inner, {
+    [method]: (...values: unknown[]) => (hangs ? hang() : original.apply(inner, values)),
+  });
+  const fixture = createReceiverFixture({ clock, inbox, ...(options as object) });
+  fixture.receiver.on("*", () => {
+    hangs = true;
+    if (method === "renew") return new Promise<void>((resolve) => clock.schedule(50_000, resolve));
+    throw new Error("not yet");
+  });
+  if (method === "claim") hangs = true;
+  await fixture.receiver.start();
+  await fixture.deliver(sampleEvent());
+  await clock.advance(2 * minuteMs);
+  const closed = fixture.receiver.close({ graceMs: 1 });
+  await clock.advance(minuteMs);
+  await closed;
+  const errors = fixture.log.map(({ fields }) => (fields as { err?: unknown }).err);
+  return errors.map(describeError).join("\n");
+}
+
+const webhook = (id: string): ReceivedWebhook =>
+  ({
+    id,
+    timestamp: 1,
+    body: Buffer.from("{}"),
+    secretIndex: 0,
+    event: sampleEvent({ taskId: "task-1" }),
+    problem: undefined,
+  }) as never;
+
+/** The error that a middleware reports for the last of `count` requests. */
+async function reportedBy(
+  create: (options: { readonly clock: VirtualClock; onError(error: unknown): void }) => WebhookMiddleware,
+  count = 1,
+): Promise<string> {
+  const clock = createFixtureClock();
+  const errors: unknown[] = [];
+  const middleware = create({ clock, onError: (error) => void errors.push(error) });
+  for (let index = 0; index < count; index += 1) {
+    const response = { writeHead() {}, end() {}, headersSent: false, destroyed: false };
+    middleware({ webhook: webhook(`msg_${index}`) } as never, response as never, () => {});
+  }
+  await clock.advance(minuteMs);
+  return describeError(errors.at(-1));
+}
+
+/** A pool whose one client does not respond, or which has none. */
+const silentPool = (has: "no client" | "a silent client") => {
+  const client = { query: hang, release() {}, on() {}, removeListener() {} };
+  return { connect: () => (has === "no client" ? hang() : Promise.resolve(client)) };
+};
+
+/** A PostgreSQL inbox whose server ends every statement because of a lock. */
+const lockedInbox = () => {
+  const query = (text: unknown) =>
+    String(text).startsWith("ROLLBACK")
+      ? Promise.resolve({ rows: [] })
+      : Promise.reject(Object.assign(new Error("canceling statement"), { code: "55P03", severity: "ERROR" }));
+  const client = { query, release() {}, on() {}, removeListener() {} };
+  return postgresInbox({ connect: () => Promise.resolve(client as never) });
+};
+
+function brokerFixture() {
+  const amqp = new FakeAmqp();
+  const clock = createFixtureClock();
+  const errors: unknown[] = [];
+  const note = (fields: object) => void errors.push((fields as { err?: unknown }).err);
+  const shared = {
+    ...{ urls: ["amqp://one"], connect: amqp.connect, clock, random: () => 0.5 },
+    logger: { info() {}, warn: note, error: note },
+    operationTimeoutMs: 2_000,
+  };
+  return { amqp, clock, shared, errors: () => errors.map(describeError).join("\n") };
+}
+
+/** A consumer with one delivery, which `accept` does not store. */
+async function consumerEnd(message: "of this version" | "of no version") {
+  const { amqp, clock, shared, errors } = brokerFixture();
+  const consumer = rabbitmqConsumer({ ...shared, partitions: 1, receivers: [{ accept: hang }] });
+  await consumer.start();
+  const content = Buffer.from("{}");
+  const delivery = { id: "m1", timestamp: 1, secretIndex: 0, body: content };
+  const properties =
+    message === "of this version"
+      ? encodeDelivery({ webhook: delivery, source: "default", traceparent: undefined, receivedAtMs: 1 }, "1")
+      : {};
+  amqp.latest.consumers
+    .at(-1)
+    ?.deliver({ content, fields: { deliveryTag: 1, redelivered: false }, properties });
+  await clock.advance(2 * minuteMs);
+  return errors();
+}
+
+const waits: readonly (readonly [wait: string, end: () => Promise<string>, expected: string])[] = [
+  [
+    "a delivery waits for the inbox to open",
+    async () => {
+      const clock = createFixtureClock();
+      const inbox = overrideInbox(memoryInbox({ clock }), { open: hang });
+      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+      return endOf(fixture.deliver(sampleEvent()), clock);
+    },
+    "INBOX_UNAVAILABLE: inbox: open did not return within acceptTimeoutMs (2000)",
+  ],
+  [
+    "a delivery waits for the inbox to store it",
+    async () => {
+      const clock = createFixtureClock();
+      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
+      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+      return endOf(fixture.deliver(sampleEvent()), clock);
+    },
+    "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
+  ],
+  [
+    "a delivery waits for the memory that others use",
+    async () => {
+      const clock = createFixtureClock();
+      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
+      const fixture = createReceiverFixture({ clock, inbox, storingBytesMax: 1_000 });
+      void fixture.deliver(sampleEvent()).catch(() => {});
+      return endOf(fixture.deliver(sampleEvent()), clock, 1);
+    },
+    "INBOX_UNAVAILABLE: more than storingBytesMax (1000) bytes of deliveries wait for the inbox to store them",
+  ],
+  [
+    "reconciling waits for the inbox to store a change",
+    async () => {
+      const clock = createFixtureClock();
+      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
+      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+      const task = { id: "task-1", type: "BINDER", status: "RUNNING", startedAt: "2026-05-01T00:00:00Z" };
+      const client = {
+        tasks: {
+          async *list() {
+            yield { ...task, completedAt: null, stages: [], subTasks: [] } as never;
+          },
+        },
+      };
+      return endOf(fixture.receiver.reconcile(client, { taskIds: ["task-1"] }), clock);
+    },
+    "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
+  ],
+  [
+    "a worker waits for a claim",
+    () => loggedWhile("claim"),
+    "INBOX_UNAVAILABLE: inbox: claim did not return within 10000 ms, which follows from leaseMs",
+  ],
+  [
+    "a worker waits for the renewal of its leases",
+    () => loggedWhile("renew", { leaseMs: 60_000 }),
+    "INBOX_UNAVAILABLE: inbox: renew did not return within 20000 ms, which follows from leaseMs",
+  ],
+  [
+    "a worker waits for the end of a failed attempt to be recorded",
+    () => loggedWhile("fail"),
+    "INBOX_UNAVAILABLE: inbox: fail did not return within 10000 ms, which follows from leaseMs",
+  ],
+  [
+    "an event waits for its handler until the receiver closes",
+    async () => {
+      const clock = createFixtureClock();
+      const fixture = createReceiverFixture({ clock });
+      let reason: unknown;
+      fixture.receiver.on("*", async (_, { signal }) => {
+        signal.addEventListener("abort", () => {
+          reason = signal.reason;
+        });
+        await hang();
+      });
+      await fixture.receiver.start();
+      await fixture.deliver(sampleEvent());
+      await clock.settle();
+      const closed = fixture.receiver.close({ graceMs: 3_000 });
+      await clock.advance(3_000);
+      await closed;
+      return describeError(reason);
+    },
+    "RECEIVER_CLOSING: the receiver is closing and graceMs (3000) is over; the event will be handled again",
+  ],
+  ...(["secrets", "secrets.byTenant"] as const).map(
+    (name) =>
+      [
+        `a delivery waits for ${name}`,
+        () => {
+          const clock = createFixtureClock();
+          const find = createKeySource(name === "secrets" ? hang : { byTenant: hang }, clock);
+          return endOf(Promise.resolve(find({ headers: {} })), clock);
+        },
+        `SECRETS_UNAVAILABLE: ${name}: the function did not resolve within 5000 ms`,
+      ] as const,
+  ),
+  [
+    "a request waits for its body",
+    async () => {
+      const clock = createFixtureClock();
+      const body = "{}";
+      const { headers } = signDelivery({ body, timestampSeconds: Math.floor(clock.now() / 1_000) });
+      const fixture = createReceiverFixture({ clock, limits: { bodyTimeoutMs: 3_000 } });
+      const rejections: unknown[] = [];
+      const sink = { ...fixture.receiver, onRejected: (error: unknown) => void rejections.push(error) };
+      const stream = new PassThrough();
+      const request = new Request("https://receiver.example/", {
+        ...{ method: "POST", headers, body: ReadableStream.from(stream), duplex: "half" },
+      } as RequestInit);
+      const response = handleFetch(sink, request);
+      await endOf(response, clock, 3_000);
+      await response;
+      stream.destroy();
+      return describeError(rejections[0]);
+    },
+    "BODY_TIMEOUT: request body: not complete after bodyTimeoutMs (3000)",
+  ],
+  ...(["open", "beginInline"] as const).map(
+    (method) =>
+      [
+        `dedupeWebhook waits for ${method} of the inbox`,
+        () =>
+          reportedBy(({ clock, onError }) =>
+            dedupeWebhook({ inbox: overrideInbox(memoryInbox(), { [method]: hang }), clock, onError }),
+          ),
+        `INBOX_UNAVAILABLE: inbox: ${method} did not return within acceptTimeoutMs (10000)`,
+      ] as const,
+  ),
+  ...(["open", "advanceHead"] as const).map(
+    (method) =>
+      [
+        `orderWebhook waits for ${method} of the inbox`,
+        () =>
+          reportedBy(({ clock, onError }) =>
+            orderWebhook({ inbox: overrideInbox(memoryInbox(), { [method]: hang }), clock, onError }),
+          ),
+        `INBOX_UNAVAILABLE: inbox: ${method} did not return within acceptTimeoutMs (10000)`,
+      ] as const,
+  ),
+  [
+    "orderWebhook waits for another delivery of the task",
+    () =>
+      reportedBy(
+        ({ clock, onError }) => orderWebhook({ inbox: memoryInbox(), clock, onError, waitMs: 4_000 }),
+        2,
+      ),
+    "INBOX_UNAVAILABLE: another delivery of the same task or stage was still being handled after waitMs (4000)",
+  ],
+  [
+    "a query waits for a client of the pool",
+    () => {
+      const clock = createFixtureClock();
+      return endOf(boundPool(silentPool("no client"), 3_000, clock).query("SELECT 1"), clock);
+    },
+    "INBOX_UNAVAILABLE: postgres inbox: no client of the pool was available within 3000 ms (queryTimeoutMs is 3000)",
+  ],
+  [
+    "a query waits for the server",
+    () => {
+      const clock = createFixtureClock();
+      return endOf(
+        boundPool(silentPool("a silent client"), 3_000, clock).query("SELECT 1", [], 18_000),
+        clock,
+      );
+    },
+    "INBOX_UNAVAILABLE: postgres inbox: no response within 18000 ms (queryTimeoutMs is 3000), the outcome is unknown",
+  ],
+  ...(["insert", "open"] as const).map(
+    (method) =>
+      [
+        `${method} of the PostgreSQL inbox waits for a lock of another session`,
+        async () => {
+          const inbox = lockedInbox();
+          const call = method === "insert" ? inbox.insert(runningAt("task-1", 1)) : inbox.open();
+          return call.then(() => "it ended well", describeError);
+        },
+        "INBOX_UNAVAILABLE: postgres inbox: another session holds a lock of the inbox for longer than lock_timeout",
+      ] as const,
+  ),
+  [
+    "primaryPool waits for a server",
+    async () => {
+      const clock = createFixtureClock();
+      const pool = primaryPool([silentPool("no client")] as never, { connectTimeoutMs: 700, clock });
+      return endOf(Promise.resolve(pool.connect()), clock);
+    },
+    "primaryPool: no response within connectTimeoutMs (700)",
+  ],
+  ...(["the commit before it", "its commit"] as const).map(
+    (what) =>
+      [
+        `a row waits for ${what}`,
+        async () => {
+          const clock = createFixtureClock();
+          const limits = { itemsMax: 1, bytesMax: 10, bytesOf: () => 1, concurrency: 1, timeoutMs: 3_000 };
+          const commit = createGroupCommit({ ...limits, clock, commit: hang, isCausedByItem: () => false });
+          const first = commit("first");
+          void first.catch(() => {});
+          await clock.settle();
+          return endOf(what === "its commit" ? first : commit("second"), clock);
+        },
+        what === "its commit"
+          ? "INBOX_UNAVAILABLE: inbox: a commit took longer than queryTimeoutMs (3000), whether it happened is unknown"
+          : "INBOX_UNAVAILABLE: inbox: no commit began within queryTimeoutMs (3000)",
+      ] as const,
+  ),
+  [
+    "the SQLite inbox waits for the write lock of the file",
+    async () => {
+      const clock = createFixtureClock();
+      const exec = () => {
+        throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+      };
+      const connection = { exec, query: exec, close() {}, isInTransaction: () => false } as never;
+      const options = { connect: () => connection, checkFile() {}, clock, busyTimeoutMs: 3_000, turnsMax: 1 };
+      const write = new SqliteWriter(options).write(() => "written");
+      const ended = endOf(write, clock, 0);
+      for (let turn = 0; turn < 8; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+      await clock.advance(3_000);
+      void ended;
+      return endOf(write, clock, 0);
+    },
+    "INBOX_UNAVAILABLE: sqlite inbox: another process kept the file locked for busyTimeoutMs (3000)",
+  ],
+  [
+    "an intake waits for a connection to the broker",
+    async () => {
+      const { amqp, clock, shared, errors } = brokerFixture();
+      amqp.onConnect = hang;
+      void rabbitmqIntake({ ...shared, secrets: [secretA] }).start();
+      await clock.advance(minuteMs);
+      return errors();
+    },
+    "BROKER_UNAVAILABLE: rabbitmq: one accepted no connection within operationTimeoutMs (2000)",
+  ],
+  [
+    "an intake waits for a confirm of the broker",
+    async () => {
+      const { clock, shared } = brokerFixture();
+      const intake = rabbitmqIntake({ ...shared, secrets: [secretA], confirmTimeoutMs: 1_000 });
+      await intake.start();
+      return endOf(intake.accept({ id: "a", timestamp: 1, secretIndex: 0, body: Buffer.from("{}") }), clock);
+    },
+    "no confirm was received within confirmTimeoutMs (1000)",
+  ],
+  [
+    "a consumer waits for its receiver to store a delivery",
+    () => consumerEnd("of this version"),
+    "the receiver did not store a delivery within 60000 ms",
+  ],
+  [
+    "a consumer waits for the confirm of a delivery that it parks",
+    () => consumerEnd("of no version"),
+    "no confirm was received within operationTimeoutMs (2000)",
+  ],
+];
+
+describe("an error that ends a wait names what was waited for, and the limit", () => {
+  it.each(waits)("when %s", async (_wait, end, expected) => {
+    expect(await end()).toContain(expected);
+  });
+
+  const inner = memoryInbox();
+  const methods = [...Object.keys(inner), "open", "close"] as (keyof Inbox)[];
+  const limited = methods.filter(
+    (name) => typeof inner[name] === "function" && name !== "begin" && name !== "insert",
+  );
+  const slow = ["list", "stats", "purge", "reconcileCandidates", "subscribe"];
+
+  it.each(limited)("when a receiver waits for %s of its inbox", async (name) => {
+    const clock = createFixtureClock();
+    const inbox = limitInbox(overrideInbox(memoryInbox(), { [name]: hang }), { clock, leaseMs: 30_000 });
+    const call = (inbox[name] as () => Promise<unknown>)();
+    const limitMs = name === "open" ? 1_200_000 : slow.includes(name) ? 60_000 : 10_000;
+    const wait = endOf(call, clock, limitMs - 1);
+    expect(await wait).toBe("it did not end");
+    expect(await endOf(call, clock, 1)).toContain(
+      `INBOX_UNAVAILABLE: inbox: ${name} did not return within ${limitMs} ms`,
+    );
+  });
+});
+
+describe("the PostgreSQL inbox gives retention the time of retention", () => {
+  it.each([
+    "bodies AS body CROSS JOIN",
+    "outcome IN ('dead', 'quarantined') AND +delivery",
+    "NOT EXISTS",
+    "ordering_keys WHERE waiting = 0",
+  ])("for the statement that deletes with %s", async (part) => {
+    const row = { seq: 1, first: 1, last: 1, is_expired: true };
+    let statements = 0;
+    const query = (text: unknown) => {
+      const sql = String(text);
+      if (!sql.includes("DELETE FROM") || !sql.includes(part)) return Promise.resolve({ rows: [row] });
+      statements += 1;
+      return hang();
+    };
+    const client = { query, release() {}, on() {}, removeListener() {} };
+    const inbox = postgresInbox({ connect: async () => client as never }, { queryTimeoutMs: 5 });
+    const retention = { bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 };
+    await expect(inbox.purge(retention, 10)).rejects.toThrow("within 30 ms (queryTimeoutMs is 5)");
+    expect(statements).toBe(1);
+  });
+});
