@@ -99,7 +99,6 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
       const before = await dump();
       await migrate(database, 3, 2);
 
-      const retry = { firstDelayMs: 1, delayMsMax: 1, attemptsMax: 1 };
       const deadRow = { source, id: dead.id };
       const head = { source, key: "task-1", position: "b" };
       const ages = { bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1, asOfMs: 1e15 };
@@ -117,7 +116,7 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
         resetHead: () => inbox.resetHead(head),
         writeMarks: () => inbox.writeMarks(source, { mark: "1" }),
         purge: () => inbox.purge(ages, 100),
-        repairTimes: () => inbox.repairTimes({ source, keyOrder: "latest", retry }),
+        repairTimes: () => inbox.repairTimes({ source, keyOrder: "latest" }),
       };
       for (const [method, write] of Object.entries(writes))
         await expect(write(), method).rejects.toMatchObject(tooNew);

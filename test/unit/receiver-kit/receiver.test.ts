@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../support/deferred.ts";
+import { runningAt } from "../../support/inbox-rows.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
@@ -167,7 +168,46 @@ describe("receiver.heads", () => {
   });
 });
 
+describe("receiver.stats and receiver.heads", () => {
+  it("read an inbox that cannot be written and was not opened before", async () => {
+    const readOnly = async () => {
+      throw new Error("attempt to write a readonly database");
+    };
+    const clock = createFixtureClock();
+    const inbox = overrideInbox(memoryInbox({ clock }), { writeMarks: readOnly, insert: readOnly });
+    await using fixture = createReceiverFixture({ clock, inbox });
+    expect((await fixture.receiver.stats()).inbox.rows.pending).toBe(0);
+    expect(await fixture.receiver.heads()).toEqual([]);
+    await expect(fixture.receiver.start()).rejects.toThrow("attempt to write");
+  });
+});
+
 describe("receiver.start", () => {
+  it("claims the rows of tenants while readMarks of the inbox fails, and logs that once", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    let away = false;
+    const inbox = overrideInbox(inner, {
+      readMarks: (source) => (away ? Promise.reject(new Error("away")) : inner.readMarks(source)),
+      subscribe: async () => {
+        away = true;
+        return async () => {};
+      },
+    });
+    await using fixture = createReceiverFixture({ clock, inbox, secrets: { byTenant: () => undefined } });
+    const handled: string[] = [];
+    fixture.receiver.on("*", (_, { id }) => void handled.push(id));
+    await fixture.receiver.start();
+    await inner.insert({ ...runningAt("task-1", 1), source: "default/tenant", id: "msg_1" });
+    await clock.advance(5_000);
+    expect(handled).toEqual(["msg_1"]);
+    const messages = fixture.log.map(({ message }) => message);
+    expect(messages.filter((message) => message.includes("clock"))).toEqual([
+      "the clock of the inbox cannot be read; a claim shows when it is set",
+    ]);
+    expect(messages.filter((message) => message.startsWith("events cannot be claimed"))).toEqual([]);
+  });
+
   it("warns that an inbox in memory loses acknowledged deliveries", async () => {
     await using fixture = createReceiverFixture();
     await fixture.receiver.start();

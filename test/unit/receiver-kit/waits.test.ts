@@ -365,7 +365,8 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
         throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
       };
       const connection = { exec, query: exec, close() {}, isInTransaction: () => false } as never;
-      const options = { connect: () => connection, checkFile() {}, clock, busyTimeoutMs: 3_000, turnsMax: 1 };
+      const timing = { clock, busyTimeoutMs: 3_000, turnsMax: 1 };
+      const options = { ...timing, connect: () => connection, checkFile() {}, begin: exec };
       const write = new SqliteWriter(options).write(() => "written");
       const ended = endOf(write, clock, 0);
       for (let turn = 0; turn < 8; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
