@@ -104,7 +104,7 @@ async function sendCall(
   } catch (error) {
     if (isMockServerError(error) || signal?.aborted) throw error;
     if (timeout.signal.aborted) {
-      const message = `the mock at ${baseUrl} did not respond within ${limitMs} ms`;
+      const message = `the mock at ${baseUrl} did not respond within timeoutMs (${timeoutMs})${waitMs > 0 ? ` and the ${waitMs} ms that it was asked to wait` : ""}`;
       throw new MockServerError("REQUEST_TIMEOUT", message);
     }
     throw new MockServerError("NETWORK_FAILED", `no mock responds at ${baseUrl}`, { cause: error });

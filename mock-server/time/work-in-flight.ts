@@ -129,7 +129,8 @@ export function createWorkInFlight(
           if (remainingMs > 0) nextMs = Math.min(nextMs, remainingMs);
           else {
             remove(item);
-            if (!item.isRelaxed) throw blockedBy(item);
+            if (!item.isRelaxed)
+              throw blockedBy(item, item.limitMs === limitMsDefault ? " (waitLimitMs)" : "");
           }
         }
         if (items.size > 0) await idleOr(nextMs);
@@ -138,8 +139,8 @@ export function createWorkInFlight(
   };
 }
 
-const blockedBy = ({ what, limitMs }: Item) =>
+const blockedBy = ({ what, limitMs }: Item, option: string) =>
   new MockServerError(
     "CLOCK_BLOCKED",
-    `virtual time waited ${limitMs} ms for ${what}, which is still in flight; it no longer waits for it`,
+    `virtual time waited ${limitMs} ms${option} for ${what}, which is still in flight; it no longer waits for it`,
   );

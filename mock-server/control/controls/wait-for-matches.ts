@@ -43,7 +43,7 @@ export async function waitForMatches<Item>(
   if (result && (times === undefined || result.length === times)) return result;
   const found = result ?? find();
   const expected = times === undefined ? `at least ${count}` : `exactly ${times}`;
-  const wait = result ? "" : ` after ${limits.timeoutMs} ms`;
+  const wait = result ? "" : ` within timeoutMs (${limits.timeoutMs})`;
   const summary = `expected ${expected} matching ${plural(expectation.noun, times ?? count)}, got ${found.length}${wait}`;
   const details = result ? found.map(expectation.describe) : nearest(expectation);
   throw new MockServerError("WAIT_TIMED_OUT", [summary, ...details.slice(0, shownMax)].join("\n  "));

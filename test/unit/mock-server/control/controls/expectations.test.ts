@@ -83,7 +83,7 @@ describe("POST /requests/wait", () => {
     expect(response.status).toBe(408);
     const { error } = (await response.json()) as { error: { message: string } };
     expect(error.message.split("\n")).toEqual([
-      "expected at least 1 matching request, got 0 after 1 ms",
+      "expected at least 1 matching request, got 0 within timeoutMs (1)",
       '  #3 createClient (200): variables.input.name: expected "Bob", got "Ben"',
       '  #2 createClient (200): variables.input.name: expected "Bob", got "Ada"',
       '  #1 me (200 UNAUTHENTICATED): operation: expected "createClient", got "me"; variables.input: expected an object, got nothing',
@@ -101,7 +101,7 @@ describe("POST /requests/wait", () => {
   it("says when there is no request at all", async ({ mock }) => {
     const message = await messageOf(mock.control.waitForRequests({ count: 3, timeoutMs: 0 }));
     expect(message).toBe(
-      "expected at least 3 matching requests, got 0 after 0 ms\n  there is no request at all",
+      "expected at least 3 matching requests, got 0 within timeoutMs (0)\n  there is no request at all",
     );
   });
 });
@@ -131,7 +131,7 @@ describe("expectations", () => {
     await mock.expectNoDelivery({ event: "task.failed" });
     const message = await messageOf(mock.expectDelivery({ status: "succeeded", timeoutMs: 1 }));
     expect(message).toMatch(
-      /^expected at least 1 matching delivery, got 0 after 1 ms\n {2}task\.running \S+ \(pending, .*503.*\): status: expected "succeeded", got "pending"$/,
+      /^expected at least 1 matching delivery, got 0 within timeoutMs \(1\)\n {2}task\.running \S+ \(pending, .*503.*\): status: expected "succeeded", got "pending"$/,
     );
   });
 
