@@ -101,7 +101,7 @@ export function boundPool(
   const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
     const count = Math.min(idleMax, Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0));
     // Another user of the pool may take them first.
-    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, `${closeLimitMs} ms`);
+    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, "0.5 s");
     await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
   };
   const isTrusted = (client: PostgresClient) =>
@@ -113,7 +113,7 @@ export function boundPool(
       const client = await connectWithin(
         pool,
         { limitMs: Math.max(1, endsAtMs - clock.monotonic()), clock },
-        nameLimit(limitMs, defaultLimitMs),
+        `${limitMs} ms (queryTimeoutMs is ${defaultLimitMs})`,
       );
       if (!isTrusted(client)) {
         destroy(client);
@@ -214,9 +214,6 @@ function connectWithin(pool: PostgresPool, limit: Limit, reported: string): Prom
   });
 }
 
-const nameLimit = (limitMs: number, queryTimeoutMs: number) =>
-  `${limitMs} ms (queryTimeoutMs is ${queryTimeoutMs})`;
-
 interface Limit {
   readonly limitMs: number;
   readonly clock: Clock;
@@ -247,7 +244,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     const result = await limited(work, { limitMs: workLimitMs, clock }, () => {
       pooled.release(true);
       onSilence(workLimitMs);
-      return unavailable(`no response within ${nameLimit(workLimitMs, limitMs)}, the outcome is unknown`);
+      return unavailable(`no response in ${workLimitMs} ms (queryTimeoutMs is ${limitMs}), outcome unknown`);
     }).catch((error: unknown) => {
       if (isErrorOfOldPrimary(error)) {
         isBroken = true;

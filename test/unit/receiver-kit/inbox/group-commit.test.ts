@@ -110,7 +110,7 @@ describe("createGroupCommit", () => {
     const hanging = add("a").catch((error: Error) => error.message);
     await turn();
     await clock.advance(1_000);
-    expect(await hanging).toMatch(/took longer than 1000 ms, whether it happened is unknown/);
+    expect(await hanging).toMatch(/took longer than queryTimeoutMs \(1000\), whether it happened is unknown/);
     const next = add("b");
     await turn();
     commits[1]?.gate.resolve();

@@ -97,7 +97,7 @@ describe("rabbitmqIntake", () => {
     const { amqp, clock, intake } = createFixture();
     await intake.start();
     const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
-      unavailable(/within 1000 ms/),
+      unavailable(/within confirmTimeoutMs \(1000\)/),
     );
     await turn();
     await clock.advance(1_000);

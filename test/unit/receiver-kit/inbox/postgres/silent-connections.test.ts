@@ -83,8 +83,8 @@ describeWithPostgres("the PostgreSQL inbox", () => {
         ...["task-1", "task-2", "task-3"].map((task) => at.inbox.insert(runningAt(task, 2))),
       ]);
       expect(outcomes.map((outcome) => ("value" in outcome ? outcome.value : outcome.reason.code))).toEqual([
-        ...["55P03", "settled"],
-        ...["55P03", { outcome: "new" }, { outcome: "new" }],
+        ...["INBOX_UNAVAILABLE", "settled"],
+        ...["INBOX_UNAVAILABLE", { outcome: "new" }, { outcome: "new" }],
       ]);
       const next = await at.inbox.claim(claimOptions());
       expect(next.claims.map(({ orderKey }) => orderKey).toSorted()).toEqual(['["task-2"]', '["task-3"]']);
