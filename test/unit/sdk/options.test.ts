@@ -147,7 +147,6 @@ describe("a numeric option of createClient", () => {
     ["maxResponseBytes", 32 * 1_024 * 1_024, 1, 2 ** 31],
     ["rateLimit.requests", 120, 1, 1_000_000],
     ["rateLimit.windowMs", 60_000, 1, timerMsMax],
-    ["rateLimit.reserved", undefined, 0, 1_000_000],
     ["rateLimit.maxQueued", 1_000, 0, 1_000_000],
     ["rateLimit.maxWaitMs", 600_000, 0, timerMsMax],
   ] as const;
