@@ -7,7 +7,7 @@ import type { CreateClientOptions } from "../../../sdk/options.ts";
 import type { Fetch } from "../../../sdk/request/fetch.ts";
 import { createUploads } from "../../../sdk/uploads/uploads.ts";
 import { constantLegs, createEngineFixture, createTestEngine } from "../../support/engine-fixture.ts";
-import { createFakeEngine, uploadsOptions } from "../../support/fake-engine.ts";
+import { createFakeEngine, pollerOptions, uploadsOptions } from "../../support/fake-engine.ts";
 import { createFakeService } from "../../support/fake-service.ts";
 import { probe } from "../../support/probe-operations.ts";
 
@@ -85,7 +85,7 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
   [
     "a rate limit store that does not respond",
     () => {
-      const store = { acquire: hang, release: hang, block: hang } as never;
+      const store = { acquire: hang, block: hang } as never;
       return callEnd({ rateLimit: { store, maxWaitMs: 2_000 } }, {}, 3_000);
     },
     /^[A-Z_]+: (?!.*used up).*store.*maxWaitMs/,
@@ -94,10 +94,14 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     "the end of a task",
     () => {
       const engine = createFakeEngine({ respond: hang });
-      const poller = createTaskPoller(engine, engine.clock);
-      return endOf(poller.waitFor("task-1", { deadlineMs: 7_000 }), engine.clock, 8_000);
+      const poller = createTaskPoller(engine, pollerOptions(engine));
+      return endOf(
+        poller.waitFor("00000000-0000-4000-8000-000000000001", { deadlineMs: 7_000 }),
+        engine.clock,
+        8_000,
+      );
     },
-    /^DEADLINE_EXCEEDED: task task-1 did not finish within deadlineMs \(7000\)/,
+    /^DEADLINE_EXCEEDED: task [0-9-]+ did not finish within deadlineMs \(7000\)/,
   ],
   [
     "a response to an upload request",
