@@ -61,4 +61,24 @@ describe("a function of the application that fails does not end the process, nor
   it.each(all)("in a mock, when it %s", async (behaviour) => {
     expect(await outcomesOf("mock", behaviour)).toEqual({ ...ofMock, ...exceptions[behaviour] });
   });
+
+  it.each<[Behaviour, Outcomes]>(
+    all.map((behaviour) => [
+      behaviour,
+      {
+        apiKey: keyOutcomes[behaviour] ?? "API_KEY_UNAVAILABLE",
+        fetch: fetchOutcomes[behaviour] ?? "NETWORK_FAILED",
+        "uploads.upload onProgress": progressOutcomes[behaviour] ?? "ON_PROGRESS_FAILED",
+        "tasks.waitFor onProgress": progressOutcomes[behaviour] ?? "ON_PROGRESS_FAILED",
+      },
+    ]),
+  )("in a client, when it %s", async (behaviour, expected) => {
+    expect(await outcomesOf("sdk", behaviour)).toEqual(expected);
+  });
 });
+
+type ByBehaviour = Partial<Record<Behaviour, string>>;
+const late = { "never settles": "DEADLINE_EXCEEDED" };
+const keyOutcomes: ByBehaviour = { ...late, "returns garbage": "CONFIGURATION_INVALID" };
+const fetchOutcomes: ByBehaviour = { ...late, "returns garbage": "RESPONSE_INVALID" };
+const progressOutcomes: ByBehaviour = { ...late, "returns garbage": "done" };
