@@ -7,7 +7,7 @@ import { ReceiverError } from "../errors.ts";
 export const leadingBlanks = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
 const ending =
   "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
-const control = new RegExp(`${leadingBlanks}(${ending})\b`, "i");
+const control = new RegExp(`${leadingBlanks}(${ending})\\b`, "i");
 
 const shareable = new RegExp(
   `${leadingBlanks}(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\\b`,
