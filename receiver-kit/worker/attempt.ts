@@ -139,7 +139,7 @@ async function runHandlers<Transaction>(
     }
   };
   const cancelTimeout = clock.schedule(handlerTimeoutMs, () => {
-    const message = `the handlers of this event took longer than ${handlerTimeoutMs} ms`;
+    const message = `the handlers of this event took longer than handlerTimeoutMs (${handlerTimeoutMs})`;
     cancellation.cancel(new ReceiverError("HANDLER_TIMEOUT", message));
   });
   try {

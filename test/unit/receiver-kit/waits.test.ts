@@ -214,6 +214,19 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     "INBOX_UNAVAILABLE: inbox: fail did not return within 10000 ms, which follows from leaseMs",
   ],
   [
+    "an event waits for its handler",
+    async () => {
+      const clock = createFixtureClock();
+      await using fixture = createReceiverFixture({ clock, handlerTimeoutMs: 3_000 });
+      fixture.receiver.on("*", hang);
+      await fixture.receiver.start();
+      await fixture.deliver(sampleEvent());
+      await clock.advance(3_000);
+      return fixture.log.map(({ fields }) => describeError((fields as { err?: unknown }).err)).join();
+    },
+    "HANDLER_TIMEOUT: the handlers of this event took longer than handlerTimeoutMs (3000)",
+  ],
+  [
     "an event waits for its handler until the receiver closes",
     async () => {
       const clock = createFixtureClock();
