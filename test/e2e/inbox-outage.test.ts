@@ -193,7 +193,7 @@ describe("a handler's transaction in a SQLite inbox", () => {
     // Stored once the transaction's limit has passed: until then the handler holds the file's lock.
     expect(await inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
     await expect(transaction.handle.query("SELECT 1")).rejects.toThrow(
-      "open for 100 ms and was rolled back: call other services before the first query",
+      "open for 100 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
     );
     await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     const connection = (await loadSqliteDriver())(file);
