@@ -97,9 +97,12 @@ it("a SQLite inbox that does not notice the end of a transaction is detected", a
           replace: "void 0;\n    }\n    return !this.#isBroken;",
         },
         {
-          find: "return keyword ? fail(controlRejected(keyword)) : (await connection()).query(statement, values);",
-          replace:
-            "void [keyword, fail, controlRejected]; return (await connection()).query(statement, values);",
+          find: "if (keyword) return fail(controlRejected(keyword));",
+          replace: "void [keyword, controlRejected];",
+        },
+        {
+          find: "const concerns = concernsConnection(statement);",
+          replace: "const concerns = keyword === undefined && concernsConnection(statement);",
         },
         { find: "if (hasMarker) releaseMarker(transaction);", replace: "void releaseMarker;" },
       ],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { leaseLost } from "../../../../receiver-kit/inbox/lazy-transaction.ts";
 import { HandlerQueries } from "../../../../receiver-kit/worker/handler-queries.ts";
 import { deferred } from "../../../support/deferred.ts";
@@ -13,6 +13,9 @@ function watch<Handle extends object>(handle: Handle) {
 
 const failing = () =>
   watch({ query: async (_statement: string): Promise<number> => Promise.reject(failure) });
+
+// An unhandled rejection is looked for until the next turn of the event loop.
+afterAll(() => new Promise((resolve) => setTimeout(resolve, 0)));
 
 describe("a query of a handler", () => {
   it("is a promise like any other, for await, then, catch, finally and Promise.all", async () => {
