@@ -22,7 +22,7 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
   ],
   [
     "clock.runUntil waits for a promise",
-    () => endOf(createVirtualClock(0).runUntil(hang(), { limit: "1d" })),
+    () => endOf(createVirtualClock(0, { waitLimitMs: 20 }).runUntil(hang(), { limit: "1d" })),
     /^CLOCK_BLOCKED: clock.runUntil: at \S+ the promise has not settled, nothing more is due within the limit/,
   ],
   ...(["expectRequest", "expectDelivery"] as const).map(
