@@ -2,7 +2,19 @@
 
 import { z } from "zod";
 import type { EventKind } from "./catalog.ts";
-import { count, detail, envelope, type Fields, list, nullable, object, optional } from "./field.ts";
+import {
+  count,
+  detail,
+  envelope,
+  type Field,
+  type Fields,
+  list,
+  nullable,
+  object,
+  optional,
+  type ReadOf,
+  type SentOf,
+} from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";
 import type { TaskType } from "./task-type.ts";
 
@@ -24,8 +36,7 @@ const common = {
   errorMessage: nullable(envelope(z.string()), "Raw failure text, null otherwise."),
 };
 
-/** The result of a tax preparation. */
-export const taxPrepResult = object({
+const taxPrepFields = {
   taxYear: integer,
   returnType: text,
   summary: text,
@@ -33,10 +44,22 @@ export const taxPrepResult = object({
   extractedFormCount: integer,
   reviewItemCount: integer,
   reviewItems: list(object({ severity: text, category: text, description: text })),
-});
+};
 
-/** Why a task failed. */
-export const customerError = object({
+// Named, so that declaration files refer to them and do not repeat their fields.
+export interface TaxPrepResult extends SentOf<typeof taxPrepFields> {}
+export interface EventTaxPrepResult extends ReadOf<typeof taxPrepFields> {
+  readonly [field: string]: unknown;
+}
+export interface CustomerError extends SentOf<typeof customerErrorFields> {}
+export interface EventCustomerError extends ReadOf<typeof customerErrorFields> {
+  readonly [field: string]: unknown;
+}
+
+/** The result of a tax preparation. */
+export const taxPrepResult: Field<TaxPrepResult, EventTaxPrepResult> = object(taxPrepFields);
+
+const customerErrorFields = {
   /** To branch on; an open set. */
   code: detail(z.string().describe("Stable classification to branch on; an open set.")),
   action: optional(
@@ -45,7 +68,10 @@ export const customerError = object({
       connectionId: nullable(envelope(z.string())),
     }),
   ),
-});
+};
+
+/** Why a task failed. */
+export const customerError: Field<CustomerError, EventCustomerError> = object(customerErrorFields);
 
 export const taskFields = {
   ...common,
@@ -89,6 +115,4 @@ export const fieldsOfKind = {
   documents: documentsFields,
 } satisfies Readonly<Record<EventKind, Fields>>;
 
-export type TaxPrepResult = z.infer<typeof taxPrepResult.sent>;
-export type CustomerError = z.infer<typeof customerError.sent>;
 export type SyncedDocument = z.infer<typeof syncedDocument.sent>;
