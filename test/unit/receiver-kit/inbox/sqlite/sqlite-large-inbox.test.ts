@@ -85,7 +85,7 @@ async function turnsDuring<Result>(work: () => Promise<Result>) {
   return { result, turns };
 }
 
-describe("a SQLite inbox with more rows than one step reads", () => {
+describe("a SQLite inbox with more rows than one step reads", { shuffle: false }, () => {
   it("counts each row once, and lets other work run between the steps", async () => {
     const { result, turns } = await turnsDuring(() => inbox.stats());
     expect(result.rows).toMatchObject({ done: rows, quarantined: 1, stale: 0 });
