@@ -191,8 +191,8 @@ export class SqliteWriter {
     this.#writes.unshift(...shared.end((each) => this.#commitNow(each)));
     // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
     // is asked for one.
-    const isUnusable = shared.hasOtherSettings || connection.isInTransaction();
-    if (this.#connection === connection && isUnusable) this.#disconnect();
+    if (this.#connection !== connection) return;
+    if (shared.hasOtherSettings || connection.isInTransaction()) this.#disconnect();
   }
 
   #nextTurn(): Turn | undefined {
