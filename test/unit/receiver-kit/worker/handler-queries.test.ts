@@ -14,8 +14,10 @@ function watch<Handle extends object>(handle: Handle) {
 const failing = () =>
   watch({ query: async (_statement: string): Promise<number> => Promise.reject(failure) });
 
-// An unhandled rejection is looked for until the next turn of the event loop.
-afterAll(() => new Promise((resolve) => setTimeout(resolve, 0)));
+// An unhandled rejection is looked for until the next turns of the event loop.
+afterAll(async () => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+});
 
 describe("a query of a handler", () => {
   it("is a promise like any other, for await, then, catch, finally and Promise.all", async () => {
