@@ -96,8 +96,8 @@ export function createVirtualClock(
     };
   };
 
-  const track: VirtualClock["track"] = (tracked, options) => {
-    work.track(tracked, { what: "work that was registered with clock.track", ...options });
+  const track: VirtualClock["track"] = (tracked, { what = registeredWork, limitMs } = {}) => {
+    work.track(tracked, { what, limitMs });
     return tracked;
   };
 
@@ -229,6 +229,7 @@ export function createVirtualClock(
   };
 }
 
+const registeredWork = "work that was registered with clock.track";
 /** Real time that a file operation may take before time moves without it. */
 const pendingIoLimitMs = 200;
 /** A client needs some turns from the end of a response to its next request. */

@@ -36,7 +36,8 @@ export interface WorkInFlight {
   whenIdle(): Promise<void>;
 }
 
-interface Item extends HoldOptions {
+interface Item {
+  readonly what: string;
   limitMs: number;
   isRelaxed: boolean;
   /** When the clock started to wait for it; `null` before. */
@@ -56,9 +57,9 @@ export function createWorkInFlight(
   const waiters = new Set<() => void>();
   let sequels = 0;
 
-  const createItem = (options: HoldOptions): Item => ({
-    ...options,
-    limitMs: options.limitMs ?? limitMsDefault,
+  const createItem = ({ what, limitMs = limitMsDefault }: HoldOptions): Item => ({
+    what,
+    limitMs,
     isRelaxed: false,
     waitedFromMs: null,
   });

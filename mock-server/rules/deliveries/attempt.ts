@@ -38,7 +38,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
   const startedMs = world.clock.monotonic();
   const bodyText = faults.some(({ kind }) => kind === "altered-body") ? alterBody(event.body) : event.body;
   const body = Buffer.from(bodyText, "utf8");
-  const url = getOrCreate(urls, endpoint.url, (text) => new URL(text));
+  const url = getOrCreate(urls, endpoint.url, partsOf);
   const headers = {
     host: url.host,
     connection: "keep-alive",
@@ -89,10 +89,18 @@ function rejectionIn(world: World, status: number): string | null {
 }
 
 // Parsing a URL costs more than the rest of an attempt's headers; few endpoints get most of the deliveries.
-const urls = createBoundedCache<string, URL>(1_000);
+const urls = createBoundedCache<string, UrlParts>(1_000);
+
+type UrlParts = Pick<URL, "protocol" | "host" | "hostname">;
+
+/** Read once: the getters of a `URL` create a string each time, and every recorded attempt would keep its own. */
+function partsOf(text: string): UrlParts {
+  const { protocol, host, hostname } = new URL(text);
+  return { protocol, host, hostname };
+}
 
 /** An endpoint of a snapshot, or one created before the settings changed, may have a URL that is not allowed now. */
-function notAllowed(url: URL, settings: PlainHttpRules): DeliveryResponse | null {
+function notAllowed(url: UrlParts, settings: PlainHttpRules): DeliveryResponse | null {
   if (isDeliverable(url, settings)) return null;
   const name = withoutBrackets(url.hostname);
   const remedy = isLoopbackHost(name) ? "set allowLoopbackHttp" : "add it to httpHostsAllowed";

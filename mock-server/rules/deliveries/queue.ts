@@ -1,17 +1,18 @@
 /** First in, first out, in constant time also when long. */
 export function createQueue<Item>() {
-  let items: Item[] = [];
+  let items: (Item | undefined)[] = [];
   let head = 0;
   return {
     put: (item: Item) => items.push(item),
-    peek: (): Item | undefined => items[head],
     take(): Item | undefined {
-      const item = items[head++];
-      if (head > 1_000 && head * 2 > items.length) {
+      const item = items[head];
+      if (item === undefined) return undefined;
+      // What was taken can be collected.
+      items[head++] = undefined;
+      if (head === items.length || (head > 1_000 && head * 2 > items.length)) {
         items = items.slice(head);
         head = 0;
       }
-      if (item === undefined) head = items.length;
       return item;
     },
   };
