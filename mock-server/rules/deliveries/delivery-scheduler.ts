@@ -142,7 +142,7 @@ function endpointQueue(world: World, endpointId: string): EndpointQueue {
       pending: new Map(),
       deferred: new Set(),
       queue: createKeyedQueue({
-        inFlightMax: world.settings.delivery.inFlightPerEndpointMax,
+        inFlightMax: () => world.settings.delivery.inFlightPerEndpointMax,
         mayStart(pending) {
           const may = pending.delivery.status === "pending" && !world.ended;
           if (!may) pending.state = "idle";

@@ -9,7 +9,8 @@ export interface KeyedQueue<Item> {
 }
 
 export interface KeyedQueueOptions<Item> {
-  readonly inFlightMax: number;
+  /** Read before each start: it can change while the queue lives. */
+  inFlightMax(): number;
   /** Checked just before the start; `false` removes the item from the queue. */
   mayStart(item: Item): boolean;
   /** Resolves with a function that applies the result. Never rejects. */
@@ -41,7 +42,7 @@ export function createKeyedQueue<Item>({
   };
 
   const startReady = () => {
-    while (inFlight < inFlightMax) {
+    while (inFlight < inFlightMax()) {
       const entry = ready.take();
       if (!entry) return;
       if (mayStart(entry.item)) run(entry);

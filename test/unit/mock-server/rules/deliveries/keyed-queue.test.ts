@@ -5,12 +5,12 @@ import { asTheyArrive, inStartOrder } from "../../../../../mock-server/rules/del
 const nothing = () => undefined;
 
 /** A queue whose items end when the test ends them. */
-function createFixture(inFlightMax: number, whenDone = asTheyArrive) {
+function createFixture(inFlightMax: number | (() => number), whenDone = asTheyArrive) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const rejected = new Set<string>();
   const queue = createKeyedQueue<string>({
-    inFlightMax,
+    inFlightMax: typeof inFlightMax === "number" ? () => inFlightMax : inFlightMax,
     mayStart: (item) => !rejected.has(item),
     start(item) {
       started.push(item);
@@ -32,6 +32,16 @@ describe("keyed queue", () => {
     expect(started).toEqual(["a", "b"]);
     await end("b");
     expect(started).toEqual(["a", "b", "c"]);
+    await end("a");
+    expect(started).toEqual(["a", "b", "c", "d"]);
+  });
+
+  it("runs more items at a time once inFlightMax is larger", async () => {
+    let max = 1;
+    const { queue, started, end } = createFixture(() => max);
+    for (const item of ["a", "b", "c", "d"]) queue.enqueue(item, item);
+    expect(started).toEqual(["a"]);
+    max = 3;
     await end("a");
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
@@ -77,7 +87,7 @@ describe("keyed queue", () => {
   it("keeps the order of 10,000 items", async () => {
     const started: number[] = [];
     const queue = createKeyedQueue<number>({
-      inFlightMax: 3,
+      inFlightMax: () => 3,
       mayStart: () => true,
       start: async (item) => {
         started.push(item);
