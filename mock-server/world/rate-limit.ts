@@ -42,7 +42,7 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
   const logs = new Map<string, TimeLog>();
 
   const logOf = (keyId: string, nowMs: number): TimeLog => {
-    const log = getOrCreate(logs, keyId, () => createTimeLog(policy.requests));
+    const log = getOrCreate(logs, keyId, createTimeLog);
     log.dropUntil(startOfWindow(policy, nowMs));
     return log;
   };
@@ -50,21 +50,21 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
   const usage = (keyId: string, nowMs: number): Usage => {
     const log = logOf(keyId, nowMs);
     const used = log.size();
-    const oldestMs = log.oldest();
     return {
       keyId,
       used,
-      remaining: policy.requests - used,
-      resetsAtMs: oldestMs === null ? null : leavesAt(policy, oldestMs),
+      // Below zero after the limit was lowered.
+      remaining: Math.max(0, policy.requests - used),
+      resetsAtMs: used === 0 ? null : leavesAt(policy, log.at(0)),
     };
   };
 
   return {
     take(keyId, nowMs) {
       const log = logOf(keyId, nowMs);
-      const oldestMs = log.oldest();
-      if (oldestMs !== null && log.size() >= policy.requests) {
-        const waitMs = leavesAt(policy, oldestMs) - nowMs;
+      const excess = log.size() - policy.requests;
+      if (excess >= 0) {
+        const waitMs = leavesAt(policy, log.at(excess)) - nowMs;
         return { granted: false, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
       }
       log.add(nowMs);
@@ -81,8 +81,8 @@ export function createRateLimiter(policy: RateLimitPolicy): RateLimiter {
     restore(snapshot) {
       logs.clear();
       for (const [keyId, times] of Object.entries(snapshot)) {
-        const log = createTimeLog(policy.requests);
-        for (const timeMs of times.slice(-policy.requests)) log.add(timeMs);
+        const log = createTimeLog();
+        for (const timeMs of times) log.add(timeMs);
         logs.set(keyId, log);
       }
     },
@@ -98,21 +98,22 @@ const leavesAt = ({ window, windowMs }: RateLimitPolicy, timeMs: number): number
 
 type TimeLog = ReturnType<typeof createTimeLog>;
 
-/** A ring of at most `capacity` times that grows as needed. Dropping is independent of the number of stored times. */
-function createTimeLog(capacity: number) {
-  let times = new Float64Array(Math.min(capacity, 16));
+/** A ring of times that grows as needed. Dropping is independent of the number of stored times. */
+function createTimeLog() {
+  let times = new Float64Array(16);
   let head = 0;
   let count = 0;
   const at = (index: number) => times[(head + index) % times.length] as number;
   const grow = () => {
-    const larger = new Float64Array(Math.min(capacity, 2 * times.length));
+    const larger = new Float64Array(2 * times.length);
     for (let index = 0; index < count; index++) larger[index] = at(index);
     times = larger;
     head = 0;
   };
   return {
     size: () => count,
-    oldest: () => (count === 0 ? null : at(0)),
+    /** Of the oldest time at 0. */
+    at,
     add(timeMs: number) {
       if (count === times.length) grow();
       times[(head + count) % times.length] = timeMs;

@@ -15,6 +15,21 @@ describe("createRateLimiter", () => {
     expect(limiter.take("k", 1_100).granted).toBe(true);
   });
 
+  it("still counts what was requested before the limit was lowered", () => {
+    const before = createRateLimiter({ ...sliding, requests: 5 });
+    for (const nowMs of [0, 100, 200, 300, 400]) expect(before.take("k", nowMs).granted).toBe(true);
+    const lowered = createRateLimiter({ ...sliding, requests: 2 });
+    lowered.restore(before.snapshot());
+    expect(lowered.usage("k", 400)).toMatchObject({ used: 5, remaining: 0, resetsAtMs: 1_000 });
+    // Two are left in the count at 1,299 ms.
+    expect(lowered.take("k", 400)).toEqual({ granted: false, retryAfterSeconds: 1 });
+    expect(lowered.take("k", 1_299).granted).toBe(false);
+    expect(lowered.take("k", 1_300).granted).toBe(true);
+    const raised = createRateLimiter({ ...sliding, requests: 6 });
+    raised.restore(before.snapshot());
+    expect([raised.take("k", 400).granted, raised.take("k", 400).granted]).toEqual([true, false]);
+  });
+
   it("restarts a fixed count at each multiple of the window", () => {
     const limiter = createRateLimiter(fixed);
     for (let made = 0; made < 3; made++) expect(limiter.take("k", 900).granted).toBe(true);
@@ -87,11 +102,11 @@ describe("createRateLimiter", () => {
     );
   });
 
-  it("restores the newest requests where the limit is lower now, and forgets other keys", () => {
+  it("restores all requests where the limit is lower now, and forgets other keys", () => {
     const limiter = createRateLimiter({ ...sliding, requests: 2 });
     limiter.take("other", 0);
     limiter.restore({ k: [1, 2, 3] });
-    expect(limiter.snapshot()).toEqual({ k: [2, 3] });
+    expect(limiter.snapshot()).toEqual({ k: [1, 2, 3] });
     expect(limiter.usages(1_002)).toEqual([{ keyId: "k", used: 1, remaining: 1, resetsAtMs: 1_003 }]);
   });
 
