@@ -15,6 +15,7 @@ export const duration = z
 
 export const searchText = z
   .string()
+  .trim()
   .min(1)
   .max(500)
   .describe("Text that an id, a name, a URL or a body contains, in either case.");

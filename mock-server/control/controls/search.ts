@@ -15,7 +15,7 @@ export function createSearchControls(worlds: WorldHolder): ControlsOf<typeof sea
   return {
     search({ text, limit = limitDefault }) {
       const world = worlds.current;
-      const search: Search = { world, id: text.trim(), contains: createTextMatch(text), limit };
+      const search: Search = { world, id: text, contains: createTextMatch(text), limit };
       const hits = [tasks, clients, endpoints, deliveries, requests].flatMap((find) => find(search));
       // What was looked for by its id comes first.
       return { data: [...hits.filter(({ isId }) => isId), ...hits.filter(({ isId }) => !isId)] };

@@ -4,6 +4,6 @@ export type TextMatch = (...texts: readonly (string | null | undefined)[]) => bo
 /** `undefined` matches everything. */
 export function createTextMatch(text: string | undefined): TextMatch {
   if (text === undefined) return () => true;
-  const pattern = new RegExp(text.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  const pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
   return (...texts) => texts.some((each) => each != null && pattern.test(each));
 }

@@ -108,6 +108,8 @@ describe("the search of the control API", () => {
     expect(await find(billing.id)).toEqual(["endpoint by id", "delivery"]);
     expect(await find("query me")).toEqual(["request"]);
     expect(await find(".*")).toEqual([]);
+    expect(await find("  query me ")).toEqual(["request"]);
+    await expect(find("  ")).rejects.toThrow("text: expected text of at least 1 character");
     const inLists = { text: "binder" };
     expect((await mock.control.listTasks(inLists)).data).toHaveLength(1);
     expect((await mock.control.listDeliveries(inLists)).data).toHaveLength(2);
