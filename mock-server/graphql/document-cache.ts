@@ -47,7 +47,8 @@ export interface DocumentCache {
   prepare(query: string): PreparedDocument;
 }
 
-const caches = new Map<string, DocumentCache>();
+// Bounded: a mock whose bounds are changed again and again has a cache for each.
+const caches = createBoundedCache<string, DocumentCache>(20);
 
 /** Shared by all mocks of the process that have the same bounds. */
 export function documentCache(router: Router, bounds: DocumentBounds): DocumentCache {

@@ -20,6 +20,16 @@ describe("document cache", () => {
     expect(base.prepare("{ nothing0 }")).not.toBe(first);
   });
 
+  it("is shared by mocks with equal bounds, and dropped when many other bounds were used since", () => {
+    const withTokens = (queryTokensMax: number) =>
+      documentCache("base", { ...defaultSettings.bounds, queryTokensMax });
+    const first = withTokens(100);
+    expect(withTokens(100)).toBe(first);
+    for (let tokens = 101; tokens <= 140; tokens++) withTokens(tokens);
+    expect(withTokens(140)).toBe(withTokens(140));
+    expect(withTokens(100)).not.toBe(first);
+  });
+
   it("does not cache long texts", () => {
     const query = `{ __typename } # ${"x".repeat(20_000)}`;
     expect(base.prepare(query)).not.toBe(base.prepare(query));
