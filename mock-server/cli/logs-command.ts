@@ -87,7 +87,7 @@ async function pastActivities(control: ControlApi, limit: number): Promise<reado
 
 async function openStream(url: string, signal: AbortSignal): Promise<ReadableStream<string>> {
   const response = await fetch(`${url}/_mock/v1/stream`, { signal });
-  if (!response.body) throw new CommandError(`the mock at ${url} has no event stream`);
+  if (!response.ok || !response.body) throw new CommandError(`the mock at ${url} has no event stream`);
   return response.body.pipeThrough(new TextDecoderStream());
 }
 

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
@@ -10,6 +11,7 @@ import { runResendCommand } from "../../../../mock-server/cli/resend-command.ts"
 import { runResetCommand } from "../../../../mock-server/cli/reset-command.ts";
 import { runSnapshotCommand } from "../../../../mock-server/cli/snapshot-command.ts";
 import { runWorldsCommand } from "../../../../mock-server/cli/worlds-command.ts";
+import { listen } from "../../../support/listen.ts";
 import { callGraphql } from "../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../support/run-command.ts";
 import { withFolder } from "../../../support/with-folder.ts";
@@ -195,6 +197,16 @@ describe("logs", () => {
     const unreachable = startCommand(runLogsCommand, [], { env, stdout });
     await mock.close();
     expect(await unreachable.result()).toMatchObject({ code: 1 });
+  });
+
+  it("logs ends with an error when the address has no event stream", async () => {
+    await using proxy = await listen(
+      createServer(({ url }, response) => {
+        response.writeHead(url === "/_mock/v1/stream" ? 404 : 200).end('{ "mode": "real", "data": [] }');
+      }),
+    );
+    const { code, err } = await runCommand(runLogsCommand, ["--mock", proxy.origin]);
+    expect([code, err]).toEqual([1, `logs: the mock at ${proxy.origin} has no event stream\n`]);
   });
 });
 
