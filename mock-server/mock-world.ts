@@ -16,10 +16,11 @@ import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { isoTime } from "./time/iso-time.ts";
-import { createMockClock, type MockClock } from "./time/mock-clock.ts";
+import type { MockClock } from "./time/mock-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
 import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { NumberedActivity } from "./world/world.ts";
+import { createWorldClock } from "./world/world-clock.ts";
 import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
 
 /** A world of a mock: its URLs, keys, clock and control API. Nothing in it is shared with other worlds. */
@@ -176,7 +177,7 @@ export function toMockWorld(
   const { name, clock } = setup;
   const urls = urlsOf(origin, name);
   const handler = createHandler(service);
-  const mockClock = createMockClock(clock);
+  const worldClock = createWorldClock(worlds, clock);
   let control: ControlApi | undefined;
   const getControl = () => {
     control ??= createControlApi(service.controls);
@@ -195,7 +196,7 @@ export function toMockWorld(
       return worlds.seedData.workspaceId;
     },
     fetch: (input, init) => handler(new Request(resolveInput(input, urls.baseUrl), init)),
-    clock: mockClock,
+    clock: worldClock,
     get control() {
       return getControl();
     },

@@ -5,9 +5,9 @@ import type { FaultPlan } from "../../state/fault.ts";
 import { type Clock, createRealClock } from "../../time/clock.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
-import { createMockClock } from "../../time/mock-clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { World } from "../../world/world.ts";
+import { createWorldClock } from "../../world/world-clock.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { mockRoutes, Overview } from "../contract/mock.ts";
 import type { ControlsOf } from "../contract/route.ts";
@@ -23,7 +23,7 @@ export type MockControls = ControlsOf<typeof mockRoutes>;
 
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
-  const mockClock = createMockClock(clock);
+  const worldClock = createWorldClock(worlds, clock);
   const realClock = createRealClock();
   const now = () => isoTime(clock.now());
   return {
@@ -67,8 +67,7 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
     async advanceClock({ by }) {
       const byMs = parseDurationMs(by);
       if (byMs === undefined) throw new MockServerError("BODY_INVALID", `by: expected ${durationForms}`);
-      const fired = await mockClock.advance(byMs);
-      worlds.current.emit({ type: "clock.advanced", byMs, fired });
+      const fired = await worldClock.advance(byMs);
       return { now: now(), fired };
     },
     reset() {
