@@ -269,8 +269,8 @@ export const mutants: readonly Mutant[] = [
     product: "sdk",
     patches: [
       {
-        find: "{ endedAtMs: respondedAtMs }",
-        replace: "{ endedAtMs: startedAtMs }",
+        find: "this.#window.responded(respondedAtMs);",
+        replace: "void respondedAtMs; this.#window.responded(startedAtMs);",
       },
     ],
   },
