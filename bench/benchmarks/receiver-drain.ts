@@ -16,8 +16,11 @@ const contenders = {
   sqlite: ["kit-sqlite", "plainjob", "plainjob, synchronous=NORMAL"],
 } as const;
 type Store = keyof typeof contenders;
-/** What a handler's own transaction costs beside a shared one with a reset of the session after each turn. */
-const writersOnly = { postgres: ["kit-postgres, a transaction for each event"], sqlite: [] } as const;
+/** What sharing a transaction saves, and what the reset of the session after each turn costs. */
+const writersOnly = {
+  postgres: ["kit-postgres, a transaction for each event", "kit-postgres, sessions not reset"],
+  sqlite: [],
+} as const;
 const contendersOf = (store: Store, writes: boolean): readonly string[] =>
   writes ? [...contenders[store], ...writersOnly[store]] : contenders[store];
 type Drains = Rounds<keyof Drained>;
@@ -34,6 +37,8 @@ const goals = {
   sqlite: "SQLite, no write ÷ plainjob with synchronous=FULL",
   sqliteWrite: "SQLite, one write ÷ plainjob with synchronous=FULL",
   bytes: "SQLite, one write: KB written per event",
+  slow: "PostgreSQL, one write: one handler of 5,000 takes 150 ms ÷ none does",
+  failing: "PostgreSQL, one write: 2 % of 5,000 fail once ÷ none does",
   growth: (store: Store) =>
     `cost per event beside ${whole(backlogs.at(-1) ?? 0)} waiting rows ÷ beside 1,000, ${storeNames[store]}, no statistics`,
 } as const;
@@ -65,6 +70,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
       );
     const plain = { postgres: await compare("postgres", false), sqlite: await compare("sqlite", false) };
     const writing = { postgres: await compare("postgres", true), sqlite: await compare("sqlite", true) };
+    const troubles = await measureTroubles(stores, quick);
     const growth = await measureGrowth(stores, quick);
     const processes = await measureProcesses(stores, quick);
     const kitTo = (drains: Drains, ours: string, other: string) => ratioIn(drains, ours, other, "wallUs");
@@ -81,6 +87,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
           scaled(spreadIn(writing.sqlite, "kit-sqlite", "bytesWritten"), 1 / 1_000),
           "KB",
         ),
+        ...troubles.goals,
         ...growth.goals,
       ],
       tables: [
@@ -88,6 +95,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
           comparison(store, false, plain[store]),
           comparison(store, true, writing[store]),
         ]),
+        troubles.table,
         growth.table,
         processes,
       ],
@@ -151,6 +159,31 @@ async function measureGrowth(stores: BacklogStores, quick: boolean) {
         whole(size),
         ...(["postgres", "sqlite"] as const).map((store) =>
           spread(spreadIn(costs(store), size, "perSecond")),
+        ),
+      ]),
+    },
+  };
+}
+
+async function measureTroubles(stores: BacklogStores, quick: boolean) {
+  const [none, slow, failing] = [
+    "kit-postgres",
+    "kit-postgres, one handler takes 150 ms",
+    "kit-postgres, 2 % fail once",
+  ] as const;
+  const names = [none, slow, failing] as const;
+  const drains = await inTurns(names, { rounds: quick ? 1 : 5, warmUpRounds: quick ? 0 : 1 }, (name) =>
+    stores.drain("postgres", name, { writes: true, events: quick ? 500 : 5_000 }),
+  );
+  const speed = (name: string) => ratioIn(drains, name, none, "wallUs");
+  return {
+    goals: [atLeast(goals.slow, 0.7, speed(slow)), atLeast(goals.failing, 0.6, speed(failing))],
+    table: {
+      columns: ["5,000 events, one write, PostgreSQL", "events/s", "µs", "server µs"],
+      rows: names.map((name) => [
+        name.replace(/^kit-postgres(, )?/, "") || "no trouble",
+        ...(["perSecond", "cpuUs", "serverCpuUs"] as const).map((field) =>
+          spread(spreadIn(drains, name, field)),
         ),
       ]),
     },

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
+import { createReceiver, type Inbox, type Receiver, silentLogger } from "workspace-tasks/receiver-kit";
 import { type PostgresInboxOptions, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { sampleBody, secret } from "../sample-delivery.ts";
@@ -11,6 +12,12 @@ import {
   effectsTable,
 } from "./drainer.ts";
 
+/** What happens to one of so many events, beside others that are handled at once. */
+interface Trouble {
+  readonly every: number;
+  readonly kind: "takes 150 ms" | "fails once";
+}
+
 type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
 
 const bodyBytes = 1_024;
@@ -21,6 +28,11 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
   "kit-postgres": (options) => createPostgresDrainer(options, {}),
   "kit-postgres, a transaction for each event": (options) =>
     createPostgresDrainer(options, { eventsPerTransactionMax: 1 }),
+  "kit-postgres, one handler takes 150 ms": (options) =>
+    createPostgresDrainer(options, {}, { every: Number.POSITIVE_INFINITY, kind: "takes 150 ms" }),
+  "kit-postgres, 2 % fail once": (options) =>
+    createPostgresDrainer(options, {}, { every: 50, kind: "fails once" }),
+  "kit-postgres, sessions not reset": (options) => createPostgresDrainer(options, { resetSessions: false }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
     const drainer = createDrainer(inbox, writes && "INSERT INTO effects VALUES (?, ?)");
@@ -29,12 +41,17 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
   },
 };
 
-async function createPostgresDrainer({ store, writes }: DrainerOptions, options: PostgresInboxOptions) {
+async function createPostgresDrainer(
+  { store, writes }: DrainerOptions,
+  options: PostgresInboxOptions,
+  trouble?: Trouble,
+) {
   const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
   if (writes) await pool.query(effectsTable);
   const drainer = createDrainer(
     postgresInbox(pool, options),
     writes && "INSERT INTO effects VALUES ($1, $2)",
+    trouble,
   );
   return { ...drainer, stop: () => drainer.stop().then(() => pool.end()) };
 }
@@ -46,10 +63,25 @@ async function createEffects(path: string): Promise<void> {
   database.close();
 }
 
-function createDrainer(inbox: Inbox<Transaction>, insert: string | false): Drainer {
+function createDrainer(inbox: Inbox<Transaction>, insert: string | false, trouble?: Trouble): Drainer {
+  const seen = new Set<string>();
+  const inTrouble = new Set<string>();
+  /** After the write. */
+  const trip = async (id: string) => {
+    if (!trouble) return;
+    const isFirst = !seen.has(id);
+    if (isFirst && seen.size % trouble.every === 0) inTrouble.add(id);
+    seen.add(id);
+    if (!inTrouble.has(id)) return;
+    if (trouble.kind === "takes 150 ms") await pause(150);
+    else if (isFirst) throw new Error("fails once");
+  };
   const receiver: Receiver<Transaction> = createReceiver({
     ...{ secrets: [secret], inbox, concurrency },
     backlogMax: Number.MAX_SAFE_INTEGER,
+    // What fails is repeated within the measurement.
+    retry: { firstDelayMs: 10 },
+    logger: silentLogger,
   });
   return {
     /** Five events of a task, which arrive some time after each other. */
@@ -72,6 +104,7 @@ function createDrainer(inbox: Inbox<Transaction>, insert: string | false): Drain
     async start(onHandled) {
       receiver.on("*", async (event, { transaction }) => {
         if (insert) await transaction.query(insert, [String(event.id), String(event.occurredAt)]);
+        await trip(String(event.id));
         onHandled();
       });
       await receiver.start();

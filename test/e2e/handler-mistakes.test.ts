@@ -101,6 +101,14 @@ function describeMistakes(name: string, run: Run, only: () => void): void {
       expect((await run("no text")).dead).toEqual([notAwaited("no text", "query()")]);
     });
 
+    it("when it sends four queries at once: nothing is written to the console, as pg does when they wait inside it", async () => {
+      const { dead, effects } = await run("four at once");
+      expect({ dead, effects }).toEqual({
+        dead: [],
+        effects: withOthers(...[1, 2, 3, 4].map((n) => `four at once ${n}`)),
+      });
+    });
+
     it("when one of two queries in Promise.all fails: the event is dead with that error", async () => {
       const { dead } = await run("throws with two in flight");
       expect(dead).toMatchObject([

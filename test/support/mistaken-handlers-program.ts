@@ -63,6 +63,9 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
   async "throws with two in flight"(transaction, name) {
     await Promise.all([fail(transaction), write(transaction, name)]);
   },
+  async "four at once"(transaction, name) {
+    await Promise.all([1, 2, 3, 4].map((n) => write(transaction, `${name} ${n}`)));
+  },
   async fails(transaction) {
     void fail(transaction);
   },

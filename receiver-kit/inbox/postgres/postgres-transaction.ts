@@ -1,3 +1,4 @@
+import { inSeries } from "../../in-series.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, type RowEndResult, settledEnd } from "../row-end.ts";
@@ -89,19 +90,24 @@ export function beginPostgresTransaction(
     // The server would execute and commit each statement after the end by itself.
     if (client?.getTransactionStatus?.() === "I") fail(endedBySql(endings));
   };
+  const query: PostgresTransaction["query"] = async (statement, values) => {
+    const { client } = (await opened()).pooled;
+    check(statement, client);
+    const single = { text: statement, queryMode: "extended" } as const;
+    try {
+      return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
+    } catch (error) {
+      failed.add(statement, error);
+      throw error;
+    }
+  };
+  const series = inSeries();
   return {
     handle: {
       async query(statement, values) {
         check(statement);
-        const { client } = (await opened()).pooled;
-        check(statement, client);
-        const single = { text: statement, queryMode: "extended" } as const;
-        try {
-          return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
-        } catch (error) {
-          failed.add(statement, error);
-          throw error;
-        }
+        // What fails leaves none behind it at the client.
+        return series(() => query(statement, values));
       },
       async client() {
         const { client } = (await opened()).pooled;

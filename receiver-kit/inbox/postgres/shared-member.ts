@@ -2,9 +2,10 @@
 
 import type { Clock } from "../../clock.ts";
 import { deferred } from "../../deferred.ts";
-import { isReceiverError, ReceiverError } from "../../errors.ts";
+import { isReceiverError, type ReceiverError } from "../../errors.ts";
+import { inSeries } from "../../in-series.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
-import { transactionEnded } from "../lazy-transaction.ts";
+import { leftShared, transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../transaction-control.ts";
 import type { PooledClient } from "./bounded-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
@@ -38,7 +39,8 @@ export class Member implements SharedMember {
   readonly #turn = deferred<PooledClient>();
   readonly #ended = deferred<void>();
   readonly #settled = deferred<"settled" | "repeat">();
-  #inFlight = 0;
+  readonly #inSeries = inSeries();
+  #isInFlight = false;
   #isLate = false;
   #mustRepeat = false;
   #failure: Error | undefined;
@@ -69,17 +71,22 @@ export class Member implements SharedMember {
   #onLate(): void {
     this.#isLate = true;
     // The server ends a statement that takes as long.
-    if (this.#inFlight === 0) this.evict("its turn took too long");
+    if (!this.#isInFlight) this.evict("its turn took too long");
   }
 
+  /** One at a time, also those that a handler calls at once: what fails leaves none behind it at the client. */
   async query(statement: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
     const pooled = await this.#turn.promise;
+    return this.#inSeries(() => this.#query(pooled, statement, values));
+  }
+
+  async #query(pooled: PooledClient, statement: string, values: unknown[]): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
     const { client } = pooled;
     if (client.getTransactionStatus?.() === "I") throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
     this.hasQueried = true;
-    this.#inFlight += 1;
+    this.#isInFlight = true;
     try {
       const query = client.query({ text: statement, values, queryMode: "extended" });
       return (await pooled.withinForHandler(query)).rows;
@@ -88,20 +95,20 @@ export class Member implements SharedMember {
       if (isCausedBySharing(error)) this.#mustRepeat = true;
       throw error;
     } finally {
-      this.#inFlight -= 1;
-      if (this.#isLate && this.#inFlight === 0) this.evict("its turn took too long");
+      this.#isInFlight = false;
+      if (this.#isLate) this.evict("its turn took too long");
     }
   }
 
   #throwIfEnded(): void {
-    if (this.#state === "evicted") throw evicted("its handlers run again");
+    if (this.#state === "evicted") throw leftShared("its turn has ended");
     if (this.#state !== "waiting" && this.#state !== "in-turn") throw transactionEnded();
   }
 
   evict(why: string): ReceiverError {
     if (this.#state === "waiting") this.#options.leave();
     if (this.#state === "waiting" || this.#state === "in-turn") this.#end("evicted");
-    return evicted(why);
+    return leftShared(why);
   }
 
   fail(error: Error): Error {
@@ -164,12 +171,6 @@ function toOutcome(error: unknown): InboxSettleOutcome {
   if (isReceiverError(error, "SUPERSEDED")) return "superseded";
   throw error;
 }
-
-const evicted = (why: string) =>
-  new ReceiverError(
-    "TRANSACTION_ENDED",
-    `the event left its shared transaction: ${why}; its handlers run again`,
-  );
 
 /** Deadlocks, serialization failures, statements that were cancelled or waited for a lock; a connection that was lost. */
 function isCausedBySharing(error: unknown): boolean {

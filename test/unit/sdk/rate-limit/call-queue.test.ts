@@ -4,7 +4,7 @@ import { failure } from "../../../../sdk/call/failure.ts";
 import { CallQueue, type Queueable } from "../../../../sdk/rate-limit/call-queue.ts";
 import type { Permit } from "../../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../../sdk/rate-limit/rate-limiter.ts";
-import { cpuMs } from "../../../support/cpu-ms.ts";
+import { growthOf } from "../../../support/cpu-ms.ts";
 import { seeded } from "../../../support/latency.ts";
 
 interface TestCall extends Queueable {
@@ -88,8 +88,8 @@ describe("the queue of calls", () => {
 });
 
 describe("waiting calls", () => {
-  /** Processor time in which calls enter and then leave. */
-  async function measure(count: number, leave: "aborted" | "served"): Promise<number> {
+  /** Calls enter and then leave. */
+  async function enterAndLeave(count: number, leave: "aborted" | "served"): Promise<void> {
     let nowMs = 0;
     const timers = { now: () => 0, monotonic: () => nowMs, schedule: () => () => {} };
     const limiter = new RateLimiter({ limit: 2 * count, windowMs: 1_000 }, timers, () => 0.5);
@@ -101,7 +101,6 @@ describe("waiting calls", () => {
     };
     const scopes: CallScope[] = [];
     const settled: Promise<unknown>[] = [];
-    const startedMs = cpuMs();
     for (let each = 0; each < count; each += 1) {
       const scope = new CallScope(timers);
       const entry = limiter.enter(each % 2 === 0 ? "normal" : "background");
@@ -115,15 +114,12 @@ describe("waiting calls", () => {
     nowMs += 100;
     await Promise.all(settled);
     expect([limiter.snapshot().queued, client.queued]).toEqual([0, 0]);
-    return cpuMs() - startedMs;
   }
 
   it.each(["aborted", "served"] as const)(
     "that are %s cost ten times as much when there are ten times as many",
     async (leave) => {
-      await measure(4_000, leave);
-      const [few, many] = [await measure(4_000, leave), await measure(40_000, leave)];
-      expect(many).toBeLessThan(25 * Math.max(20, few));
+      expect(await growthOf(500, (count) => enterAndLeave(count, leave))).toBeLessThan(40);
     },
   );
 });
