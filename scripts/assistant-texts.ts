@@ -19,7 +19,7 @@ const guides = [
   "docs/errors.md",
   "docs/compatibility.md",
 ];
-const references = ["docs/cli.md", "docs/mock-errors.md", "docs/assumptions.md", "docs/conformance.md"];
+const references = ["docs/cli.md", "docs/mock-errors.md", "docs/assumptions.md"];
 const optional = [
   "docs/rabbitmq.md",
   "docs/scale.md",

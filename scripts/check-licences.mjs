@@ -1,5 +1,5 @@
 // Lists the licence of every package that is installed with workspace-tasks, and fails when one is not permitted in a
-// product. `--write` updates docs/licences.md.
+// product. `--write` updates docs/maintainers/licences.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installedPackages } from "./lock-file.mjs";
@@ -31,10 +31,10 @@ install optional peers yourself.
 |---|---|---|
 ${packages.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`).join("\n")}
 `;
-const file = join(root, "docs/licences.md");
+const file = join(root, "docs/maintainers/licences.md");
 if (process.argv.includes("--write")) writeFileSync(file, page);
 else if (readFileSync(file, "utf8") !== page) {
-  console.error("docs/licences.md is out of date; run: node scripts/check-licences.mjs --write");
+  console.error("docs/maintainers/licences.md is out of date; run: node scripts/check-licences.mjs --write");
   process.exit(1);
 }
 console.log(`licences: ${packages.length} packages, all permitted`);

@@ -1,4 +1,4 @@
-// Writes docs/receiver-reports.md: check-receiver against receivers written as the documentation of libraries suggests.
+// Writes docs/maintainers/receiver-reports.md: check-receiver against receivers written as the documentation of libraries suggests.
 // Run it with: npx tsx --conditions=workspace-tasks-source scripts/receiver-reports.ts
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -148,8 +148,8 @@ for (const subject of subjects) {
   console.log(`checking ${subject.column} …`);
   allResults.push(await resultsOf(subject));
 }
-writeFileSync(join(root, "docs", "receiver-reports.md"), document());
-console.log("wrote docs/receiver-reports.md");
+writeFileSync(join(root, "docs", "maintainers", "receiver-reports.md"), document());
+console.log("wrote docs/maintainers/receiver-reports.md");
 
 function document(): string {
   return `# Reports on receivers

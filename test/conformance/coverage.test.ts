@@ -20,6 +20,6 @@ it("the check finds a rule without a test and a test without a rule", () => {
   expect(gaps.untested).not.toContain("K1");
 });
 
-it("docs/conformance.md equals the list of rules and tests", async () => {
-  await expect(renderConformanceTable(tests)).toMatchFileSnapshot("../../docs/conformance.md");
+it("docs/maintainers/conformance.md equals the list of rules and tests", async () => {
+  await expect(renderConformanceTable(tests)).toMatchFileSnapshot("../../docs/maintainers/conformance.md");
 });

@@ -55,7 +55,7 @@ const subjects: Readonly<Record<string, string>> = {
   V: "Versioning",
 };
 
-/** docs/conformance.md: each rule with the number of its tests. */
+/** docs/maintainers/conformance.md: each rule with the number of its tests. */
 export function renderConformanceTable(tests: readonly ConformanceTest[]): string {
   const sections = Object.entries(subjects).map(([letter, subject]) => {
     const ids = (Object.keys(rules) as RuleId[]).filter((id) => id.startsWith(letter));
@@ -94,7 +94,7 @@ function introduction(tests: readonly ConformanceTest[]): string {
   return `# Conformance
 
 How exactly the mock follows the interface of the service: ${ids} rules, and ${tests.length} tests. Numbers such as A-5 are
-[assumptions](assumptions.md).
+[assumptions](../assumptions.md).
 
 Titles of the tests in \`test/conformance/\` begin with their rule: \`npx vitest run test/conformance -t "T1 "\`. ${anywhere} of them also run against
 a real service: set \`WORKSPACE_TASKS_TARGET\` to its base URL, \`WORKSPACE_TASKS_API_KEY\`, \`WORKSPACE_TASKS_READ_ONLY_API_KEY\` and

@@ -3,7 +3,7 @@
  * receiver-kit/inbox/inbox.ts promises.
  *
  * Time is counted in ticks until something happens. The row r belongs to the key r % KEYS; of the rows of a key the one
- * with the higher number is the newer event. What is left out is listed in docs/proof.md.
+ * with the higher number is the newer event. What is left out is listed in docs/maintainers/proof.md.
  */
 
 #ifndef KEYS

@@ -48,7 +48,7 @@ export const modelChecks: readonly NamedCheck[] = [
   { name: "intake ends", model: "intake", property: "liveness" },
 ];
 
-/** The invariants of docs/proof.md, by a part of the assertion that states them. */
+/** The invariants of docs/maintainers/proof.md, by a part of the assertion that states them. */
 const invariants: readonly (readonly [invariant: string, assertion: RegExp])[] = [
   ["I1", /isPromised/],
   ["I3", />\s*applied\[/],

@@ -84,10 +84,10 @@ it("check-licences reports a forbidden licence of a transitive dependency", asyn
         "node_modules/c": { version: "1.0.0", license: "GPL-3.0", dev: true },
       },
     });
-  using sound = repository({ "package-lock.json": lockWith("MIT"), "docs/licences.md": "stale" });
-  expect((await sound.run("check-licences.mjs")).output).toContain("docs/licences.md is out of date");
+  using sound = repository({ "package-lock.json": lockWith("MIT"), "docs/maintainers/licences.md": "stale" });
+  expect((await sound.run("check-licences.mjs")).output).toContain("docs/maintainers/licences.md is out of date");
 
-  using broken = repository({ "package-lock.json": lockWith("GPL-3.0"), "docs/licences.md": "" });
+  using broken = repository({ "package-lock.json": lockWith("GPL-3.0"), "docs/maintainers/licences.md": "" });
   expect(await broken.run("check-licences.mjs")).toEqual({
     code: 1,
     output: "licences that are not permitted: b (GPL-3.0)\n",
