@@ -3,66 +3,19 @@
 // runs the sources instead of the build.
 import { readFileSync } from "node:fs";
 import { isatty } from "node:tty";
+import { commands } from "./commands.js";
 
 const fromSources = process.execArgv.includes("--conditions=workspace-tasks-source");
 const load = (module) => import(fromSources ? `../${module}.ts` : `../dist/${module}.js`);
 
-const command = (about, module, name) => ({
-  about,
-  run: async (argv, io) => (await load(module))[name](argv, io),
-});
-
 const program = {
   name: "",
-  subcommands: {
-    mock: command(
-      "run the whole service in memory; mock exec -- <command>: while a command runs",
-      "mock-server/cli/mock-command",
-      "runMockCommand",
-    ),
-    trigger: command(
-      "make a running mock send an event",
-      "mock-server/cli/trigger-command",
-      "runTriggerCommand",
-    ),
-    logs: command(
-      "follow the requests and deliveries of a running mock",
-      "mock-server/cli/logs-command",
-      "runLogsCommand",
-    ),
-    clock: command(
-      "show or advance the time of a running mock",
-      "mock-server/cli/clock-command",
-      "runClockCommand",
-    ),
-    resend: command("send deliveries again", "mock-server/cli/resend-command", "runResendCommand"),
-    reset: command("return a running mock to its start", "mock-server/cli/reset-command", "runResetCommand"),
-    snapshot: command(
-      "save or restore the state of a running mock",
-      "mock-server/cli/snapshot-command",
-      "runSnapshotCommand",
-    ),
-    worlds: command(
-      "list, create and drop worlds of a running mock",
-      "mock-server/cli/worlds-command",
-      "runWorldsCommand",
-    ),
-    compare: command(
-      "compare the mock with the real service",
-      "mock-server/cli/compare-command",
-      "runCompareCommand",
-    ),
-    "check-receiver": command(
-      "attack a webhook receiver in any language, and report",
-      "receiver-kit/cli/check-receiver-command",
-      "runCheckReceiverCommand",
-    ),
-    inbox: command(
-      "inspect and repair a receiver's inbox",
-      "receiver-kit/cli/inbox-command",
-      "runInboxCommand",
-    ),
-  },
+  subcommands: Object.fromEntries(
+    Object.entries(commands).map(([name, { about, module, run }]) => [
+      name,
+      { about, run: async (argv, io) => (await load(module))[run](argv, io) },
+    ]),
+  ),
   flags: [["--version", "print the version"]],
 };
 

@@ -5,6 +5,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { rolldown } from "rolldown";
+import { commands } from "../bin/commands.js";
 
 const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -18,21 +19,9 @@ const imported = [name, ...Object.keys({ ...dependencies, ...peerDependencies })
 const entries = Object.values(exports).filter((target) => target["workspace-tasks-source"]);
 /** Loaded by bin/workspace-tasks.js and `npm start`. */
 const programs = [
-  "./cli/ask.ts",
-  "./cli/command-line.ts",
-  "./mock-server/cli/mock-command.ts",
-  "./mock-server/cli/trigger-command.ts",
-  "./mock-server/cli/logs-command.ts",
-  "./mock-server/cli/clock-command.ts",
-  "./mock-server/cli/resend-command.ts",
-  "./mock-server/cli/reset-command.ts",
-  "./mock-server/cli/snapshot-command.ts",
-  "./mock-server/cli/worlds-command.ts",
-  "./mock-server/cli/compare-command.ts",
-  "./receiver-kit/cli/check-receiver-command.ts",
-  "./receiver-kit/cli/inbox-command.ts",
-  "./examples/start.ts",
-];
+  ...["cli/ask", "cli/command-line", "examples/start"],
+  ...Object.values(commands).map(({ module }) => module),
+].map((module) => `./${module}.ts`);
 const sourceOf = (target) => target["workspace-tasks-source"];
 
 /** Gives graphql-request the names that it imports from graphql; the SDK sends strings, so it calls none of them. */

@@ -1,25 +1,18 @@
 // docs/cli.md has the help text of every command, as the command prints it.
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { commands } from "../bin/commands.js";
 import type { CommandIo } from "../cli/command-line.ts";
 
 export const cliDocument = "docs/cli.md";
 
 type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
-/** The commands that bin/workspace-tasks.js loads: name, module and function. */
-const commands = [
-  ...readFileSync("bin/workspace-tasks.js", "utf8").matchAll(
-    /^ {4}"?([\w-]+)"?: command\(\s*"[^"]+",\s*"([^"]+)",\s*"(\w+)",?\s*\)/gm,
-  ),
-].map(([, name = "", module = "", run = ""]) => ({ name, module, run }));
-
 /** The document with the help text of every command between its marks. */
 export async function withHelpTexts(document: string): Promise<string> {
   const [begin, end] = ["<!-- commands:begin -->", "<!-- commands:end -->"];
   const sections: string[] = [];
-  for (const { name, module, run } of commands) {
+  for (const [name, { module, run }] of Object.entries(commands)) {
     const file = join(import.meta.dirname, "..", `${module}.ts`);
     const loaded = (await import(/* @vite-ignore */ file)) as Readonly<Record<string, Run>>;
     sections.push(...(await sectionsOf(name, loaded[run] as Run)));

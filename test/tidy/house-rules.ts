@@ -44,16 +44,6 @@ const edges: Record<string, RegExp> = {
   "process.env": /\/cli\//,
 };
 
-// The brackets keep the words from matching themselves. A phrase may continue on the next line of a comment.
-const words =
-  "nobod[y]|somebod[y]|anybod[y]|who[e]ver|an[e]w|right[l]y|men[d]\\w*|befal[l]\\w*|befel[l]|furnis[h]\\w*";
-const phrases = "for eve[r]|for goo[d]|goes o[n]|going o[n]|under wa[y]|told o[f]".replaceAll(
-  " ",
-  "[\\s/*#]+",
-);
-// The word before a quote is the name of a Unix user.
-const archaic = new RegExp(`\\b(?!nobod[y]")(${words}|${phrases})\\b`, "gi");
-
 export const houseRules: readonly HouseRule[] = [
   {
     name: "the three products do not import each other",
@@ -165,15 +155,6 @@ export const houseRules: readonly HouseRule[] = [
     files: /^(test|examples|bench)\/.*\.ts$/,
     check: ({ text }) =>
       /import \{[^}]*\btest\b[^}]*\} from "(vitest|\.[^"]*)"/.test(text) ? ["imports test"] : [],
-  },
-  {
-    name: "plain technical English",
-    reason: "archaic words are hard to read and to search for",
-    files: /\.(ts|tsx|mjs|md|graphql)$/,
-    check: ({ text }) =>
-      [...text.matchAll(archaic)].map(
-        ({ 0: word, index }) => `contains "${word}" in line ${text.slice(0, index).split("\n").length}`,
-      ),
   },
 ];
 

@@ -55,10 +55,6 @@ describe("the house rules", () => {
       path: "test/unit/a.test.ts",
       text: `import { expect, ${"te"}st } from "vitest";`,
     },
-    "plain technical English": {
-      path: "sdk/client.ts",
-      text: `// The request is under\n// ${"wa"}y.`,
-    },
     "no notes for later, no skipped tests": { path: "sdk/client.ts", text: `// ${"TO"}DO: retry` },
   };
 
