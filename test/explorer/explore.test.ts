@@ -1,11 +1,7 @@
 import { expect, it } from "vitest";
 import { type Choice, type Execution, explore, type Scope } from "./explore.ts";
-import { explorerMutants } from "./explorer-mutants.ts";
-import { loadProducts, scopeNamed, scopes } from "./scopes.ts";
+import { loadProducts, scopes } from "./scopes.ts";
 import { summary, tell } from "./story.ts";
-
-// The others are found by `npm run prove`.
-const quickMutants = ["two-holders", "duplicate-acknowledged-at-once", "exchange-per-client"];
 
 /** Two processes that add 1 to a counter in two steps, reading and writing. */
 function racingCounter(isAtomic: boolean): Scope {
@@ -73,16 +69,6 @@ it.each(scopes.filter(({ isSmall }) => isSmall))(
     const exploration = await explore(await products.create(definition));
     if (exploration.counterexample) expect.fail(tell(exploration.counterexample));
     expect(exploration.isComplete, summary(exploration)).toBe(true);
-  },
-  120_000,
-);
-
-it.each(explorerMutants.filter(({ name }) => quickMutants.includes(name)))(
-  "the explorer finds the mutant $name: $bug",
-  async (mutant) => {
-    using products = await loadProducts(mutant);
-    const { counterexample } = await explore(await products.create(scopeNamed(mutant.scope)));
-    expect(mutant.violates).toContain(counterexample?.violation.split(":")[0]);
   },
   120_000,
 );

@@ -5,7 +5,7 @@ import { formatFailure } from "./failure-report.ts";
 import { faultKinds } from "./faults.ts";
 import { loadSimulation } from "./load-simulation.ts";
 
-// Those in which mutants.test.ts looks for known bugs; `npm run prove` continues with new ones.
+// `npm run prove` continues with new ones.
 const count = atDepth(125, 500);
 
 it(`a simulation of seeds 1 to ${count} violates no invariant, crashes at every crash point and injects every kind of fault`, async () => {

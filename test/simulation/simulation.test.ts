@@ -1,7 +1,4 @@
-import { execFile } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { isFullDepth } from "../support/depth.ts";
 import { formatFailure, repeatCommand } from "./failure-report.ts";
@@ -42,38 +39,12 @@ describe("runSimulation", () => {
   });
 });
 
-describe("npm run simulate", () => {
-  const simulate = async (...args: readonly string[]) => {
-    const conditions = ["--conditions=workspace-tasks-source", "--import", "tsx"];
-    const file = join(import.meta.dirname, "simulate.ts");
-    const cwd = join(import.meta.dirname, "../..");
-    const ended = promisify(execFile)(process.execPath, [...conditions, file, ...args], { cwd });
-    const output = await ended.catch((error: { code: number; stdout: string; stderr: string }) => error);
-    return { code: "code" in output ? output.code : 0, stdout: output.stdout, stderr: output.stderr };
-  };
-
-  it("prints the violation, the settings with every probability, the trace, and a command that repeats the run", async () => {
-    const { code, stdout } = await simulate("--seeds", "50", "--mutant", "acknowledge-before-commit");
-    expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /^seed \d+, step \d+: violation of I1 \(an acknowledged delivery is durable\)\n {2}/,
-    );
-    expect(stdout).toMatch(/^ {2}latencyMs: \d+$/m);
-    expect(stdout).toMatch(/^fault probabilities:\n( {2}\w+: 0\.\d{4}\n)+ {2}0 for \w+/m);
-    expect(stdout).toMatch(/^ {2}\d+\.\d{3} s: VIOLATION of I1: delivery-\d+ was/m);
-    const command = /^repeat: npm run simulate -- (.+)$/m.exec(stdout)?.[1] ?? "";
-    expect(await simulate(...command.split(" "))).toMatchObject({ code: 1, stdout });
-  });
-
-  it("prints a line of progress per run and a summary where there is no terminal", async () => {
-    const { code, stdout, stderr } = await simulate("--from", "40", "--seeds", "3");
-    expect({ code, lines: stderr.trim().split("\n").length }).toEqual({ code: 0, lines: 2 });
-    expect(stdout).toMatch(/^3 seeds, \d+ deliveries, \d+ crashes and pauses; no invariant was violated\n$/);
-  });
-
-  it.each(["--seed one", "--mutant unknown", "--speed"])("rejects %s with the usage", async (words) => {
-    const { code, stderr } = await simulate(...words.split(" "));
-    expect(code).toBe(2);
-    expect(stderr).toContain("usage: npm run simulate");
-  });
-});
+// Wrapped inboxes; bugs that are patches of the sources are tried by `npm run prove`.
+it.each(mutants.filter((mutant) => "products" in mutant))(
+  "the simulation finds within 50 seeds that $bug",
+  async (mutant) => {
+    using broken = await productsOf(mutant);
+    const { failed } = await runSeeds({ from: 1, count: 50, products: broken.products });
+    expect(mutant.violates).toContain(failed?.violation?.invariant);
+  },
+);

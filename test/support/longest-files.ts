@@ -6,7 +6,6 @@ export const longestFiles: readonly string[] = [
   "test/e2e/packed-install.test.ts",
   "test/browser/inspector.test.ts",
   "test/model/model.test.ts",
-  "test/simulation/mutants.test.ts",
   "test/e2e/no-silent-exit.test.ts",
   "test/e2e/dead-connections.test.ts",
   "test/browser/inspector-tasks.test.ts",
@@ -32,7 +31,6 @@ export const longestFiles: readonly string[] = [
   "test/e2e/command-line.test.ts",
   "test/explorer/explore.test.ts",
   "test/e2e/check-receiver-command.test.ts",
-  "test/simulation/shrink.test.ts",
   "test/e2e/postgres-failover.test.ts",
   "test/e2e/sdk-promises.test.ts",
   "test/crash/poison.test.ts",
@@ -50,5 +48,4 @@ export const longestFiles: readonly string[] = [
   "test/e2e/receiver-crash.test.ts",
   "test/unit/receiver-kit/inbox/postgres/postgres-concurrency.test.ts",
   "test/e2e/receiver-tenants.test.ts",
-  "test/unit/scripts/gates.test.ts",
 ];

@@ -339,7 +339,10 @@ describe("auditChecks", () => {
   });
 
   it("docs/maintainers/receiver-reports.md describes the checks as they are", () => {
-    const published = readFileSync(new URL("../../../../docs/maintainers/receiver-reports.md", import.meta.url), "utf8");
+    const published = readFileSync(
+      new URL("../../../../docs/maintainers/receiver-reports.md", import.meta.url),
+      "utf8",
+    );
     const rows = published.split("\n");
     const missing = auditChecks.filter(
       ({ id, title }) => !rows.some((row) => row.startsWith(`| ${id} | `) && row.endsWith(` | ${title} |`)),
