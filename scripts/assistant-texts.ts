@@ -5,6 +5,7 @@ import { entryPoints } from "./public-exports.ts";
 /** Pages that a user of the package needs, in reading order. */
 const guides = [
   "README.md",
+  "docs/concepts.md",
   "docs/sdk.md",
   "docs/webhooks.md",
   "docs/recipes/http-frameworks.md",
