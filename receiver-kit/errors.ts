@@ -25,7 +25,7 @@ export const rejectionStatuses = {
 
 export type WebhookRejectionCode = keyof typeof rejectionStatuses;
 
-/** Every code that an error of the receiver kit can have; `docs/errors.md` has a heading for each. */
+/** Every code that an error of the receiver kit can have; `docs/errors.md` explains each. */
 export const receiverErrorCodes = [
   // A request was rejected before anything was stored.
   ...(Object.keys(rejectionStatuses) as WebhookRejectionCode[]),

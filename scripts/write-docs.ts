@@ -1,10 +1,9 @@
 // `npm run docs` updates what documents derive from: marked regions of the examples, also in the @example of doc
-// comments, and tables of the control API, settings, commands, error codes, measured costs and faults.
+// comments, and tables of the control API, settings, commands and measured costs.
 import { readFileSync } from "node:fs";
 import { assistantIndex } from "./assistant-texts.ts";
 import { cliDocument, withHelpTexts } from "./cli-docs.ts";
 import { withControlApi } from "./control-api-table.ts";
-import { troubleshootingDocument, withErrorCodes } from "./error-codes.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { withImports } from "./page-imports.ts";
 import { projectFiles } from "./project-files.mjs";
@@ -29,7 +28,6 @@ function importsAt(file: string, text: string): string {
 
 async function tables(file: string, text: string): Promise<string> {
   if (file === "docs/mock-server.md") return withControlApi(text);
-  if (file === troubleshootingDocument) return withErrorCodes(text);
   if (file === settingsDocument) return withSettingsTable(text);
   if (file === scaleDocument) return withScaleTables(text);
   return file === cliDocument ? withHelpTexts(text) : text;

@@ -1,32 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import {
   isReceiverError,
   NonRetryableError,
   ReceiverError,
-  receiverErrorCodes,
   WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
-import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
-
-const readErrorDocs = () => readFile(new URL("../../../docs/errors.md", import.meta.url), "utf8");
-
-describe("docs/errors.md", () => {
-  it("has one heading for each code of the receiver kit, and no other", async () => {
-    const text = await readErrorDocs();
-    const receiver = text.slice(text.indexOf("\n## Receiver\n"));
-    const headings = [...receiver.matchAll(/^### ([A-Z0-9_]+)$/gm)].map(([, code]) => code);
-    expect(headings.toSorted()).toEqual([...receiverErrorCodes].toSorted());
-  });
-
-  it("lists each rejection code beside its HTTP status", async () => {
-    const text = await readErrorDocs();
-    for (const [code, status] of Object.entries(rejectionStatuses)) {
-      const row = text.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${code}\``));
-      expect(row, code).toContain(String(status));
-    }
-  });
-});
 
 describe("isReceiverError", () => {
   it("recognises every error class of the receiver kit, and a given code", () => {
