@@ -1,9 +1,8 @@
-// The tables of docs/scale.md: costs per delivery from bench/results, what follows from them, and what the chaos matrix found.
+// The tables of docs/scale.md: costs per delivery from bench/results, and what follows from them.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cellOf, type RecordedResult } from "../bench/benchmark.ts";
-import { type CellSummary, chaosTable } from "../test/chaos/chaos-results.ts";
 import { markdownTable } from "./markdown-table.ts";
 
 export const scaleDocument = "docs/scale.md";
@@ -13,7 +12,7 @@ const root = join(import.meta.dirname, "..");
 /** The document with each table between its marks replaced. */
 export function withScaleTables(document: string): string {
   const costs = readCosts();
-  const tables = { costs: costsTable(costs), needs: needsTable(costs), chaos: chaosSection() };
+  const tables = { costs: costsTable(costs), needs: needsTable(costs) };
   return Object.entries(tables).reduce((text, [name, table]) => {
     const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
     const before = text.slice(0, text.indexOf(begin) + begin.length);
@@ -120,20 +119,4 @@ function needsTable(costs: Costs): string {
     rows.map(([name, needed]) => [name, ...rates.map(needed)]),
     "---:",
   );
-}
-
-interface ChaosRecord {
-  readonly from: string;
-  readonly to: string;
-  readonly cells: readonly CellSummary[];
-}
-
-function chaosSection(): string {
-  const file = join(root, "test/chaos/results.json");
-  const { from, to, cells } = JSON.parse(readFileSync(file, "utf8")) as ChaosRecord;
-  const runs = cells.reduce((sum, cell) => sum + cell.runs, 0).toLocaleString("en");
-  const acknowledged = cells.reduce((sum, cell) => sum + cell.acknowledged, 0).toLocaleString("en");
-  const dates = from === to ? from : `${from} to ${to}`;
-  const summary = `${runs} runs with ${acknowledged} acknowledged deliveries, ${dates}.`;
-  return `${summary}\n\n${chaosTable(cells).trimEnd()}`;
 }

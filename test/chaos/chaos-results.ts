@@ -1,4 +1,4 @@
-// What runs of the chaos matrix found: a line per run in a log, and a summary per cell, which docs/scale.md shows.
+// What runs of the chaos matrix found: a line per run in a log, and a summary per cell. docs/scale.md has the totals.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { type CellReport, isFlawless } from "./run-cell.ts";
