@@ -61,12 +61,6 @@ it("the imports of a page have the names that its code uses and no other block i
   expect(() => withImports(block)).toThrow('add "<!-- imports -->"');
 });
 
-it("a block has the mark, the language and the line where it stands, and an unknown region is an error", () => {
-  const [unmarked] = blocksOf("text\n\n```ts\nlet a;\n```\n");
-  expect(unmarked).toMatchObject({ language: "ts", mark: "", text: "let a;\n", line: 3 });
-  expect(() => regionOf("examples/first-request.ts#none")).toThrow("there is no region");
-});
-
 it("every path that a document names exists", () => {
   const named = documents.flatMap((file) =>
     [
