@@ -1,10 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
+import type { Plan } from "../compare/catalogue/catalogue.ts";
 import { compareService, evaluateRecord } from "../compare/compare-service.ts";
-import type { PlanInput } from "../compare/plan/plan-probes.ts";
-import type { KeyName } from "../compare/plan/probe.ts";
-import { digestOfService, joinPlans, planOf, type RecordHeader } from "../compare/record.ts";
 import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { exitCodeOf } from "../compare/report/summary.ts";
@@ -13,7 +11,7 @@ import { capturedObservations } from "../compare/run/await-deliveries.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createRealClock } from "../time/clock.ts";
 import { checkOutputs, openRecord, readRecord, writeOutputs } from "./compare-files.ts";
-import { accessOf, type CompareFlags, compareFlags, modeOf, permissionsOf } from "./compare-options.ts";
+import { accessOf, type CompareFlags, compareFlags, modeOf, planOf } from "./compare-options.ts";
 import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 import { usesColor } from "./log-mock.ts";
@@ -80,13 +78,13 @@ async function replay(
   io: CommandIo,
   settings: SettingsChanges | undefined,
 ): Promise<Compared> {
-  const { header, observations } = await readRecord("--replay", flags.replay ?? "");
+  const { plan, observations } = await readRecord(flags.replay ?? "");
   const captured = await capturedFile(flags, io);
   const all = [...observations, ...(captured ? capturedObservations(captured) : [])];
-  return { report: await evaluateRecord(all, planOf(header), settings), problems: [] };
+  return { report: await evaluateRecord(all, plan, settings), problems: [] };
 }
 
-const withoutService: PlanInput = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
+const withoutService: Plan = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
 
 /** A file of deliveries is evaluated without a service and without a key. */
 async function compareCaptured(
@@ -96,7 +94,7 @@ async function compareCaptured(
 ): Promise<Compared> {
   const captured = await capturedFile(flags, io);
   const observations = captured ? capturedObservations(captured) : [];
-  const record = await recordOf(flags, { plan: withoutService, service: null, runId: newRunId() });
+  const record = await recordOf(flags, withoutService);
   for (const observation of observations) record?.append(observation);
   const report = await evaluateRecord(observations, withoutService, settings);
   return { report, problems: [record?.problem() ?? []].flat() };
@@ -105,24 +103,8 @@ async function compareCaptured(
 const capturedFile = async ({ deliveries }: CompareFlags, io: CommandIo) =>
   deliveries === undefined || isUrl(deliveries) ? undefined : await readCaptured(deliveries, io);
 
-const newRunId = () => randomBytes(5).toString("hex");
-
-interface RecordInput extends Pick<RecordHeader, "runId" | "service"> {
-  readonly plan: PlanInput;
-  readonly earlier?: Parameters<typeof openRecord>[0]["earlier"] | undefined;
-  readonly onProblem?: (() => void) | undefined;
-}
-
-async function recordOf(
-  { record, resume }: CompareFlags,
-  { plan, runId, service, earlier = [], onProblem = () => {} }: RecordInput,
-) {
-  const path = record ?? resume;
-  if (path === undefined) return null;
-  const { permissions, keys, hasGateway } = plan;
-  const header = { permissions: [...permissions], keys: [...keys], hasGateway, runId, service };
-  return openRecord({ path, header, earlier, onProblem });
-}
+const recordOf = async ({ record }: CompareFlags, plan: Plan, onProblem?: () => void) =>
+  record === undefined ? null : openRecord(record, plan, onProblem);
 
 async function compareNow(
   flags: CompareFlags,
@@ -130,19 +112,11 @@ async function compareNow(
   settings: SettingsChanges | undefined,
 ): Promise<Compared> {
   const access = accessOf(flags, io);
-  const plan: PlanInput = {
-    permissions: permissionsOf(flags),
-    keys: new Set(Object.keys(access.keys) as readonly KeyName[]),
-    hasGateway: access.gatewayUrl !== null,
-  };
-  const service = digestOfService(access.baseUrl, access.gatewayUrl);
-  const earlier = flags.resume === undefined ? null : await readRecord("--resume", flags.resume);
-  if (earlier && earlier.header.service !== service)
-    throw new CommandError("--resume: the record is of other addresses than these", 2);
+  const plan = planOf(flags, access);
   const captured = await capturedFile(flags, io);
   const isPublic = flags.deliveries !== undefined && isUrl(flags.deliveries);
   if (!flags.yes) await confirmWrites({ plan, baseUrl: access.baseUrl, isPublic }, io);
-  const runId = earlier?.header.runId ?? newRunId();
+  const runId = randomBytes(5).toString("hex");
   const { deliveriesPort: port, deliveriesSeconds } = flags;
   const receiver = isPublic
     ? await startReceiver(flags.deliveries ?? "", { port, forMs: deliveriesSeconds * 1_000, runId })
@@ -150,24 +124,16 @@ async function compareNow(
   const progress = compareProgress(io);
   const failing = new AbortController();
   try {
-    const record = await recordOf(flags, {
-      plan: earlier ? joinPlans(plan, planOf(earlier.header)) : plan,
-      runId,
-      service,
-      earlier: earlier?.observations,
-      onProblem: () => failing.abort(),
-    });
+    const record = await recordOf(flags, plan, () => failing.abort());
     const report = await compareService({
       access,
       fetch: (url, init) => fetch(url, init),
       clock: createRealClock(),
       plan,
-      limits: flags,
       runId,
       settings,
       captured,
       listening: receiver,
-      earlier: earlier && { observations: earlier.observations, plan: planOf(earlier.header) },
       signal: AbortSignal.any([io.stop, failing.signal]),
       onWait: progress.onWait,
       onObservation(observation, done, total) {
@@ -175,10 +141,6 @@ async function compareNow(
         progress.onObservation(observation, done, total);
       },
     });
-    progress.end();
-    const path = flags.record ?? flags.resume;
-    if (report.stopped !== null && path !== undefined)
-      io.stderr.write(`compare: continue with --resume ${path}\n`);
     return { report, problems: [record?.problem() ?? []].flat() };
   } finally {
     progress.end();

@@ -1,24 +1,17 @@
 import { appendFileSync } from "node:fs";
-import { access, constants, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
+import type { Plan } from "../compare/catalogue/catalogue.ts";
 import type { Observation } from "../compare/observe/observation.ts";
-import {
-  type ComparisonRecord,
-  headerLine,
-  observationLine,
-  parseRecord,
-  type RecordHeader,
-} from "../compare/record.ts";
+import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../compare/record.ts";
 import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { renderJunitReport } from "../compare/report/junit-report.ts";
-import { renderMarkdownReport } from "../compare/report/markdown-report.ts";
 
 const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
   ".json": renderJsonReport,
-  ".md": renderMarkdownReport,
   ".xml": renderJunitReport,
 };
 
@@ -59,7 +52,7 @@ function rendererOf(path: string): (report: CompareReport) => string {
   const render = renderers[extname(path).toLowerCase()];
   if (render) return render;
   const got = JSON.stringify(path);
-  throw new UsageError(`--report: expected a file that ends with .json, .md or .xml, got ${got}`);
+  throw new UsageError(`--report: expected a file that ends with .json or .xml, got ${got}`);
 }
 
 /** Writes every file that it can. Returns what failed, a sentence each. */
@@ -90,23 +83,12 @@ export interface OpenRecord {
   problem(): string | null;
 }
 
-interface RecordOptions {
-  readonly path: string;
-  readonly header: Omit<RecordHeader, "tool" | "formatVersion">;
-  /** Observations of the run that is continued. */
-  readonly earlier: readonly Observation[];
-  /** The disk is full, for example. */
-  readonly onProblem: () => void;
-}
-
-/** Each observation is in the file before the next request is sent. */
-export async function openRecord({ path, header, earlier, onProblem }: RecordOptions): Promise<OpenRecord> {
-  // A record that is continued is written again, because its last line may be cut off. A file beside it takes its
-  // place at once, so that no evidence is lost between.
-  const isContinued = earlier.length > 0;
-  const target = isContinued ? `${path}.tmp` : path;
-  await save("--record", target, headerLine(header) + earlier.map(observationLine).join(""));
-  if (isContinued) await rename(target, path);
+/**
+ * Each observation is in the file before the next request is sent.
+ * @param onProblem is called when the disk is full, for example
+ */
+export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
+  await save("--record", path, headerLine(plan));
   let problem: string | null = null;
   return {
     append(observation) {
@@ -124,12 +106,12 @@ export async function openRecord({ path, header, earlier, onProblem }: RecordOpt
 
 const recordBytesMax = 64 * 1_048_576;
 
-export async function readRecord(flag: string, path: string): Promise<ComparisonRecord> {
-  const text = await readText(flag, path, recordBytesMax);
+export async function readRecord(path: string): Promise<ComparisonRecord> {
+  const text = await readText("--replay", path, recordBytesMax);
   try {
     return parseRecord(text);
   } catch (error) {
-    throw new CommandError(`${flag}: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
+    throw new CommandError(`--replay: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
   }
 }
 

@@ -1,9 +1,8 @@
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
 import { type FlagValues, flag, repeated, text, toggle, wholeNumber } from "../../cli/flags.ts";
-import { keyVariables } from "../compare/plan/plan-probes.ts";
-import { type KeyName, keyNames, type Permission } from "../compare/plan/probe.ts";
-import { runDefaults } from "../compare/run/run-probes.ts";
+import type { Plan } from "../compare/catalogue/catalogue.ts";
+import { type KeyName, keyNames, keyVariables } from "../compare/catalogue/probe.ts";
 import type { Access } from "../compare/run/session.ts";
 import { addressExpected, parseAddress, withoutSecrets } from "./parse-address.ts";
 import { isUrl } from "./receive-deliveries.ts";
@@ -14,7 +13,6 @@ const address = (about: string) =>
 export const compareFlags = {
   baseUrl: address("address of the service (WORKSPACE_TASKS_BASE_URL)"),
   gatewayUrl: address("address of the partner operations (WORKSPACE_TASKS_GATEWAY_URL)"),
-  readOnly: toggle("send no mutation but the token exchange; this is the default"),
   writes: toggle("also create, change and remove webhook endpoints; asks first"),
   exceedRateLimit: toggle(
     "also use up the rate limit of the key, about 250 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
@@ -31,31 +29,10 @@ export const compareFlags = {
   }),
   deliveriesSeconds: wholeNumber("how long deliveries are awaited", { min: 1, max: 86_400, fallback: 600 }),
   record: text("<file>", "keep redacted evidence, a line for each request"),
-  resume: text("<file>", "continue the interrupted run of this record"),
   replay: text("<file>", "evaluate a record again, without the service"),
-  report: repeated("<file>", "also write a report: .json, .md or .xml (JUnit); repeatable"),
+  report: repeated("<file>", "also write a report: .json or .xml (JUnit); repeatable"),
   write: text("<file.json>", "write settings with which the mock does the same"),
   settings: text("<file.json>", "settings of the mock to compare with (its defaults)"),
-  requestsPerMinute: wholeNumber("share of the rate limit", {
-    min: 1,
-    max: 100,
-    fallback: runDefaults.requestsPerMinute,
-  }),
-  requestsMax: wholeNumber("most requests of the run", {
-    min: 1,
-    max: 10_000,
-    fallback: runDefaults.requestsMax,
-  }),
-  timeoutMs: wholeNumber("time limit of one request", {
-    min: 1,
-    max: 600_000,
-    fallback: runDefaults.timeoutMs,
-  }),
-  runTimeoutMs: wholeNumber("time limit of the run", {
-    min: 1,
-    max: 86_400_000,
-    fallback: runDefaults.runTimeoutMs,
-  }),
   json: toggle("print one JSON document instead of text"),
 };
 
@@ -66,35 +43,31 @@ export type CompareMode = "service" | "record" | "captured-file";
 
 /** A file of deliveries alone needs no service. @throws UsageError for flags that exclude each other */
 export function modeOf(flags: CompareFlags, { env }: CommandIo): CompareMode {
-  const { replay, resume, record, writes, readOnly, exceedRateLimit, deliveries } = flags;
-  if (readOnly && (writes || exceedRateLimit)) {
-    const other = writes ? "--writes" : "--exceed-rate-limit";
-    throw new UsageError(`expected --read-only or ${other}, got both`);
-  }
-  if (resume !== undefined && record !== undefined)
-    throw new UsageError("--record: expected --resume alone, which continues its own record");
+  const { baseUrl, replay, record, writes, exceedRateLimit, deliveries } = flags;
   const isCaptured = deliveries !== undefined && !isUrl(deliveries);
   if (deliveries !== undefined && !isCaptured && !writes)
     throw new UsageError("--deliveries: expected --writes with a URL, because an endpoint is created for it");
   if (replay !== undefined) {
-    const others = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit, "--resume": resume };
-    const [other] = Object.entries({ ...others, "--record": record }).find(([, value]) => value) ?? [];
+    const others = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit, "--record": record };
+    const [other] = Object.entries(others).find(([, value]) => value) ?? [];
     if (other !== undefined) throw new UsageError(`expected --replay or ${other}, got both`);
     return "record";
   }
-  const hasService = flags.baseUrl !== undefined || Boolean(env["WORKSPACE_TASKS_BASE_URL"]);
-  const isOfService = flags.baseUrl !== undefined || writes || exceedRateLimit || resume !== undefined;
+  const hasService = baseUrl !== undefined || Boolean(env["WORKSPACE_TASKS_BASE_URL"]);
+  const isOfService = baseUrl !== undefined || writes || exceedRateLimit;
   const hasKey = Object.values(keyVariables).some((name) => env[name]);
   return isCaptured && !isOfService && !(hasService && hasKey) ? "captured-file" : "service";
 }
 
-export function permissionsOf({ writes, exceedRateLimit }: CompareFlags): ReadonlySet<Permission> {
-  return new Set<Permission>([
+export const planOf = ({ writes, exceedRateLimit }: CompareFlags, { keys, gatewayUrl }: Access): Plan => ({
+  permissions: new Set([
     "read",
-    ...(writes ? ["write" as const] : []),
-    ...(exceedRateLimit ? ["exceed" as const] : []),
-  ]);
-}
+    ...(writes ? (["write"] as const) : []),
+    ...(exceedRateLimit ? (["exceed"] as const) : []),
+  ]),
+  keys: new Set(Object.keys(keys) as readonly KeyName[]),
+  hasGateway: gatewayUrl !== null,
+});
 
 /** Addresses and keys. @throws UsageError without them */
 export function accessOf(flags: CompareFlags, io: CommandIo): Access {

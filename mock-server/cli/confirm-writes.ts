@@ -1,9 +1,10 @@
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
-import { type PlanInput, planProbes } from "../compare/plan/plan-probes.ts";
+import { type Plan, planProbes } from "../compare/catalogue/catalogue.ts";
+import { describeProbe } from "../compare/catalogue/probe.ts";
 
 export interface Intent {
-  readonly plan: PlanInput;
+  readonly plan: Plan;
   readonly baseUrl: string;
   /** Endpoints are registered at a public URL. */
   readonly isPublic: boolean;
@@ -26,7 +27,7 @@ export async function confirmWrites(intent: Intent, io: CommandIo): Promise<void
 
 function writesText({ plan, baseUrl, isPublic }: Intent): string {
   const writes = planProbes(plan).filter(({ permission }) => permission !== "read");
-  const lines = writes.map(({ sends }) => `  ${sends}\n`).join("");
+  const lines = writes.map((probe) => `  ${describeProbe(probe)}\n`).join("");
   const registered = isPublic
     ? `Two more webhook endpoints are registered at the public URL of --deliveries. They get the workspace's events while the
 run waits: one is paused, enabled, moved and unsubscribed meanwhile. They are removed at the end as well.

@@ -6,22 +6,17 @@ import { operationDocuments } from "../generated/operation-documents.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
+import { connectToMock, mockMark } from "./connect-to-mock.ts";
 import { changesProbe, type DeliveryShape, type Observation } from "./observe/observation.ts";
 import { type CapturedDelivery, observeDeliveries } from "./observe/observe-delivery.ts";
 import { awaitDeliveries, endpointPaths, responseTo } from "./run/await-deliveries.ts";
-import { createPacer } from "./run/pacer.ts";
-import { runDefaults } from "./run/run-probes.ts";
-import { createSender } from "./run/send-request.ts";
-import { createSession } from "./run/session.ts";
 
 const url = "https://receiver.invalid/mock";
 
 /** Attempts of the first delivery that get a 503. */
 const rejectedMax = 4;
 
-export async function observeMockDeliveries(
-  settings: SettingsChanges | undefined,
-): Promise<readonly DeliveryShape[]> {
+export async function observeMockDeliveries(settings: SettingsChanges): Promise<readonly DeliveryShape[]> {
   const clock = createVirtualClock();
   const captured: CapturedDelivery[] = [];
   let first: string | undefined;
@@ -45,7 +40,7 @@ export async function observeMockDeliveries(
     clock,
     deliverOnly: "loopback",
     receivers: new Map([[url, receive]]),
-    ...(settings === undefined ? {} : { settings }),
+    settings,
   });
   const { control } = mock;
   const { id, signingSecret } = await control.createEndpoint({ url });
@@ -64,11 +59,10 @@ export async function observeMockDeliveries(
 }
 
 const publicUrl = "https://receiver.invalid";
-const mark = "/workspace-tasks-compare/mock/";
 const awaitedMs = 900_000;
 
 /** What happens to the deliveries of an endpoint that is paused, enabled, moved and unsubscribed. */
-export async function observeMockChanges(settings: SettingsChanges | undefined): Promise<Observation> {
+export async function observeMockChanges(settings: SettingsChanges): Promise<Observation> {
   const clock = createVirtualClock();
   const captured: CapturedDelivery[] = [];
   const receiver = (path: string) => async (request: Request) => {
@@ -83,26 +77,15 @@ export async function observeMockChanges(settings: SettingsChanges | undefined):
     listen: false,
     clock,
     deliverOnly: "loopback",
-    receivers: new Map(paths.map((path) => [publicUrl + mark + path, receiver(path)])),
-    ...(settings === undefined ? {} : { settings }),
+    receivers: new Map(paths.map((path) => [publicUrl + mockMark + path, receiver(path)])),
+    settings,
   });
-  const access = { baseUrl: mock.baseUrl, gatewayUrl: null, keys: { admin: mock.apiKey } };
-  const { signal } = new AbortController();
-  const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
-  const pacer = createPacer(clock, runDefaults.requestsPerMinute);
-  const sender = createSender({ ...runDefaults, fetch, clock, pacer, writes: true, signal });
   for (const atMs of [10_000, 40_000])
     clock.schedule(atMs, () => void clock.track(mock.control.startTask({ taskType: "BINDER" })));
+  const connection = connectToMock(mock, clock, { admin: mock.apiKey }, settings);
   const observations = await awaitDeliveries(
     { publicUrl, forMs: awaitedMs, captured: () => captured },
-    {
-      baseUrl: mock.baseUrl,
-      sender,
-      session: createSession(access, sender, clock),
-      clock,
-      mark,
-      signal,
-    },
+    { ...connection, baseUrl: mock.baseUrl },
   );
   const found = observations.find(({ probe }) => probe === changesProbe);
   if (!found) throw new Error("the mock was not observed");

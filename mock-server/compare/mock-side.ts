@@ -1,8 +1,11 @@
 // The mock as the other side of the comparison: the same probes, in the same order, with keys of the same kind.
 
 import { createMockServer, type MockServer } from "../server.ts";
-import type { SettingsChanges } from "../settings.ts";
+import { type SettingsChanges, withSettings } from "../settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
+import type { KeyName, Probe } from "./catalogue/probe.ts";
+import { roleOf } from "./catalogue/read-response.ts";
+import { connectToMock } from "./connect-to-mock.ts";
 import { observeMockChanges, observeMockDeliveries } from "./mock-deliveries.ts";
 import {
   changesProbe,
@@ -12,13 +15,8 @@ import {
   rateLimitProbe,
   toEvidence,
 } from "./observe/observation.ts";
-import type { KeyName, Probe } from "./plan/probe.ts";
-import { roleOf } from "./rules/read-response.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
-import { createPacer } from "./run/pacer.ts";
-import { runDefaults, runProbes } from "./run/run-probes.ts";
-import { createSender } from "./run/send-request.ts";
-import { createSession } from "./run/session.ts";
+import { runProbes } from "./run/run-probes.ts";
 
 const roles = ["admin", "l1", "l2", "l3"] as const;
 type Role = (typeof roles)[number];
@@ -30,44 +28,21 @@ export interface MockSide {
   readonly service: Evidence;
 }
 
-export async function observeMock({ plan, settings, service }: MockSide): Promise<Evidence> {
+export async function observeMock({ plan, settings = {}, service }: MockSide): Promise<Evidence> {
   const clock = createVirtualClock();
-  await using mock = await createMockServer({
-    listen: false,
-    clock,
-    deliverOnly: "loopback",
-    ...(settings === undefined ? {} : { settings }),
-  });
+  await using mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
   const keys = await createKeys(mock, roleIn(service));
   await addRecords(mock);
-  const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
-  const { signal } = new AbortController();
-  const send = (url: string, init: RequestInit) => mock.fetch(url, init);
-  const sender = createSender({
-    ...runDefaults,
-    requestsMax: Number.MAX_SAFE_INTEGER,
-    fetch: send,
-    clock,
-    pacer: createPacer(clock, runDefaults.requestsPerMinute),
-    writes: true,
-    signal,
-  });
-  const { observations } = await runProbes(plan, {
-    access,
-    clock,
-    sender,
-    runTimeoutMs: Number.MAX_SAFE_INTEGER,
-    session: createSession(access, sender, clock),
-    mark: "/workspace-tasks-compare/mock/",
-    signal,
-  });
+  const connection = connectToMock(mock, clock, keys, settings);
+  const { observations } = await runProbes(plan, connection);
   const further: Observation[] = [];
   const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
   if (has(rateLimitProbe)) {
-    const isOnGateway = service.get("gateway.typename") !== undefined;
+    const isOnGateway = plan.some(({ router }) => router === "gateway");
+    const { access } = connection;
     const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
-    const limits = { timeoutMs: runDefaults.timeoutMs };
-    further.push(await measureRateLimit({ access: reachable, clock, sender, fetch: send, limits, signal }));
+    const { rateLimit } = withSettings(settings);
+    further.push(await measureRateLimit({ ...connection, access: reachable, rateLimit }));
   }
   if (has(deliveriesProbe)) {
     const deliveries = await observeMockDeliveries(settings);

@@ -1,12 +1,11 @@
 // A record has one JSON document per line: a header, then each observation as it was made, so that an interrupted run
-// leaves a usable record. A later observation of the same probe replaces an earlier one.
+// leaves a usable record.
 
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { isPlainObject } from "../plain-object.ts";
+import type { Plan } from "./catalogue/catalogue.ts";
+import { keyNames, permissions } from "./catalogue/probe.ts";
 import type { Observation, Shape } from "./observe/observation.ts";
-import type { PlanInput } from "./plan/plan-probes.ts";
-import { keyNames, permissions } from "./plan/probe.ts";
 
 export const recordTool = "workspace-tasks compare";
 
@@ -18,13 +17,6 @@ const headerSchema = z.object({
   permissions: z.array(z.enum(permissions)),
   keys: z.array(z.enum(keyNames)),
   hasGateway: z.boolean(),
-  /** Names the objects of the run, so that what an interrupted run created can be found. */
-  runId: z.string().regex(/^[a-z0-9]{1,32}$/),
-  /** Digest of the addresses, so that a run is not continued at another service; `null` without a service. */
-  service: z
-    .string()
-    .regex(/^[a-f0-9]{16}$/)
-    .nullable(),
 });
 
 // A record may come from elsewhere: its texts are printed, and must not control a terminal.
@@ -89,34 +81,13 @@ const observationSchema = z.discriminatedUnion("outcome", [
 
 null as unknown as z.output<typeof observationSchema> satisfies Observation;
 
-export type RecordHeader = z.output<typeof headerSchema>;
-
 export interface ComparisonRecord {
-  readonly header: RecordHeader;
+  readonly plan: Plan;
   readonly observations: readonly Observation[];
 }
 
-export const headerLine = (header: Omit<RecordHeader, "tool" | "formatVersion">): string =>
-  `${JSON.stringify({ tool: recordTool, formatVersion, ...header })}\n`;
-
-export const planOf = ({ permissions, keys, hasGateway }: RecordHeader): PlanInput => ({
-  permissions: new Set(permissions),
-  keys: new Set(keys),
-  hasGateway,
-});
-
-/** What two runs of one record could send together. */
-export const joinPlans = (a: PlanInput, b: PlanInput): PlanInput => ({
-  permissions: new Set([...a.permissions, ...b.permissions]),
-  keys: new Set([...a.keys, ...b.keys]),
-  hasGateway: a.hasGateway || b.hasGateway,
-});
-
-export const digestOfService = (baseUrl: string, gatewayUrl: string | null): string =>
-  createHash("sha256")
-    .update(JSON.stringify([baseUrl, gatewayUrl]))
-    .digest("hex")
-    .slice(0, 16);
+export const headerLine = ({ permissions, keys, hasGateway }: Plan): string =>
+  `${JSON.stringify({ tool: recordTool, formatVersion, permissions: [...permissions], keys: [...keys], hasGateway })}\n`;
 
 export const observationLine = (observation: Observation): string => `${JSON.stringify(observation)}\n`;
 
@@ -135,7 +106,8 @@ export function parseRecord(text: string): ComparisonRecord {
     if (!observation) throw new Error(`line ${index + 2} is not an observation`);
     return observation;
   });
-  return { header, observations };
+  const { permissions, keys, hasGateway } = header;
+  return { plan: { permissions: new Set(permissions), keys: new Set(keys), hasGateway }, observations };
 }
 
 /** Another version of this package may write another format. */

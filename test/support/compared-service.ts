@@ -1,7 +1,8 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
 import { getOrCreate } from "../../mock-server/cache.ts";
+import { type Plan, planProbes } from "../../mock-server/compare/catalogue/catalogue.ts";
+import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/catalogue/probe.ts";
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
-import { observeMockChanges } from "../../mock-server/compare/mock-deliveries.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
 import {
   changesProbe,
@@ -9,22 +10,18 @@ import {
   type Evidence,
   type Observation,
   rateLimitProbe,
-  toEvidence,
 } from "../../mock-server/compare/observe/observation.ts";
-import type { PlanInput } from "../../mock-server/compare/plan/plan-probes.ts";
-import type { KeyName, Permission } from "../../mock-server/compare/plan/probe.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
 import type { Captured, Listening } from "../../mock-server/compare/run/await-deliveries.ts";
-import { type RunLimits, runDefaults } from "../../mock-server/compare/run/run-probes.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 
-type Send = (url: string, init: RequestInit) => Promise<Response>;
+export type Send = (url: string, init: RequestInit) => Promise<Response>;
 
 /** A mock that plays the real service, with records that a real one would have. */
 export interface ComparedService extends AsyncDisposable {
   readonly mock: MockServer;
   readonly clock: VirtualClock;
-  readonly keys: Readonly<Record<KeyName, string>>;
+  readonly keys: Readonly<Partial<Record<KeyName, string>>>;
 }
 
 export interface ServiceOptions {
@@ -68,16 +65,14 @@ export async function startComparedService({
   return { mock, clock, keys, [Symbol.asyncDispose]: () => mock.close() };
 }
 
+/** Between the comparison and the service. */
+export type Around = (send: Send) => Send;
+
 export interface CompareInput {
   readonly permissions?: readonly Permission[];
   readonly keys?: readonly KeyName[];
-  /** Between the comparison and the service. */
-  readonly around?: (send: Send) => Send;
-  readonly limits?: Partial<RunLimits>;
+  readonly around?: Around;
   readonly settings?: SettingsChanges;
-  readonly earlier?: readonly Observation[];
-  /** Default: the plan of this run. */
-  readonly earlierPlan?: PlanInput;
   readonly captured?: Captured;
   readonly signal?: AbortSignal;
   readonly listening?: Listening;
@@ -89,7 +84,7 @@ const rolesIn = (me: unknown) => JSON.stringify(me ?? "").match(/"role":"[^"]*"/
 const evidenceOfMocks = new Map<string, Promise<Evidence>>();
 
 /** The evidence of a mock is the same in every comparison with equal settings and probes. */
-const observeOnce: ObserveMock = (side) => {
+export const observeOnce: ObserveMock = (side) => {
   const key = JSON.stringify([
     side.settings,
     side.plan.map(({ id }) => id),
@@ -99,51 +94,41 @@ const observeOnce: ObserveMock = (side) => {
   return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
 };
 
-/** Compares the service with a mock, in this process. */
+/** Compares the service with a mock, in this process. Default: reads only, with every key. */
 export function compare(service: ComparedService, input: CompareInput = {}): Promise<CompareReport> {
   const { mock, clock, keys } = service;
-  const {
-    permissions = ["read"],
-    around = (send) => send,
-    limits = {},
-    signal,
-    settings,
-    earlier,
-    earlierPlan,
-    captured,
-    onObservation,
-  } = input;
-  const names = input.keys ?? (Object.keys(keys) as readonly KeyName[]);
-  const send = around((url, init) => mock.fetch(url, init));
-  const plan = { permissions: new Set(permissions), keys: new Set(names), hasGateway: true };
+  const { permissions = ["read"], around = (send) => send, keys: names = keyNames, ...others } = input;
+  const given = Object.fromEntries(names.flatMap((name) => (keys[name] ? [[name, keys[name]]] : [])));
   return compareService({
-    captured,
-    access: {
-      baseUrl: mock.baseUrl,
-      gatewayUrl: mock.gatewayUrl,
-      keys: Object.fromEntries(names.map((name) => [name, keys[name]])),
-    },
-    fetch: send,
+    ...others,
+    access: { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys: given },
+    fetch: around((url, init) => mock.fetch(url, init)),
     clock,
-    plan,
-    limits: { ...runDefaults, ...limits },
+    plan: {
+      permissions: new Set(permissions),
+      keys: new Set(Object.keys(given) as KeyName[]),
+      hasGateway: true,
+    },
     runId: "test",
     mock: observeOnce,
-    settings,
-    earlier: earlier && { observations: earlier, plan: earlierPlan ?? plan },
-    listening: input.listening,
-    onObservation,
-    signal: signal ?? new AbortController().signal,
+    signal: input.signal ?? new AbortController().signal,
   });
 }
 
-/** The evidence of a run with every key and permission, at a service with records of every kind. */
-export async function compareEverything(): Promise<Evidence> {
-  await using service = await startComparedService({ tasks: 25 });
-  const observations: Observation[] = [];
-  await compare(service, {
-    permissions: ["read", "write", "exceed"],
-    onObservation: (observation) => observations.push(observation),
-  });
-  return toEvidence([...observations, await observeMockChanges(undefined)]);
-}
+const wholePlan: Plan = {
+  permissions: new Set(["read", "write"]),
+  keys: new Set(keyNames),
+  hasGateway: true,
+};
+
+/** The evidence of a mock with every key and permission. */
+export const observeEverything = (service: Evidence = new Map()): Promise<Evidence> =>
+  observeMock({ plan: planProbes(wholePlan), service });
+
+export const idsOf = ({ rules }: CompareReport, verdict: string) =>
+  rules.filter((rule) => rule.verdict === verdict).map(({ id }) => id);
+
+export const refutedIn = (report: CompareReport) => idsOf(report, "refuted");
+
+export const reasonOf = ({ rules }: CompareReport, rule: string) =>
+  rules.find(({ id }) => id === rule)?.received;

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { SettingsChanges } from "../../settings.ts";
 import { issuesOfSettings } from "../../settings-schema.ts";
+import { allRules, missingFor, type Plan } from "../catalogue/catalogue.ts";
+import { describeProbe } from "../catalogue/probe.ts";
+import { type Fact, isUnknown, type Rule } from "../catalogue/rule.ts";
 import type { Evidence } from "../observe/observation.ts";
-import { allProbes, missingFor, type PlanInput } from "../plan/plan-probes.ts";
-import { allRules } from "../rules/all-rules.ts";
-import { type Fact, isUnknown, type Rule } from "../rules/rule.ts";
 
 export type Verdict = "confirmed" | "refuted" | "not-testable";
 
@@ -24,21 +24,17 @@ export interface RuleResult {
   readonly settings?: SettingsChanges | null | undefined;
 }
 
-const probesById = new Map(allProbes.map((probe) => [probe.id, probe]));
-
 /** Compares the evidence of a service with that of the mock, by every rule. Pure: no request is sent. */
-export function evaluate(service: Evidence, mock: Evidence, plan: PlanInput): readonly RuleResult[] {
+export function evaluate(service: Evidence, mock: Evidence, plan: Plan): readonly RuleResult[] {
   return allRules.map((rule) => evaluateRule(rule, service, mock, plan));
 }
 
-function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: PlanInput): RuleResult {
+function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: Plan): RuleResult {
   const { id, title, assumptions } = rule;
-  const sent = rule.probes.map(
-    (probe) => probesById.get(probe)?.sends ?? "nothing: the service sends deliveries",
-  );
+  const sent = rule.source === undefined ? rule.send.map(describeProbe) : [rule.source];
   const common = { id, title, assumptions, sent };
-  const expected = rule.find(mock);
-  const received = rule.find(service);
+  const expected = rule.expect(mock);
+  const received = rule.expect(service);
   const expectedText = isUnknown(expected) ? "" : describeFact(expected.fact);
   if (isUnknown(received) || isUnknown(expected)) {
     const reason =
@@ -57,13 +53,8 @@ function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: PlanI
 }
 
 /** What the run lacks for one of the probes. */
-function missingOf({ probes }: Rule, plan: PlanInput): string | null {
-  for (const id of probes) {
-    const probe = probesById.get(id);
-    const missing = probe ? missingFor(probe, plan) : null;
-    if (missing !== null) return missing;
-  }
-  return null;
+function missingOf({ send }: Rule, plan: Plan): string | null {
+  return send.map((probe) => missingFor(probe, plan)).find((missing) => missing !== null) ?? null;
 }
 
 /** Objects with the same fields are described by those that differ. */

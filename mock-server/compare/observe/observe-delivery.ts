@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { isPlainObject } from "../../plain-object.ts";
+import { contractNames, isWord } from "./contract-words.ts";
 import type { DeliveryShape, Shape } from "./observation.ts";
 import { createPseudonyms, type Pseudonyms, plainTextTag } from "./redact-data.ts";
-import { contractNames, isWord } from "./vocabulary.ts";
 
 /** An attempt as a receiver got it. Lives in memory, or in a file of the user. */
 export interface CapturedDelivery {

@@ -1,10 +1,10 @@
 import type { DocumentNode } from "graphql";
 import { isPlainObject } from "../../plain-object.ts";
+import { contractNames } from "./contract-words.ts";
 import type { ErrorShape, ResponseShape } from "./observation.ts";
 import { type RedactionContext, redactData } from "./redact-data.ts";
 import { redactHeaders } from "./redact-headers.ts";
 import { redactCode, redactMessage } from "./redact-message.ts";
-import { contractNames } from "./vocabulary.ts";
 
 /** A response as it was received. Lives in memory only. */
 export interface RawResponse {

@@ -29,9 +29,9 @@ import {
 import { routerSchema } from "../../graphql/router-schema.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { Router } from "../../state/router.ts";
+import { isWord, wordFields } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
 import { summarizeSchema } from "./summarize-schema.ts";
-import { isWord, wordFields } from "./vocabulary.ts";
 
 /** Numbers ids in the order of their appearance, and counts time from the start of a run. */
 export interface Pseudonyms {

@@ -1,6 +1,6 @@
 import { isPlainObject } from "../../plain-object.ts";
+import { isWord } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
-import { isWord } from "./vocabulary.ts";
 
 const depthMax = 4;
 

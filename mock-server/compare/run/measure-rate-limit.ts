@@ -6,10 +6,13 @@
  *   30 s    requests up to a 429, and 10 more       another 60 accepted; what a gateway and an exchange respond meanwhile
  *   +wait   one request after the stated wait       accepted
  *   61 s    requests up to a 429                    60 of a sliding window, 120 of a fixed one
+ *
+ * The numbers are those of the limit of 120 in 60 s; another one that the mock is set to is measured in its proportions. A
+ * service may have a limit of a quarter to four times of it.
  */
 
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import { defaultSettings } from "../../settings.ts";
+import type { Settings } from "../../settings.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { type Facts, type Observation, rateLimitProbe } from "../observe/observation.ts";
@@ -26,34 +29,27 @@ import {
 import { type Access, createSession, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
-interface Context extends Omit<SenderOptions, "pacer" | "writes" | "requestsMax" | "timeoutMs"> {
+interface Context extends Omit<SenderOptions, "pacer" | "writes"> {
   readonly access: Access;
   readonly sender: Sender;
   readonly clock: Clock | VirtualClock;
-  readonly limits: { readonly timeoutMs: number };
+  /** The limit of the mock that the service is compared with. */
+  readonly rateLimit: Pick<Settings["rateLimit"], "requests" | "windowMs">;
 }
 
-const { requests: limitExpected, windowMs } = defaultSettings.rateLimit;
-const half = limitExpected / 2;
-const rejectedMore = 10;
 /** A service without a limit near the expected one is not asked forever. */
-const burstMax = limitExpected * 1.5;
-const requestsMax = 500;
+const limitsMax = 4;
+const rejectedMore = 10;
 const atOnce = 4;
 const marginMs = 1_000;
+const unpaced = { requests: Number.POSITIVE_INFINITY, windowMs: 60_000 };
 
 /** Uses up the rate limit of the key. The observation says what was accepted when. */
 export async function measureRateLimit(context: Context): Promise<Observation> {
   const common = { probe: rateLimitProbe, atMs: 0 };
-  const { access, clock, sender: counted, limits } = context;
-  const sender = createSender({
-    ...context,
-    pacer: createPacer(clock, requestsMax),
-    requestsMax,
-    timeoutMs: limits.timeoutMs,
-    writes: false,
-    expectsRateLimit: true,
-  });
+  const { access, clock, sender: counted } = context;
+  const pacer = createPacer(clock, unpaced);
+  const sender = createSender({ ...context, pacer, writes: false, expectsRateLimit: true });
   try {
     const facts = await measure({ ...context, sender, session: createSession(access, sender, clock) });
     return typeof facts === "string"
@@ -74,7 +70,9 @@ interface Measuring extends Context {
 
 /** The facts, or why there are none. */
 async function measure(context: Measuring): Promise<Facts | string> {
-  const { clock, signal, onWait } = context;
+  const { clock, signal, onWait, rateLimit } = context;
+  const { requests: limit, windowMs } = rateLimit;
+  const half = Math.ceil(limit / 2);
   const wait = async (ms: number, reason: string) => {
     if (ms > 0) onWait?.(ms, reason);
     await sleep(clock, ms, signal);
@@ -87,7 +85,7 @@ async function measure(context: Measuring): Promise<Facts | string> {
   if (first.rejection) return `a 429 after ${first.accepted} requests: another user of the key is active`;
   if (firstMs > windowMs / 4) return "the service responds too slowly to use up the limit";
   await wait(startTicks + windowMs / 2 - clock.monotonic(), "for half a window");
-  const second = await burst(me, burstMax);
+  const second = await burst(me, limit * limitsMax);
   if (!second.rejection) return `no 429 within ${half + second.accepted} requests`;
   const rejectedTicks = clock.monotonic();
   const statedMs = retryAfterMs(second.rejection);
@@ -97,7 +95,7 @@ async function measure(context: Measuring): Promise<Facts | string> {
   const after = statedMs === null ? null : await me();
   const leftTicks = startTicks + windowMs + firstMs + marginMs;
   await wait(leftTicks - clock.monotonic(), "until the first half has left the window");
-  const third = await burst(me, burstMax);
+  const third = await burst(me, limit * limitsMax);
   const { status, errors } = observe(second.rejection, context);
   const [error] = errors ?? [];
   return {

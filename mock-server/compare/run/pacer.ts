@@ -1,6 +1,13 @@
+import type { Settings } from "../../settings.ts";
 import type { Clock } from "../../time/clock.ts";
 
-const windowMs = 60_000;
+type RateLimit = Pick<Settings["rateLimit"], "requests" | "windowMs">;
+
+/** A third of the limit: other users of the key need the rest. */
+export const shareOf = ({ requests, windowMs }: RateLimit): RateLimit => ({
+  requests: Math.max(1, Math.floor(requests / 3)),
+  windowMs,
+});
 
 /** Below this number of requests left for all users of the key, a run waits for the next window. */
 const reserveMax = 20;
@@ -20,7 +27,7 @@ export interface Pacer {
   pausedMs(): number;
 }
 
-export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
+export function createPacer(clock: Clock, { requests, windowMs }: RateLimit): Pacer {
   const sentAtMs: number[] = [];
   let pausedUntilMs = 0;
 
@@ -36,7 +43,7 @@ export function createPacer(clock: Clock, requestsPerMinute: number): Pacer {
     waitMs() {
       const nowMs = clock.monotonic();
       while (sentAtMs[0] !== undefined && sentAtMs[0] <= nowMs - windowMs) sentAtMs.shift();
-      const oldest = sentAtMs.length < requestsPerMinute ? undefined : sentAtMs[0];
+      const oldest = sentAtMs.length < requests ? undefined : sentAtMs[0];
       const inWindow = oldest === undefined ? 0 : oldest + windowMs - nowMs + 1;
       return Math.max(inWindow, pausedMs());
     },

@@ -2,10 +2,9 @@
 
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import { isPlainObject } from "../../plain-object.ts";
+import { type KeyName, keyVariables } from "../catalogue/probe.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { redactMessage } from "../observe/redact-message.ts";
-import { keyVariables } from "../plan/plan-probes.ts";
-import type { KeyName } from "../plan/probe.ts";
 import { addressCodes, SendError, type Sender } from "./send-request.ts";
 import type { Access } from "./session.ts";
 

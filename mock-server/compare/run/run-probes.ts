@@ -1,49 +1,27 @@
 // Sends the probes of a plan one after the other and redacts each response before anything else sees it.
 
 import { type DocumentNode, parse } from "graphql";
+import { isPlainObject } from "../../plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
+import type { KeyName, Probe, SendContext } from "../catalogue/probe.ts";
 import type { Observation } from "../observe/observation.ts";
 import { observeResponse, type RawResponse } from "../observe/observe-response.ts";
 import { createPseudonyms, type Pseudonyms } from "../observe/redact-data.ts";
 import { withoutTexts } from "../observe/without-texts.ts";
-import { isGraphql, type Probe } from "../plan/probe.ts";
-import {
-  type LateSources,
-  resolveLate,
-  resolveTemplate,
-  textsOf,
-  UnresolvedError,
-} from "./resolve-template.ts";
-
 import { SendError, type Sender, type SentResponse, type WireRequest } from "./send-request.ts";
 import { type Access, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
-
-export interface RunLimits {
-  readonly requestsPerMinute: number;
-  readonly requestsMax: number;
-  readonly timeoutMs: number;
-  readonly runTimeoutMs: number;
-}
-
-export const runDefaults: RunLimits = {
-  requestsPerMinute: 40,
-  requestsMax: 200,
-  timeoutMs: 15_000,
-  runTimeoutMs: 900_000,
-};
 
 export interface RunOptions {
   readonly access: Access;
   readonly clock: Clock | VirtualClock;
   readonly sender: Sender;
-  readonly runTimeoutMs: number;
   readonly session: Session;
   /** Path of the URLs of this run, by which its objects are found. */
   readonly mark: string;
   readonly signal: AbortSignal;
-  readonly onObservation?: ((observation: Observation, done: number) => void) | undefined;
+  readonly onObservation?: ((observation: Observation, done?: number) => void) | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
@@ -61,25 +39,20 @@ interface Run {
   readonly options: RunOptions;
   readonly pseudonyms: Pseudonyms;
   readonly startedTicks: number;
+  /** JSON of the responses, by probe. */
+  readonly responses: Map<string, unknown>;
 }
 
 export async function runProbes(plan: readonly Probe[], options: RunOptions): Promise<RunResult> {
   const { clock, signal } = options;
-  const startedTicks = clock.monotonic();
-  const run: Run = { options, startedTicks, pseudonyms: createPseudonyms(clock.now()) };
+  const pseudonyms = createPseudonyms(clock.now());
+  const run: Run = { options, startedTicks: clock.monotonic(), pseudonyms, responses: new Map() };
   const observations: Observation[] = [];
-  let responses = new Map<string, unknown>();
-  let groupName = "";
-
   let failedInARow = 0;
   const finish = (stopped: string | null): RunResult => ({ observations, stopped });
   for (const probe of plan) {
     if (signal.aborted) return finish("stopped");
-    if (clock.monotonic() - startedTicks > options.runTimeoutMs)
-      return finish(`the time limit of ${options.runTimeoutMs} ms`);
-    if (probe.group !== groupName) responses = new Map();
-    groupName = probe.group;
-    const observation = await observe(run, probe, responses);
+    const observation = await observe(run, probe);
     if (typeof observation === "string") return finish(observation);
     observations.push(observation);
     options.onObservation?.(observation, observations.length);
@@ -90,59 +63,82 @@ export async function runProbes(plan: readonly Probe[], options: RunOptions): Pr
   return finish(null);
 }
 
+/** A value that an earlier response of the service does not have, so the probe cannot be sent. */
+class UnresolvedError extends Error {}
+
+/** A key of no form that a service issues. */
+const wrongKey = "workspace-tasks-compare-wrong-key";
+
+const contextOf = ({ options, responses }: Run): SendContext => ({
+  key: (name: KeyName | "wrong") => (name === "wrong" ? wrongKey : (options.access.keys[name] ?? wrongKey)),
+  url: (name, origin = "https://receiver.invalid") => `${origin}${options.mark}${name}`,
+  of(probe, path) {
+    const found = `data.${path}`.split(".").reduce<unknown>(innerOf, responses.get(probe.id));
+    if (typeof found === "string") return found;
+    throw new UnresolvedError(`${probe.id} returned no ${path.split(".").at(-1)}`);
+  },
+});
+
+const innerOf = (value: unknown, name: string): unknown =>
+  Array.isArray(value) ? value[Number(name)] : isPlainObject(value) ? value[name] : undefined;
+
+/** Every text within a value. */
+function textsOf(value: unknown): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
 /** The observation, or why the run ends. */
-async function observe(
-  run: Run,
-  probe: Probe,
-  responses: Map<string, unknown>,
-): Promise<Observation | string> {
-  const { options, startedTicks, pseudonyms } = run;
-  const { clock, access, mark, signal, onWait } = options;
-  const timeOfRun = () => Math.round(clock.monotonic() - startedTicks);
-  let atMs = timeOfRun();
-  const sources: LateSources = { responses, keys: access.keys, mark };
+async function observe(run: Run, probe: Probe): Promise<Observation | string> {
+  const { clock, signal, onWait } = run.options;
   try {
     if (probe.waitMs !== undefined) {
       onWait?.(probe.waitMs, `for ${probe.id}`);
       await sleep(clock, probe.waitMs, signal);
-      atMs = timeOfRun();
     }
-    const variables = isGraphql(probe.request) ? resolveTemplate(probe.request.variables ?? {}, sources) : {};
-    const sentTicks = clock.monotonic();
-    const response = await sendProbe(run, probe, variables, sources);
-    responses.set(probe.id, response.json);
-    const context = {
-      router: probe.router,
-      document: documentOf(probe),
-      pseudonyms,
-      sent: new Set(textsOf(variables)),
-      nowMs: timeOfService(response) ?? clock.now(),
-    };
-    if (response.repeated && probe.permission !== "read")
-      return {
-        probe: probe.id,
-        atMs,
-        outcome: "failed",
-        reason: "a response was lost, and a repeated mutation shows nothing",
-      };
-    const durationMs = Math.round(clock.monotonic() - sentTicks);
-    return {
-      probe: probe.id,
-      atMs,
-      outcome: "response",
-      durationMs,
-      response: withoutTexts(observeResponse(response, context), Object.values(access.keys)),
-    };
+    return await observeResponseOf(run, probe);
   } catch (error) {
-    if (error instanceof UnresolvedError && probe.absent !== undefined)
-      return { probe: probe.id, atMs, outcome: "skipped", reason: probe.absent };
-    if (error instanceof UnresolvedError || error instanceof NoTokenError)
-      return { probe: probe.id, atMs, outcome: "skipped", reason: error.message };
+    const common = { probe: probe.id, atMs: Math.round(clock.monotonic() - run.startedTicks) };
+    if (error instanceof UnresolvedError || error instanceof NoTokenError) {
+      const absent = error instanceof UnresolvedError ? probe.absent : undefined;
+      return { ...common, outcome: "skipped", reason: absent ?? error.message };
+    }
     if (!(error instanceof SendError)) throw error;
     if (error.kind === "stopped") return "stopped";
-    if (error.kind === "request-limit" || error.kind === "rate-limited") return error.message;
-    return { probe: probe.id, atMs, outcome: "failed", reason: error.message };
+    if (error.kind === "rate-limited") return error.message;
+    return { ...common, outcome: "failed", reason: error.message };
   }
+}
+
+async function observeResponseOf(run: Run, probe: Probe): Promise<Observation> {
+  const { options, startedTicks, pseudonyms, responses } = run;
+  const { clock, access } = options;
+  const { request, router } = probe;
+  const context = contextOf(run);
+  const variables = "document" in request ? request.variables(context) : {};
+  const sentTicks = clock.monotonic();
+  const common = { probe: probe.id, atMs: Math.round(sentTicks - startedTicks) };
+  const response = await sendProbe(run, probe, variables, context);
+  responses.set(probe.id, response.json);
+  if (response.repeated && probe.permission !== "read")
+    return {
+      ...common,
+      outcome: "failed",
+      reason: "a response was lost, and a repeated mutation shows nothing",
+    };
+  const observed = observeResponse(response, {
+    router,
+    document: documentOf(probe),
+    pseudonyms,
+    sent: new Set(textsOf(variables)),
+    nowMs: timeOfService(response) ?? clock.now(),
+  });
+  return {
+    ...common,
+    outcome: "response",
+    durationMs: Math.round(clock.monotonic() - sentTicks),
+    response: withoutTexts(observed, Object.values(access.keys)),
+  };
 }
 
 /** Lifetimes are measured on the service's clock: that of this computer may be wrong. */
@@ -152,16 +148,16 @@ function timeOfService({ headers }: RawResponse): number | null {
 }
 
 async function sendProbe(
-  run: Run,
+  { options }: Run,
   probe: Probe,
   variables: unknown,
-  sources: LateSources,
+  context: SendContext,
 ): Promise<SentResponse> {
-  const { session } = run.options;
+  const { session, sender, access } = options;
   const { token } = probe;
   const send = async () => {
-    const bearer = typeof token === "string" ? await session.token(token) : resolveLate(token, sources);
-    return run.options.sender.send(toWire(run.options.access, probe, bearer, variables));
+    const bearer = typeof token === "string" ? await session.token(token) : token(context);
+    return sender.send(toWire(access, probe, bearer, variables));
   };
   const response = await send();
   // A slow request may have arrived after the end of its token: a token of the run that is rejected is renewed once.
@@ -179,28 +175,32 @@ function toWire(
   bearer: string | null,
   variables: unknown,
 ): WireRequest {
-  const isDocument = isGraphql(request);
-  const path = (isDocument ? undefined : request.path) ?? "/graphql";
-  const contentType = isDocument ? "application/json" : request.contentType;
+  const { method, path, contentType, body } =
+    "document" in request
+      ? {
+          method: "POST",
+          path: "/graphql",
+          contentType: "application/json",
+          body: JSON.stringify({ query: request.document, variables, operationName: request.operationName }),
+        }
+      : request;
   return {
     url: `${router === "base" ? access.baseUrl : access.gatewayUrl}${path}`,
-    method: isDocument ? "POST" : request.method,
+    method,
     headers: {
       ...(contentType === null ? {} : { "content-type": contentType }),
       accept: "application/json",
       ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
       ...headers,
     },
-    body: isDocument
-      ? JSON.stringify({ query: request.document, variables, operationName: request.operationName })
-      : request.body,
+    body,
   };
 }
 
 const documents = new Map<string, DocumentNode | null>();
 
 function documentOf({ request }: Probe): DocumentNode | null {
-  const text = isGraphql(request) ? request.document : "{ __typename }";
+  const text = "document" in request ? request.document : "{ __typename }";
   const known = documents.get(text);
   if (known !== undefined) return known;
   let document: DocumentNode | null = null;

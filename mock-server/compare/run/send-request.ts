@@ -28,8 +28,6 @@ export interface SenderOptions {
   readonly pacer: Pacer;
   /** Without it every request that could change something is rejected before it is sent. */
   readonly writes: boolean;
-  readonly requestsMax: number;
-  readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** A 429 is a result, and is not waited for. */
   readonly expectsRateLimit?: boolean | undefined;
@@ -55,14 +53,7 @@ export interface SentResponse extends RawResponse {
 
 /** Why a request has no response. */
 export class SendError extends Error {
-  readonly kind:
-    | "stopped"
-    | "request-limit"
-    | "timeout"
-    | "network"
-    | "unavailable"
-    | "rate-limited"
-    | "too-large";
+  readonly kind: "stopped" | "timeout" | "network" | "unavailable" | "rate-limited" | "too-large";
   /** Code of the system, such as ECONNREFUSED. */
   readonly code: string | null;
 
@@ -86,12 +77,13 @@ export const addressCodes: ReadonlySet<string> = new Set([
 const attemptsMax = 3;
 const rateLimitedMax = 3;
 const backoffMs = 1_500;
-/** A run that would have to wait longer ends, and can be resumed. */
+const timeoutMs = 15_000;
+/** A run that would have to wait longer ends. */
 const waitMsMax = 300_000;
 const bodyBytesMax = 8 * 1_048_576;
 
 export function createSender(options: SenderOptions): Sender {
-  const { clock, pacer, signal, writes, requestsMax, onWait } = options;
+  const { clock, pacer, signal, writes, onWait } = options;
   const stats: SenderStats = { requests: 0, rateLimited: 0, lost: 0 };
   let hasResponded = false;
 
@@ -106,8 +98,6 @@ export function createSender(options: SenderOptions): Sender {
       await sleep(clock, waitMs, signal);
     }
     if (signal.aborted) throw new SendError("stopped", "the run was stopped");
-    if (stats.requests >= requestsMax)
-      throw new SendError("request-limit", `the run has sent ${requestsMax} requests`);
   };
 
   const sendOnce = async (request: WireRequest): Promise<RawResponse> => {
@@ -170,7 +160,7 @@ function retryAfterMs(headers: Headers, nowMs: number): number {
 
 async function roundTrip(
   { url, method, headers, body }: WireRequest,
-  { fetch, clock, timeoutMs, signal }: SenderOptions,
+  { fetch, clock, signal }: SenderOptions,
 ): Promise<RawResponse> {
   const deadline = new AbortController();
   const stop = () => deadline.abort();

@@ -1,9 +1,9 @@
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
+import type { KeyName, TokenName } from "../catalogue/probe.ts";
+import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
-import { exchange as exchangeText } from "../plan/identity-probes.ts";
-import type { KeyName, TokenName } from "../plan/probe.ts";
 import type { Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */

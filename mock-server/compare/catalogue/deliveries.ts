@@ -3,35 +3,33 @@ import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/inde
 import { getOrCreate } from "../../cache.ts";
 import { isPlainObject } from "../../plain-object.ts";
 import { defaultSettings } from "../../settings.ts";
-import { type DeliveryShape, deliveriesProbe, type Evidence, type Shape } from "../observe/observation.ts";
+import { type DeliveryShape, deliveriesProbe, type Shape } from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
 import { timeOf, wordOf } from "./read-response.ts";
-import { type Fact, known, type Rule, type RuleTexts, type Unknown, unknown } from "./rule.ts";
+import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "./rule.ts";
 
 type Fields = Readonly<Record<string, Shape>>;
 
-function deliveryRule(
+const deliveryRule = (
   id: string,
-  texts: RuleTexts,
+  title: string,
   read: (deliveries: readonly DeliveryShape[]) => Fact | Unknown,
-): Rule {
-  return {
-    assumptions: [],
-    ...texts,
-    id: `deliveries.${id}`,
-    probes: [deliveriesProbe],
-    find(evidence: Evidence) {
-      const observation = evidence.get(deliveriesProbe);
-      if (observation?.outcome === "failed") return unknown(observation.reason);
-      if (observation?.outcome !== "deliveries") return unknown("needs --deliveries");
+  about: About = [],
+): Rule =>
+  ruleAcross(
+    `deliveries.${id}`,
+    title,
+    "nothing: the service sends deliveries",
+    (seen) => {
+      const observation = seen.get(deliveriesProbe);
+      if (observation?.outcome === "failed") return { unknown: observation.reason };
+      if (observation?.outcome !== "deliveries") return { unknown: "needs --deliveries" };
       if (observation.deliveries.length === 0)
-        return unknown("no delivery arrived: start a task in the web app");
-      const fact = read(observation.deliveries);
-      const isUnknown = isPlainObject(fact) && typeof fact["unknown"] === "string";
-      return isUnknown ? unknown(String(fact["unknown"])) : known(fact as Fact);
+        return { unknown: "no delivery arrived: start a task in the web app" };
+      return read(observation.deliveries);
     },
-  };
-}
+    about,
+  );
 
 const fieldsOf = ({ payload }: DeliveryShape): Fields => (isPlainObject(payload) ? (payload as Fields) : {});
 
@@ -90,16 +88,14 @@ function payloadIssues(fields: Fields, expected: Fields, place = ""): readonly s
 const payloadRule = (name: KnownEventName): Rule =>
   deliveryRule(
     `payload-${name}`,
-    {
-      title: `the body of ${name} has the fields and types of its schema`,
-      assumptions: name === "documents.synced" ? ["A-10"] : [],
-    },
+    `the body of ${name} has the fields and types of its schema`,
     (deliveries) => {
       const own = deliveries.filter((delivery) => eventOf(delivery) === name);
       if (own.length === 0) return { unknown: `no ${name} arrived` };
       const expected = summarizeSchema(payloadJsonSchema(name)) as Fields;
       return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery), expected)));
     },
+    name === "documents.synced" ? ["A-10"] : [],
   );
 
 interface Waits {
@@ -205,35 +201,32 @@ function rotationFact(deliveries: readonly DeliveryShape[]): Fact | Unknown {
 }
 
 const signatureRules: readonly Rule[] = [
-  deliveryRule("headers", { title: "a delivery has the three headers of Standard Webhooks" }, (deliveries) =>
+  deliveryRule("headers", "a delivery has the three headers of Standard Webhooks", (deliveries) =>
     distinct(deliveries.flatMap(({ headers }) => headers)),
   ),
-  deliveryRule("content-type", { title: "the body is application/json" }, (deliveries) =>
+  deliveryRule("content-type", "the body is application/json", (deliveries) =>
     distinct(deliveries.map(({ contentType }) => contentType)),
   ),
-  deliveryRule("signature", { title: "every delivery has a v1 signature that verifies" }, (deliveries) => ({
+  deliveryRule("signature", "every delivery has a v1 signature that verifies", (deliveries) => ({
     versions: distinct(deliveries.flatMap(({ signatures }) => signatures.map(({ version }) => version))),
     verify: verifiedOf(deliveries),
   })),
-  deliveryRule(
-    "timestamp",
-    { title: "webhook-timestamp is the time of the attempt in seconds" },
-    timestampFact,
-  ),
-  deliveryRule(
-    "rotation",
-    { title: "during a rotation the newest secret signs first", assumptions: ["A-9"] },
-    rotationFact,
-  ),
-  deliveryRule("repeats", { title: "a retry has the same webhook-id and body" }, (deliveries) => {
+  deliveryRule("timestamp", "webhook-timestamp is the time of the attempt in seconds", timestampFact),
+  deliveryRule("rotation", "during a rotation the newest secret signs first", rotationFact, ["A-9"]),
+  deliveryRule("repeats", "a retry has the same webhook-id and body", (deliveries) => {
     const repeated = [...groupBy(deliveries, ({ id }) => id).values()].filter(({ length }) => length > 1);
     if (repeated.length === 0) return { unknown: "no delivery was sent twice" };
     return repeated.every((attempts) => new Set(attempts.map(({ body }) => body)).size === 1);
   }),
   deliveryRule(
     "retry-waits",
+    "retries follow after 5 s, 5 min, 30 min and more",
+    (deliveries) => {
+      const { waits, fromFirst } = waitsOf(deliveries);
+      if (waits.length === 0) return { unknown: "no retry arrived while the receiver listened" };
+      return { waits: [...waits], fromFirst };
+    },
     {
-      title: "retries follow after 5 s, 5 min, 30 min and more",
       assumptions: ["A-11"],
       agrees: waitsAgree,
       settings(received) {
@@ -244,75 +237,78 @@ const signatureRules: readonly Rule[] = [
         return { delivery: { scheduleMs: [0, ...waits, ...scheduleMs.slice(waits.length + 1)] } };
       },
     },
-    (deliveries) => {
-      const { waits, fromFirst } = waitsOf(deliveries);
-      if (waits.length === 0) return { unknown: "no retry arrived while the receiver listened" };
-      return { waits: [...waits], fromFirst };
-    },
   ),
 ];
 
+/** Values that the deliveries have, each of which the mock knows. */
+const knownRule = (
+  id: string,
+  title: string,
+  absent: string,
+  read: (delivery: DeliveryShape) => string | null,
+  assumptions: readonly string[] = [],
+): Rule =>
+  deliveryRule(
+    id,
+    title,
+    (deliveries) => {
+      const values = deliveries.flatMap((delivery) => read(delivery) ?? []);
+      return values.length === 0 ? { unknown: absent } : distinct(values);
+    },
+    { assumptions, agrees: isSubset },
+  );
+
+/** Code and action of a customerError. */
+function customerErrorOf(delivery: DeliveryShape): string | null {
+  const error = fieldsOf(delivery)["customerError"];
+  if (!isPlainObject(error)) return null;
+  const { code = null, action = null } = error as Fields;
+  const type = isPlainObject(action) ? (action as Fields)["type"] : undefined;
+  return `${wordOf(code) ?? "…"} / ${wordOf(type) ?? "…"}`;
+}
+
+function hasStatusOfName(delivery: DeliveryShape): boolean {
+  const { status, version } = fieldsOf(delivery);
+  const [noun, suffix = ""] = eventOf(delivery).split(".");
+  const isOfTask = noun === "task" || noun === "subtask";
+  return version === "word:2" && (!isOfTask || wordOf(status)?.toLowerCase() === suffix);
+}
+
+/** Whether the events of each task arrived in the order in which they happened. */
+function orderFact(deliveries: readonly DeliveryShape[]): Fact | Unknown {
+  const lags = lagsOf(deliveries);
+  const first = [...groupBy(deliveries, ({ id }) => id).values()].flatMap(([attempt]) =>
+    attempt && (lags.get(attempt) ?? Number.POSITIVE_INFINITY) <= lateMs ? [attempt] : [],
+  );
+  const ofTasks = first.filter((delivery) => typeof fieldsOf(delivery)["taskId"] === "string");
+  const byTask = [...groupBy(ofTasks, (delivery) => String(fieldsOf(delivery)["taskId"])).values()];
+  if (!byTask.some((own) => own.length > 1)) return { unknown: "no two events of one task arrived at once" };
+  return byTask.every((own) => {
+    const times = own.map((delivery) => timeOf(fieldsOf(delivery)["occurredAt"]) ?? 0);
+    return times.every((time, index) => time + swapMsMax >= Math.max(...times.slice(0, index + 1)));
+  });
+}
+
 const eventRules: readonly Rule[] = [
   ...eventCatalog.map(({ name }) => payloadRule(name as KnownEventName)),
-  deliveryRule("names", { title: "every event is one of the catalog", agrees: isSubset }, (deliveries) =>
-    distinct(deliveries.map(eventOf)),
+  knownRule("names", "every event is one of the catalog", "no event arrived", eventOf),
+  deliveryRule("status", "the suffix of an event equals its status, and its version is 2", (deliveries) =>
+    deliveries.every(hasStatusOfName),
   ),
-  deliveryRule(
-    "status",
-    { title: "the suffix of an event equals its status, and its version is 2" },
-    (deliveries) =>
-      deliveries.every((delivery) => {
-        const { status, version } = fieldsOf(delivery);
-        const [noun, suffix = ""] = eventOf(delivery).split(".");
-        const isOfTask = noun === "task" || noun === "subtask";
-        return version === "word:2" && (!isOfTask || wordOf(status)?.toLowerCase() === suffix);
-      }),
-  ),
-  deliveryRule(
-    "order",
-    { title: "events of a task arrive in the order in which they happened" },
-    (deliveries) => {
-      const lags = lagsOf(deliveries);
-      const first = [...groupBy(deliveries, ({ id }) => id).values()].flatMap(([attempt]) =>
-        attempt && (lags.get(attempt) ?? Number.POSITIVE_INFINITY) <= lateMs ? [attempt] : [],
-      );
-      const ofTasks = first.filter((delivery) => typeof fieldsOf(delivery)["taskId"] === "string");
-      const byTask = [...groupBy(ofTasks, (delivery) => String(fieldsOf(delivery)["taskId"])).values()];
-      if (!byTask.some((own) => own.length > 1))
-        return { unknown: "no two events of one task arrived at once" };
-      return byTask.every((own) => {
-        const times = own.map((delivery) => timeOf(fieldsOf(delivery)["occurredAt"]) ?? 0);
-        return times.every((time, index) => time + swapMsMax >= Math.max(...times.slice(0, index + 1)));
-      });
-    },
-  ),
-  deliveryRule(
+  deliveryRule("order", "events of a task arrive in the order in which they happened", orderFact),
+  knownRule(
     "customer-errors",
-    {
-      title: "customerError has a code and an action that the mock knows",
-      assumptions: ["A-17"],
-      agrees: isSubset,
-    },
-    (deliveries) => {
-      const errors = deliveries.flatMap((delivery) => {
-        const error = fieldsOf(delivery)["customerError"];
-        if (!isPlainObject(error)) return [];
-        const { code = null, action = null } = error as Fields;
-        const type = isPlainObject(action) ? (action as Fields)["type"] : undefined;
-        return [`${wordOf(code) ?? "…"} / ${wordOf(type) ?? "…"}`];
-      });
-      return errors.length === 0
-        ? { unknown: "no task.failed with a customerError arrived" }
-        : distinct(errors);
-    },
+    "customerError has a code and an action that the mock knows",
+    "no task.failed with a customerError arrived",
+    customerErrorOf,
+    ["A-17"],
   ),
-  deliveryRule(
+  knownRule(
     "stages",
-    { title: "subTaskType is a stage that the mock knows", assumptions: ["A-18"], agrees: isSubset },
-    (deliveries) => {
-      const stages = deliveries.flatMap((delivery) => wordOf(fieldsOf(delivery)["subTaskType"]) ?? []);
-      return stages.length === 0 ? { unknown: "no event of a stage arrived" } : distinct(stages);
-    },
+    "subTaskType is a stage that the mock knows",
+    "no event of a stage arrived",
+    (delivery) => wordOf(fieldsOf(delivery)["subTaskType"]),
+    ["A-18"],
   ),
 ];
 
