@@ -85,6 +85,10 @@ function payloadIssues(fields: Fields, expected: Fields, place = ""): readonly s
   ];
 }
 
+const summaryOf = (name: KnownEventName) =>
+  getOrCreate(summaries, name, () => summarizeSchema(payloadJsonSchema(name)) as Fields);
+const summaries = new Map<KnownEventName, Fields>();
+
 const payloadRule = (name: KnownEventName): Rule =>
   deliveryRule(
     `payload-${name}`,
@@ -92,8 +96,7 @@ const payloadRule = (name: KnownEventName): Rule =>
     (deliveries) => {
       const own = deliveries.filter((delivery) => eventOf(delivery) === name);
       if (own.length === 0) return { unknown: `no ${name} arrived` };
-      const expected = summarizeSchema(payloadJsonSchema(name)) as Fields;
-      return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery), expected)));
+      return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery), summaryOf(name))));
     },
     name === "documents.synced" ? ["A-10"] : [],
   );

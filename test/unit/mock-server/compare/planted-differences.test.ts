@@ -84,8 +84,8 @@ const updated = (name: string, value: unknown, where: (input: Loose) => boolean 
     return "url" in object && query.includes("updateWebhookEndpoint(") && where(input);
   });
 
-/** HEAD with a token of the key that was exchanged last before it. */
 const isMe: Where = ({ query }) => query === "{ me { __typename } }";
+const isFiltered: Where = ({ variables }) => variables.filters?.statuses && !variables.filters.types;
 const isUpload: Where = ({ path, method }) => path.endsWith("/api/uploads") && method === "POST";
 const has =
   (text: string): Where =>
@@ -93,358 +93,218 @@ const has =
     exchange.query.includes(text);
 const stage = (type: string) => ({ type, durationMs: 500 });
 
-/** The rule that names it, the difference, and how the service does it: by settings of the mock, or by another response. */
-const planted: readonly (readonly [string, string, Change | SettingsChanges])[] = [
-  ["transport.get", "GET is served", respond(({ method }) => method === "GET", { status: 200 })],
-  [
-    "transport.malformed-json",
-    "malformed JSON is a 500",
-    respond(({ text }) => text === "{", { status: 500 }),
-  ],
-  ["transport.no-query", "no query is no error", respond(({ text }) => text === "{}", { status: 200 })],
-  [
-    "transport.wrong-type",
-    "text/plain is taken",
-    respond(({ contentType }) => contentType === "text/plain", { status: 200 }),
-  ],
-  [
-    "transport.base-introspection",
-    "introspection works",
-    respond(has("__schema"), { json: { data: { __schema: { queryType: { name: "Query" } } } } }),
-  ],
-  [
-    "transport.base-unknown-field",
-    "errors suggest names",
-    error(says("Cannot query"), { message: 'Cannot query field "mee". Did you mean "me"?' }),
-  ],
-  ["transport.syntax", "syntax errors have another code", error(says("Syntax"), { code: "BAD_REQUEST" })],
-  [
-    "transport.content-type",
-    "text/json",
-    ({ headers }) => Object.assign(headers, { "content-type": "text/json" }),
-  ],
-  [
-    "errors.no-internals",
-    "a stack trace",
-    error(says("Limit must"), { extensions: { stacktrace: ["at resolve (/srv/app/index.js:3:1)"] } }),
-  ],
-  ["errors.unauthenticated-status", "401 for UNAUTHENTICATED", { unauthenticatedStatus: 401 }],
-  ...["FORBIDDEN", "BAD_USER_INPUT"].map((code) => {
-    const isCode: Where = ({ json }) => json.errors?.[0]?.extensions?.code === code;
-    return ["errors.status", `400 for ${code}`, respond(isCode, { status: 400 })] as const;
+type Planted = Change | SettingsChanges;
+
+/** By the rule that names it: settings of the mock, or a change of its responses. */
+const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
+  "transport.get": respond(({ method }) => method === "GET", { status: 200 }),
+  "transport.malformed-json": respond(({ text }) => text === "{", { status: 500 }),
+  "transport.no-query": respond(({ text }) => text === "{}", { status: 200 }),
+  "transport.wrong-type": respond(({ contentType }) => contentType === "text/plain", { status: 200 }),
+  "transport.base-introspection": respond(has("__schema"), {
+    json: { data: { __schema: { queryType: { name: "Query" } } } },
   }),
-  [
-    "me.no-token",
-    "me is null without an error",
+  "transport.base-unknown-field": error(says("Cannot query"), {
+    message: 'Cannot query field "mee". Did you mean "me"?',
+  }),
+  "transport.syntax": error(says("Syntax"), { code: "BAD_REQUEST" }),
+  "transport.content-type": ({ headers }) => Object.assign(headers, { "content-type": "text/json" }),
+  "errors.no-internals": error(says("Limit must"), {
+    extensions: { stacktrace: ["at resolve (/srv/app/index.js:3:1)"] },
+  }),
+  "errors.unauthenticated-status": { unauthenticatedStatus: 401 },
+  "me.no-token": [
     respond((exchange) => isMe(exchange) && exchange.json.errors, { json: { data: { me: null } } }),
-  ],
-  ["errors.null-field", "errors without a path", error(says("Unauthorized"), { path: undefined })],
-  [
-    "errors.null-field",
-    "data is null",
-    ({ json }) => void (json.errors && Object.assign(json, { data: null })),
-  ],
-  ["tokens.lifetime", "tokens live 300 s", { tokenLifetimeSeconds: 300 }],
-  ["tokens.shorter", "expiresInSeconds is ignored", claims(living(180), asksFor(60))],
-  ["tokens.clamped", "a long lifetime is not clamped", claims(living(86_400), asksFor(86_400))],
-  ["tokens.zero-lifetime", "another message for 0", reworded("expiresInSeconds must be at least 1")],
-  [
-    "tokens.workspace-claim",
-    "no claim workspaceId",
-    claims(({ workspaceId: _, ...rest }) => rest, has("userToken")),
-  ],
-  [
-    "tokens.wrong-key",
-    "a wrong key has another message",
-    replaced("UNAUTHENTICATED", "Invalid refresh token", { message: "Invalid API key" }),
-  ],
-  [
-    "tokens.expired",
-    "an expired token is accepted",
-    respond(
-      ({ json, authorization, ...exchange }) =>
-        isMe({ json, authorization, ...exchange }) && json.errors && authorization.length > 200,
-      { json: { data: { me: { __typename: "WorkspaceUser" } } } },
-    ),
-  ],
-  [
-    "me.no-token",
-    "another code without a token",
     error(({ extensions }) => extensions.code === "UNAUTHENTICATED", { code: "UNAUTHORIZED" }),
   ],
-  [
-    "endpoints.read-only",
-    "another message for FORBIDDEN",
-    error(({ extensions }) => extensions.code === "FORBIDDEN", { message: "Forbidden" }),
+  "errors.null-field": [
+    error(says("Unauthorized"), { path: undefined }),
+    ({ json }) => void (json.errors && Object.assign(json, { data: null })),
   ],
-  ["drift.Me", "an unknown role", field("role", "owner")],
-  ["drift.Me", "a name is null", field("name", null, (object) => "email" in object)],
-  ["drift.Me", "emailHash is not returned", field("emailHash", undefined)],
-  ["drift.Me", "no milliseconds", field("createdAt", (time: string) => time.replace(/\.\d+Z/, "Z"))],
-  [
-    "drift.Me",
-    "novuHash is not in the schema",
+  "tokens.lifetime": { tokenLifetimeSeconds: 300 },
+  "tokens.shorter": claims(living(180), asksFor(60)),
+  "tokens.clamped": claims(living(86_400), asksFor(86_400)),
+  "tokens.zero-lifetime": reworded("expiresInSeconds must be at least 1"),
+  "tokens.workspace-claim": claims(({ workspaceId: _, ...rest }) => rest, has("userToken")),
+  "tokens.wrong-key": replaced("UNAUTHENTICATED", "Invalid refresh token", { message: "Invalid API key" }),
+  "tokens.expired": respond(
+    ({ json, authorization, ...exchange }) =>
+      isMe({ json, authorization, ...exchange }) && json.errors && authorization.length > 200,
+    { json: { data: { me: { __typename: "WorkspaceUser" } } } },
+  ),
+  "endpoints.read-only": error(({ extensions }) => extensions.code === "FORBIDDEN", { message: "Forbidden" }),
+  "drift.Me": [
+    field("role", "owner"),
+    field("name", null, (object) => "email" in object),
+    field("emailHash", undefined),
+    field("createdAt", (time: string) => time.replace(/\.\d+Z/, "Z")),
     respond(has("novuHash"), failed('Cannot query field "novuHash"', "GRAPHQL_VALIDATION_FAILED")),
   ],
-  [
-    "catalog.events",
-    "an additional event",
+  "catalog.events": [
     ofList("webhookEventCatalog", (list) => [...list, { ...list[0], name: "task.cancelled" }]),
+    ofList("webhookEventCatalog", (list) => list.slice(1)),
   ],
-  ["catalog.events", "an event is missing", ofList("webhookEventCatalog", (list) => list.slice(1))],
-  [
-    "catalog.task.running",
-    "version 3",
-    entry("task.running", (each) => Object.assign(each, { version: "3" })),
-  ],
-  [
-    "catalog.documents.synced",
-    "a status",
-    entry("documents.synced", (each) => Object.assign(each, { status: "COMPLETED" })),
-  ],
-  [
-    "catalog.task.failed",
-    "a task type more",
-    entry("task.failed", ({ taskTypes }) => taskTypes.push("FILING")),
-  ],
-  [
-    "catalog.payload-documents.synced",
-    "another list",
-    entry("documents.synced", ({ payloadSchema: { properties } }) => {
-      properties.files = properties.documents;
-      delete properties.documents;
-    }),
-  ],
-  [
-    "catalog.payload-task.completed",
-    "another type",
-    entry("task.completed", (each) =>
-      Object.assign(each.payloadSchema.properties.taskId, { type: "integer" }),
-    ),
-  ],
-  ["endpoints.limit-101", "pages of at most 50", { bounds: { endpointPageItemsMax: 50 } }],
-  [
-    "endpoints.bad-iterator",
-    "a bad iterator is accepted",
+  "catalog.task.running": entry("task.running", (each) => Object.assign(each, { version: "3" })),
+  "catalog.documents.synced": entry("documents.synced", (each) =>
+    Object.assign(each, { status: "COMPLETED" }),
+  ),
+  "catalog.task.failed": entry("task.failed", ({ taskTypes }) => taskTypes.push("FILING")),
+  "catalog.payload-documents.synced": entry("documents.synced", ({ payloadSchema: { properties } }) => {
+    properties.files = properties.documents;
+    delete properties.documents;
+  }),
+  "catalog.payload-task.completed": entry("task.completed", (each) =>
+    Object.assign(each.payloadSchema.properties.taskId, { type: "integer" }),
+  ),
+  "endpoints.limit-101": { bounds: { endpointPageItemsMax: 50 } },
+  "endpoints.bad-iterator": [
     respond(({ variables }) => variables.iterator === "not-an-iterator", { json: { data: { me: {} } } }),
-  ],
-  [
-    "endpoints.bad-iterator",
-    "a bad iterator has another code",
     replaced("BAD_USER_INPUT", "Invalid iterator", { code: "INVALID_CURSOR" }),
   ],
-  ["endpoints.done", "an iterator on the last page", field("iterator", "end", ({ done }) => done)],
-  [
-    "endpoints.paging",
-    "pages are in another order",
-    ofList(
-      "data",
-      (list) => list.toReversed(),
-      ({ variables }) => variables.limit === 100,
-    ),
-  ],
-  ["drift.ListWebhookEndpoints", "enabled is text", field("enabled", "true")],
-  ["tasks.order", "tasks are listed oldest first", ofList("tasks", (list) => list.toReversed())],
-  ...["FAILED", undefined].map((status) => {
-    const others = (list: Loose[]) => (status ? list.map((task) => ({ ...task, status })) : []);
-    const isFiltered: Where = ({ variables }) => variables.filters?.statuses && !variables.filters.types;
-    return [
-      "tasks.filter-status",
-      `the filter lists ${status}`,
-      ofList("tasks", others, isFiltered),
-    ] as const;
-  }),
-  ["tasks.default-limit", "10 by default", ofList("tasks", (list) => list.slice(0, 10), has("tasks {"))],
-  [
-    "tasks.filter-id",
-    "the filter by id is ignored",
-    ofList(
-      "tasks",
-      (list) => [...list, ...list],
-      ({ variables }) => variables.filters?.ids,
-    ),
-  ],
-  [
-    "tasks.offset",
-    "offset is ignored",
-    ofList(
-      "tasks",
-      ([first]) => [{ ...first, id: "other" }],
-      ({ variables }) => variables.offset === 1,
-    ),
-  ],
-  ["drift.ListTasks", "a new task status", field("status", "PAUSED", (object) => "subTasks" in object)],
-  [
-    "drift.ListTasks",
-    "an unknown result",
+  "endpoints.done": field("iterator", "end", ({ done }) => done),
+  "endpoints.paging": ofList(
+    "data",
+    (list) => list.toReversed(),
+    ({ variables }) => variables.limit === 100,
+  ),
+  "drift.ListWebhookEndpoints": field("enabled", "true"),
+  "tasks.order": ofList("tasks", (list) => list.toReversed()),
+  "tasks.default-limit": ofList("tasks", (list) => list.slice(0, 10), has("tasks {")),
+  "tasks.filter-id": ofList(
+    "tasks",
+    (list) => [...list, ...list],
+    ({ variables }) => variables.filters?.ids,
+  ),
+  "tasks.offset": ofList(
+    "tasks",
+    ([first]) => [{ ...first, id: "other" }],
+    ({ variables }) => variables.offset === 1,
+  ),
+  "drift.ListTasks": [
+    field("status", "PAUSED", (object) => "subTasks" in object),
     field("__typename", "TaskBinderResult", (object) => object.__typename === "TaskTaxPrepResult"),
+    field("attributes", null),
   ],
-  ["drift.ListTasks", "attributes are null", field("attributes", null)],
-  ["drift.ListClients", "taxYear is text", field("taxYear", "2025")],
-  ["tasks.limit-101", "lists of at most 100", { bounds: { listItemsMax: 100 } }],
-  ["tasks.limit-1001", "limit 1001 is accepted", { bounds: { listItemsMax: 5_000 } }],
-  [
-    "tasks.stages",
-    "other stages",
-    { tasks: { plans: { TAX_PREP: { mode: "timed", stages: [stage("intake"), stage("review")] } } } },
-  ],
-  [
-    "clients.unknown",
-    "an unknown client is an error",
-    respond(
-      ({ json }) => json.data?.me?.workspace?.client === null,
-      failed("Client not found", "NOT_FOUND", {}),
-    ),
-  ],
-  ["ids.form", "UUIDs of version 4", field("id", (id: string) => id.replace(/^(.{14})7/, "$14"))],
-  [
-    "uploads.options",
-    "another path of uploads",
-    respond(({ method }) => method === "OPTIONS", { status: 404 }),
-  ],
-  [
-    "uploads.head-no-token",
-    "an upload is found without a token",
-    respond(({ method, authorization }) => method === "HEAD" && !authorization, { status: 404 }),
-  ],
-  [
-    "uploads.unknown",
-    "an unknown upload is a 410",
-    respond(({ method, status }) => method === "HEAD" && status === 404, { status: 410 }),
-  ],
-  [
-    "gateway.workspace-token",
-    "the gateway rejects workspace tokens",
-    respond(
-      (exchange) => exchange.isGateway && isMe(exchange) && exchange.authorization !== "",
-      failed("Unauthorized", "FORBIDDEN", { me: null }),
-    ),
-  ],
-  ["partner.lifetime", "a partner's token lives an hour", claims(living(3_600), () => true, "accessToken")],
-  [
-    "partner.wrong-key",
-    "the login has another code",
-    replaced("UNAUTHENTICATED", "Invalid personal API token", { code: "BAD_USER_INPUT" }),
-  ],
-  [
-    "gateway.base-operation",
-    "the gateway serves the catalog",
-    respond(({ isGateway, query }) => isGateway && query.includes("webhookEventCatalog"), {
+  "drift.ListClients": field("taxYear", "2025"),
+  "tasks.limit-101": { bounds: { listItemsMax: 100 } },
+  "tasks.limit-1001": { bounds: { listItemsMax: 5_000 } },
+  "tasks.stages": {
+    tasks: { plans: { TAX_PREP: { mode: "timed", stages: [stage("intake"), stage("review")] } } },
+  },
+  "clients.unknown": respond(
+    ({ json }) => json.data?.me?.workspace?.client === null,
+    failed("Client not found", "NOT_FOUND", {}),
+  ),
+  "ids.form": field("id", (id: string) => id.replace(/^(.{14})7/, "$14")),
+  "uploads.options": respond(({ method }) => method === "OPTIONS", { status: 404 }),
+  "uploads.head-no-token": respond(({ method, authorization }) => method === "HEAD" && !authorization, {
+    status: 404,
+  }),
+  "uploads.unknown": respond(({ method, status }) => method === "HEAD" && status === 404, { status: 410 }),
+  "gateway.workspace-token": respond(
+    (exchange) => exchange.isGateway && isMe(exchange) && exchange.authorization !== "",
+    failed("Unauthorized", "FORBIDDEN", { me: null }),
+  ),
+  "partner.lifetime": claims(living(3_600), () => true, "accessToken"),
+  "partner.wrong-key": replaced("UNAUTHENTICATED", "Invalid personal API token", { code: "BAD_USER_INPUT" }),
+  "gateway.base-operation": respond(
+    ({ isGateway, query }) => isGateway && query.includes("webhookEventCatalog"),
+    {
       json: { data: { webhookEventCatalog: [] } },
-    }),
+    },
+  ),
+  "endpoints.create": [
+    created("enabled", false),
+    created("description", null),
+    field("signingSecret", "c2VjcmV0"),
   ],
-  ["endpoints.create", "a new endpoint is disabled", created("enabled", false)],
-  ["endpoints.create", "a missing description is null", created("description", null)],
-  ["endpoints.create", "a secret without whsec_", field("signingSecret", "c2VjcmV0")],
-  [
-    "endpoints.duplicate-events",
-    "event types are sorted",
-    created("eventTypes", (list: Loose) => list?.toSorted() ?? null),
-  ],
-  ["endpoints.loopback-url", "loopback urls are rejected", { allowLoopbackHttp: false }],
-  ["endpoints.http-url", "another message", reworded("Webhook endpoint url must be an HTTPS URL")],
-  ["endpoints.no-events", "another message", reworded("At least one webhook event type is required")],
-  ["endpoints.unknown-event", "another message", reworded("Unsupported webhook event type")],
-  ["endpoints.update-nothing", "another message", reworded("At least one endpoint field must be updated")],
-  [
-    "endpoints.create-user-token",
-    "another code for a userToken",
-    error((_, { input }) => String(input.url).endsWith("/user"), { code: "UNAUTHENTICATED" }),
-  ],
-  [
-    "endpoints.clear-description",
-    "description null changes nothing",
-    updated("description", "workspace-tasks compare", ({ description }) => description === null),
-  ],
-  [
-    "endpoints.updated-at",
-    "updatedAt does not move",
+  "endpoints.duplicate-events": created("eventTypes", (list: Loose) => list?.toSorted() ?? null),
+  "endpoints.loopback-url": { allowLoopbackHttp: false },
+  "endpoints.http-url": reworded("Webhook endpoint url must be an HTTPS URL"),
+  "endpoints.no-events": reworded("At least one webhook event type is required"),
+  "endpoints.unknown-event": reworded("Unsupported webhook event type"),
+  "endpoints.update-nothing": reworded("At least one endpoint field must be updated"),
+  "endpoints.create-user-token": error((_, { input }) => String(input.url).endsWith("/user"), {
+    code: "UNAUTHENTICATED",
+  }),
+  "endpoints.clear-description": updated(
+    "description",
+    "workspace-tasks compare",
+    ({ description }) => description === null,
+  ),
+  "endpoints.updated-at": [
     updated("updatedAt", (_: unknown, { createdAt }: Loose) => createdAt),
-  ],
-  [
-    "endpoints.updated-at",
-    "createdAt moves",
     updated("createdAt", (_: unknown, { updatedAt }: Loose) => updatedAt),
   ],
-  [
-    "endpoints.pause",
-    "enabled false is ignored",
-    updated("enabled", true, ({ enabled }) => enabled === false),
-  ],
-  [
-    "endpoints.update-nulls",
-    "enabled null enables",
-    updated("enabled", true, ({ enabled }) => enabled === null),
-  ],
-  [
-    "endpoints.all-events",
-    "eventTypes null is ignored",
-    updated("eventTypes", ["documents.synced"], ({ eventTypes }) => eventTypes === null),
-  ],
-  ["endpoints.rotate-long", "a grace period of a day", { bounds: { secretGraceSecondsMax: 86_400 } }],
-  [
-    "endpoints.rotate",
-    "a rotation keeps the secret",
-    field("signingSecret", "whsec_c2FtZQ==", (_, { query }) =>
-      query.includes("rotateWebhookEndpointSecret("),
-    ),
-  ],
-  ["endpoints.delete", "a deletion returns false", field("deleteWebhookEndpoint", false)],
-  ["endpoints.update-unknown", "another code", notFound("Webhook endpoint")],
-  ["partner.collect-unknown", "another code", notFound("Provider connection")],
-  ["partner.works-unknown", "another code", notFound("Connection job")],
-  ["partner.artifacts-unknown", "another code", notFound("Job work")],
-  ["partner.users-unknown", "another code", notFound("Workspace")],
-  ["clients.tax-prep-unknown", "another code", notFound("Client")],
-  [
-    "routers.webhooks-on-gateway",
-    "webhook operations exist on the gateway",
-    respond(({ isGateway, query }) => isGateway && query.includes("mutation CreateWebhookEndpoint"), {
+  "endpoints.pause": updated("enabled", true, ({ enabled }) => enabled === false),
+  "endpoints.update-nulls": updated("enabled", true, ({ enabled }) => enabled === null),
+  "endpoints.all-events": updated(
+    "eventTypes",
+    ["documents.synced"],
+    ({ eventTypes }) => eventTypes === null,
+  ),
+  "endpoints.rotate-long": { bounds: { secretGraceSecondsMax: 86_400 } },
+  "endpoints.rotate": field("signingSecret", "whsec_c2FtZQ==", (_, { query }) =>
+    query.includes("rotateWebhookEndpointSecret("),
+  ),
+  "endpoints.delete": field("deleteWebhookEndpoint", false),
+  "endpoints.update-unknown": notFound("Webhook endpoint"),
+  "partner.collect-unknown": notFound("Provider connection"),
+  "partner.works-unknown": notFound("Connection job"),
+  "partner.artifacts-unknown": notFound("Job work"),
+  "partner.users-unknown": notFound("Workspace"),
+  "clients.tax-prep-unknown": notFound("Client"),
+  "routers.webhooks-on-gateway": respond(
+    ({ isGateway, query }) => isGateway && query.includes("mutation CreateWebhookEndpoint"),
+    {
       json: { data: { __typename: "Query" } },
-    }),
+    },
+  ),
+  "drift.CreateJobWorks": respond(
+    ({ query }) => query.includes("Check") && query.includes("createJobWorks"),
+    failed('Cannot query field "workId"', "GRAPHQL_VALIDATION_FAILED"),
+  ),
+  "drift.UpdateWebhookEndpoint": updated("updatedAt", undefined),
+  "partner.users-read-only": respond(
+    ({ query, json }) => query.includes("addUsers") && json.errors?.[0].extensions.code === "FORBIDDEN",
+    {
+      json: { data: { addUsersToTheWorkspace: [] } },
+    },
+  ),
+  "errors.status": ["FORBIDDEN", "BAD_USER_INPUT"].map((code) =>
+    respond(({ json }) => json.errors?.[0]?.extensions?.code === code, { status: 400 }),
+  ),
+  "tasks.filter-status": [
+    ofList("tasks", () => [], isFiltered),
+    ofList("tasks", (list) => list.map((task) => ({ ...task, status: "FAILED" })), isFiltered),
   ],
-  [
-    "drift.CreateJobWorks",
-    "a field of a mutation is not in the schema",
-    respond(
-      ({ query }) => query.includes("Check") && query.includes("createJobWorks"),
-      failed('Cannot query field "workId"', "GRAPHQL_VALIDATION_FAILED"),
-    ),
-  ],
-  ["drift.UpdateWebhookEndpoint", "an endpoint without updatedAt", updated("updatedAt", undefined)],
-  [
-    "partner.users-read-only",
-    "users are added by a read-only key",
-    respond(
-      ({ query, json }) => query.includes("addUsers") && json.errors?.[0].extensions.code === "FORBIDDEN",
-      {
-        json: { data: { addUsersToTheWorkspace: [] } },
-      },
-    ),
-  ],
-  ...(
-    [
-      ["create-read-only", 403],
-      ["create-no-token", 401],
-      ["no-length", 400],
-    ] as const
-  ).map(([name, status]) => {
-    const where: Where = (exchange) => isUpload(exchange) && exchange.status === status;
-    return [`uploads.${name}`, `${status} is a 201`, respond(where, { status: 201 })] as const;
+  "uploads.create-read-only": respond((exchange) => isUpload(exchange) && exchange.status === 403, {
+    status: 201,
   }),
-];
+  "uploads.create-no-token": respond((exchange) => isUpload(exchange) && exchange.status === 401, {
+    status: 201,
+  }),
+  "uploads.no-length": respond((exchange) => isUpload(exchange) && exchange.status === 400, { status: 201 }),
+};
 
-const needsWrites = (id: string) =>
-  allRules.some((rule) => rule.id === id && rule.send.some(({ permission }) => permission === "write"));
+const reading = ["read"] as const;
+const writing = ["read", "write"] as const;
 
-describe("a service with a planted difference", () => {
-  it.each(planted)("is refuted by %s: %s", async (rule, _, difference) => {
+const cases = Object.entries(planted).flatMap(([id, differences]) => {
+  const { title, send } = allRules.find((rule) => rule.id === id) ?? { title: "no such rule", send: [] };
+  const permissions = send.some(({ permission }) => permission === "write") ? writing : reading;
+  return [differences].flat().map((difference) => ({ id, title, permissions, difference }));
+});
+
+describe("compare", () => {
+  it.each(cases)("names $id, when it is not true that $title", async ({ id, permissions, difference }) => {
     const [settings, around] =
-      typeof difference === "function" ? [{}, changing(difference)] : [difference, undefined];
-    await using service = await startComparedService({ settings, tasks: 25 });
-    const permissions = needsWrites(rule) ? (["read", "write"] as const) : (["read"] as const);
-    const report = await compare(service, { permissions, ...(around ? { around } : {}) });
-    expect(refutedIn(report)).toContain(rule);
+      typeof difference === "function" ? [{}, { around: changing(difference) }] : [difference, {}];
+    await using service = await startComparedService({
+      settings,
+      tasks: id === "tasks.default-limit" ? 25 : 0,
+    });
+    expect(refutedIn(await compare(service, { permissions, ...around }))).toContain(id);
     expect((await service.mock.control.listEndpoints()).data).toHaveLength(4);
   });
 });
