@@ -8,7 +8,7 @@
  *   61 s    requests up to a 429                    60 of a sliding window, 120 of a fixed one
  *
  * The numbers are those of the limit of 120 in 60 s; another one that the mock is set to is measured in its proportions. A
- * service may have a limit of a quarter to four times of it.
+ * service's limit is found from half of it to four times of it.
  */
 
 import { operationDocuments } from "../../generated/operation-documents.ts";
