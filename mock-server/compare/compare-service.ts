@@ -53,13 +53,13 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const pacer = createPacer(clock, shareOf(rateLimit));
   const writes = plan.permissions.has("write");
   const sender = createSender({ ...options, pacer, writes });
-  const problem = await preflight(access, sender);
+  const session = createSession(access, sender, clock);
+  const problem = await preflight(access, sender, session);
   if (problem) return { ...emptyReport, problem, stats: sender.stats };
   const probes = planProbes(plan);
   const onObservation = (observation: Observation, done = probes.length) =>
     options.onObservation?.(observation, done, probes.length);
   const mark = `/workspace-tasks-compare/${options.runId}/`;
-  const session = createSession(access, sender, clock);
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
   const { observations, stopped } = await observeService(context).finally(async () => {

@@ -1,12 +1,10 @@
 // Before the first probe: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
-import { operationDocuments } from "../../generated/operation-documents.ts";
 import { isPlainObject } from "../../plain-object.ts";
-import { type KeyName, keyVariables } from "../catalogue/probe.ts";
+import { keyVariables } from "../catalogue/probe.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
-import { redactMessage } from "../observe/redact-message.ts";
 import { addressCodes, SendError, type Sender } from "./send-request.ts";
-import type { Access } from "./session.ts";
+import { type Access, NoTokenError, type Session } from "./session.ts";
 
 /** Why nothing can be compared. */
 export interface Problem {
@@ -22,35 +20,38 @@ interface Place {
   readonly url: string;
 }
 
+type CheckedKey = "admin" | "readOnly" | "partner";
+
 /** What makes a comparison impossible; `null` when nothing does. */
-export async function preflight(access: Access, sender: Sender): Promise<Problem | null> {
-  const { baseUrl, gatewayUrl, keys } = access;
-  const places: readonly Place[] = [
-    { flag: "--base-url", url: baseUrl },
-    ...(gatewayUrl === null ? [] : [{ flag: "--gateway-url" as const, url: gatewayUrl }]),
-  ];
-  for (const place of places) {
-    const problem = await checkPlace(place, sender);
+export async function preflight(
+  { baseUrl, gatewayUrl, keys }: Access,
+  sender: Sender,
+  session: Session,
+): Promise<Problem | null> {
+  const base: Place = { flag: "--base-url", url: baseUrl };
+  const gateway: Place | null = gatewayUrl === null ? null : { flag: "--gateway-url", url: gatewayUrl };
+  const placeOf = { admin: base, readOnly: base, partner: gateway };
+  for (const place of [base, gateway]) {
+    const problem = place && (await checkPlace(place, sender));
     if (problem) return problem;
   }
   for (const name of ["admin", "readOnly", "partner"] as const) {
-    if (keys[name] === undefined || (name === "partner" && gatewayUrl === null)) continue;
-    const problem = await checkKey(name, access, sender);
+    const place = placeOf[name];
+    const problem = place && keys[name] !== undefined ? await checkKey(name, place, session) : null;
     if (problem) return problem;
   }
   return null;
 }
 
-const post = (url: string, query: string, variables: object = {}) => ({
-  url: `${url}/graphql`,
-  method: "POST",
-  headers: { "content-type": "application/json", accept: "application/json" },
-  body: JSON.stringify({ query, variables }),
-});
-
 async function checkPlace(place: Place, sender: Sender): Promise<Problem | null> {
   try {
-    return problemOfResponse(place, await sender.send(post(place.url, "{ __typename }")));
+    const response = await sender.send({
+      url: `${place.url}/graphql`,
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: '{"query":"{ __typename }"}',
+    });
+    return problemOfResponse(place, response);
   } catch (error) {
     if (error instanceof SendError) return problemOfError(place, error);
     throw error;
@@ -86,27 +87,30 @@ function hintForStatus(flag: string, status: number, isHtml: boolean): string {
   return "Another service listens there: correct the address.";
 }
 
+const closedHint =
+  "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.";
+const dropHint = "The connection was not accepted: a firewall may drop it; check the network and the VPN.";
+const routeHint = "There is no route to the host: check the network and the VPN.";
+const tlsHint =
+  "The server does not speak TLS on that port: correct the port, or use http for a mock on this computer.";
+const authorityHint = "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.";
+
 const connectHints: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens on that port: correct it, or start the service.",
   ENOTFOUND: "The host name is unknown: correct it.",
   EAI_AGAIN: "The host name could not be resolved: check the network and its DNS.",
-  ECONNRESET:
-    "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.",
-  ETIMEDOUT: "The connection was not accepted: a firewall may drop it; check the network and the VPN.",
-  UND_ERR_CONNECT_TIMEOUT:
-    "The connection was not accepted: a firewall may drop it; check the network and the VPN.",
-  UND_ERR_SOCKET:
-    "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.",
-  EHOSTUNREACH: "There is no route to the host: check the network and the VPN.",
-  ENETUNREACH: "There is no route to the host: check the network and the VPN.",
-  EPROTO:
-    "The server does not speak TLS on that port: correct the port, or use http for a mock on this computer.",
-  ERR_SSL_WRONG_VERSION_NUMBER:
-    "The server does not speak TLS on that port: correct the port, or use http for a mock on this computer.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "Its certificate is self-signed: name its authority in NODE_EXTRA_CA_CERTS.",
-  SELF_SIGNED_CERT_IN_CHAIN: "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.",
+  ECONNRESET: closedHint,
+  UND_ERR_SOCKET: closedHint,
+  ETIMEDOUT: dropHint,
+  UND_ERR_CONNECT_TIMEOUT: dropHint,
+  EHOSTUNREACH: routeHint,
+  ENETUNREACH: routeHint,
+  EPROTO: tlsHint,
+  ERR_SSL_WRONG_VERSION_NUMBER: tlsHint,
+  DEPTH_ZERO_SELF_SIGNED_CERT: authorityHint,
+  SELF_SIGNED_CERT_IN_CHAIN: authorityHint,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: authorityHint,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authorityHint,
   CERT_HAS_EXPIRED: "Its certificate has expired.",
   ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name: correct the address.",
 };
@@ -137,35 +141,26 @@ function problemOfError({ flag, url }: Place, { kind, code, message }: SendError
   };
 }
 
-async function checkKey(
-  name: KeyName,
-  { baseUrl, gatewayUrl, keys }: Access,
-  sender: Sender,
-): Promise<Problem | null> {
-  const isPartner = name === "partner";
-  const { text } = isPartner ? operationDocuments.LoginPartner : operationDocuments.ExchangeApiKey;
-  const place: Place = isPartner
-    ? { flag: "--gateway-url", url: gatewayUrl ?? "" }
-    : { flag: "--base-url", url: baseUrl };
-  const variables = isPartner ? { token: keys[name] } : { refreshToken: keys[name] };
-  let json: unknown;
+/** A token that is issued is used by the run. */
+async function checkKey(name: CheckedKey, { flag, url }: Place, session: Session): Promise<Problem | null> {
   try {
-    ({ json } = await sender.send(post(place.url, text, variables)));
+    await session.token(name);
+    return null;
   } catch (error) {
-    if (error instanceof SendError) return problemOfError(place, error);
+    if (error instanceof SendError) return problemOfError({ flag, url }, error);
+    if (error instanceof NoTokenError) return problemOfKey(name, { flag, url }, error.said);
     throw error;
   }
-  const errors = isPlainObject(json) && Array.isArray(json["errors"]) ? json["errors"] : [];
-  const data = isPlainObject(json) && isPlainObject(json["data"]) ? json["data"] : {};
-  if (errors.length === 0 && Object.values(data).some(isPlainObject)) return null;
-  const [error] = errors.filter(isPlainObject);
-  const message = typeof error?.["message"] === "string" ? error["message"] : "";
-  const received = message === "" ? "no token" : `the error "${redactMessage(message)}"`;
+}
+
+function problemOfKey(name: CheckedKey, { flag, url }: Place, said: string | null): Problem {
+  const isPartner = name === "partner";
+  const received = said === null ? "no token" : `the error "${said}"`;
   const expected = `tokens from ${isPartner ? "loginViaPersonalApiToken" : "exchangeSurfaceRefreshTokenForAccessTokens"}`;
-  if (/cannot query field|unknown argument|unknown type/i.test(message)) {
+  if (/cannot query field|unknown argument|unknown type/i.test(said ?? "")) {
     return {
       cause: "not-this-service",
-      message: `${place.flag}: ${place.url}/graphql is another GraphQL service, or ${isPartner ? "not the gateway" : "the gateway"}`,
+      message: `${flag}: ${url}/graphql is another GraphQL service, or ${isPartner ? "not the gateway" : "the gateway"}`,
       expected,
       received,
       hint: "Correct the address; --base-url and --gateway-url are two different ones.",
@@ -176,6 +171,6 @@ async function checkKey(
     message: `${keyVariables[name]}: the service rejects the key`,
     expected,
     received,
-    hint: `It may be wrong, revoked, expired, or of another environment than ${place.url}. Keys are created in the web app.`,
+    hint: `It may be wrong, revoked, expired, or of another environment than ${url}. Keys are created in the web app.`,
   };
 }

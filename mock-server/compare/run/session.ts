@@ -4,6 +4,7 @@ import type { Clock } from "../../time/clock.ts";
 import type { KeyName, TokenName } from "../catalogue/probe.ts";
 import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
+import { redactMessage } from "../observe/redact-message.ts";
 import type { Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */
@@ -21,7 +22,16 @@ export interface Session {
   renew(name: TokenName): void;
 }
 
-export class NoTokenError extends Error {}
+export class NoTokenError extends Error {
+  /** What the service said instead, in words that are free of client data; `null` when it said nothing. */
+  readonly said: string | null;
+
+  constructor(message: string, said: string | null = null) {
+    super(message);
+    this.name = "NoTokenError";
+    this.said = said;
+  }
+}
 
 /** A wrong token of the right form: its payload says that it is of the year 2001. */
 const invalidToken =
@@ -55,7 +65,10 @@ export function createSession({ keys, baseUrl, gatewayUrl }: Access, sender: Sen
     const tokens = Object.values(objectAt(response.json, "data") ?? {}).find(isPlainObject) ?? {};
     const { workspaceToken = tokens["accessToken"], userToken = "" } = tokens;
     if (typeof workspaceToken !== "string" || typeof userToken !== "string")
-      throw new NoTokenError(`the service issued no token for the ${isPartner ? "partner" : "API"} key`);
+      throw new NoTokenError(
+        `the service issued no token for the ${isPartner ? "partner" : "API"} key`,
+        messageIn(response.json),
+      );
     return { workspaceToken, userToken, usableUntilMs: clock.monotonic() + usableMs(workspaceToken) };
   };
 
@@ -85,6 +98,12 @@ function usableMs(token: string): number {
   if (typeof exp !== "number" || typeof iat !== "number") return lifetimeUnknownMs;
   const lifetimeMs = (exp - iat) * 1_000;
   return Math.max(lifetimeMs / 3, lifetimeMs - marginMs);
+}
+
+function messageIn(json: unknown): string | null {
+  const errors = isPlainObject(json) && Array.isArray(json["errors"]) ? json["errors"] : [];
+  const message = errors.filter(isPlainObject)[0]?.["message"];
+  return typeof message === "string" ? redactMessage(message) : null;
 }
 
 function objectAt(value: unknown, name: string): Readonly<Record<string, unknown>> | null {
