@@ -23,6 +23,9 @@ const shown = (part: string, values: Readonly<Record<string, string>>, program =
   shownArguments("docs/compare.md", { program: `workspace-tasks ${program}`, part, values });
 
 const key = { WORKSPACE_TASKS_API_KEY: "wtk_some-key" };
+const json = { "content-type": "application/json" };
+/** Nothing listens there. */
+const service = ["--base-url", "https://service.example"];
 
 /** A run takes a third of the limit that the mock is set to, so with this one it does not wait. */
 const unlimited = { rateLimit: { requests: 100_000 } };
@@ -118,47 +121,24 @@ describe.concurrent("compare", () => {
     );
   });
 
-  it.each<[string, RequestListener, RegExp]>([
-    [
-      "a web page",
-      (_, response) => void response.setHeader("content-type", "text/html").end("<!doctype html>"),
-      /is not the service[\s\S]*an HTML page[\s\S]*web page/,
-    ],
-    [
-      "a login of a proxy",
-      (_, response) => void response.writeHead(403).end(),
-      /is not the service[\s\S]*HTTP 403[\s\S]*login/,
-    ],
-    [
-      "a redirect",
-      (_, response) => void response.writeHead(302, { location: "https://sso.example" }).end(),
-      /is not the service[\s\S]*redirects elsewhere/,
-    ],
-    [
-      "another JSON service",
-      (_, response) => void response.setHeader("content-type", "application/json").end('{"ok":true}'),
-      /is not the service[\s\S]*application\/json[\s\S]*Another service/,
-    ],
-    [
-      "another GraphQL service",
-      (_, response) =>
-        void response
-          .setHeader("content-type", "application/json")
-          .end(
-            '{"errors":[{"message":"Cannot query field \\"exchangeSurfaceRefreshTokenForAccessTokens\\" on type \\"Mutation\\"."}]}',
-          ),
-      /is another GraphQL service, or the gateway/,
-    ],
+  const failure = (message: string) => JSON.stringify({ data: null, errors: [{ message }] });
+  const unknownField = failure('Cannot query field "exchangeSurfaceRefreshTokenForAccessTokens"');
+
+  it.each<[string, number, Readonly<Record<string, string>>, string, RegExp]>([
+    ["a web page", 200, { "content-type": "text/html" }, "<!doctype html>", /an HTML page[\s\S]*web page/],
+    ["a login of a proxy", 403, {}, "", /HTTP 403[\s\S]*login/],
+    ["a redirect", 302, { location: "https://sso.example" }, "", /redirects elsewhere/],
+    ["another JSON service", 200, json, '{"ok":true}', /application\/json[\s\S]*Another service/],
+    ["another GraphQL service", 200, json, unknownField, /is another GraphQL service, or the gateway/],
     [
       "a service that rejects the key",
-      (_, response) =>
-        void response
-          .setHeader("content-type", "application/json")
-          .end('{"data":null,"errors":[{"message":"Invalid refresh token"}]}'),
-      /WORKSPACE_TASKS_API_KEY: the service rejects the key[\s\S]*Invalid refresh token[\s\S]*revoked, expired/,
+      200,
+      json,
+      failure("Invalid refresh token"),
+      /WORKSPACE_TASKS_API_KEY: the service rejects the key[\s\S]*Invalid refresh token/,
     ],
-  ])("%s is named as the cause", async (_, listener, message) => {
-    await using server = await serving(listener);
+  ])("%s is named as the cause", async (_, status, headers, body, message) => {
+    await using server = await serving((_, response) => void response.writeHead(status, headers).end(body));
     const { code, out, err } = await command(["--base-url", server.origin], key);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toMatch(message);
@@ -168,29 +148,17 @@ describe.concurrent("compare", () => {
   it.each([
     [[], {}, "expected --base-url <url> or WORKSPACE_TASKS_BASE_URL"],
     [["--base-url", "http://service.example"], key, "--base-url: expected an https URL"],
-    [["--base-url", "https://service.example"], {}, "expected a key in WORKSPACE_TASKS_API_KEY"],
+    [service, {}, "expected a key in WORKSPACE_TASKS_API_KEY"],
+    [service, { WORKSPACE_TASKS_API_KEY: "two words" }, "expected a key, got text with spaces"],
+    [[...service, "--report", "report.txt"], key, "--report: expected a file that ends with .json or .xml"],
+    [[...service, "--writes"], key, "--writes: expected a terminal to ask at; write --writes --yes to agree"],
     [
-      ["--base-url", "https://service.example"],
-      { WORKSPACE_TASKS_API_KEY: "two words" },
-      "expected a key, got text with spaces",
-    ],
-    [
-      ["--base-url", "https://service.example", "--report", "report.txt"],
-      key,
-      "--report: expected a file that ends with .json or .xml",
-    ],
-    [
-      ["--base-url", "https://service.example", "--writes"],
-      key,
-      "--writes: expected a terminal to ask at; write --writes --yes to agree",
-    ],
-    [
-      ["--base-url", "https://service.example", "--deliveries", "https://tunnel.example"],
+      [...service, "--deliveries", "https://tunnel.example"],
       key,
       "--deliveries: expected --writes with a URL",
     ],
     [
-      ["--base-url", "https://service.example", "--deliveries", "captured.ndjson"],
+      [...service, "--deliveries", "captured.ndjson"],
       key,
       "--deliveries: expected the endpoint's secrets in WORKSPACE_TASKS_SIGNING_SECRET",
     ],
@@ -202,31 +170,27 @@ describe.concurrent("compare", () => {
     [["--base-url", "https://service.example/?key=s3cret"], key, 'got "https://service.example/?…"'],
     [["--base-url", "https://service.example/wtk_some-key/"], key, "expected a URL without a key"],
     [
-      ["--base-url", "https://service.example"],
+      service,
       { ...key, WORKSPACE_TASKS_READ_ONLY_API_KEY: "wtk_some-key" },
       "WORKSPACE_TASKS_READ_ONLY_API_KEY: expected another key than WORKSPACE_TASKS_API_KEY",
     ],
     [["--replay", "a", "--writes"], {}, "expected --replay or --writes, got both"],
     [
-      ["--base-url", "https://service.example", "--exceed-rate-limit"],
+      [...service, "--exceed-rate-limit"],
       key,
       "--exceed-rate-limit: expected a terminal to ask at; write --exceed-rate-limit --yes to agree",
     ],
     [
-      ["--base-url", "https://service.example", "--report", "no-such-folder/report.json"],
+      [...service, "--report", "no-such-folder/report.json"],
       key,
       "--report: cannot write no-such-folder/report.json: ENOENT",
     ],
     [
-      ["--base-url", "https://service.example", "--report", "a.json", "--write", "a.json"],
+      [...service, "--report", "a.json", "--write", "a.json"],
       key,
       "--write: expected another file than that of --report",
     ],
-    [
-      ["--base-url", "https://service.example", "--settings", "package.json"],
-      key,
-      "--settings: package.json: unknown field",
-    ],
+    [[...service, "--settings", "package.json"], key, "--settings: package.json: unknown field"],
     [["--replay", "/dev/zero"], {}, "--replay: cannot read /dev/zero: ENXIO"],
     [["--replay", "package.json"], {}, "--replay: package.json: line 1 is not the header of a record"],
     [["--replay", "no-such-file"], {}, "--replay: cannot read no-such-file: ENOENT"],

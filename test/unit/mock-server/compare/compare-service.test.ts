@@ -80,16 +80,6 @@ describe("compare with an equal service has no refuted rule", () => {
     }
   });
 
-  it("when a task was completed through the control API, so without stages", async () => {
-    await using service = await startComparedService();
-    const { control } = service.mock;
-    const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    await control.setTaskStatus(taskId, { status: "COMPLETED" });
-    const report = await compare(service);
-    expect(refutedIn(report)).toEqual([]);
-    expect(idsOf(report, "confirmed")).toContain("tasks.stages");
-  });
-
   it("when the workspace is empty, and says what is missing", async () => {
     const clock = createVirtualClock();
     await using mock = await createMockServer({ listen: false, clock });
