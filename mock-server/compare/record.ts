@@ -46,7 +46,7 @@ const observationSchema = z.discriminatedUnion("outcome", [
     durationMs: z.number(),
     response: z.object({
       status: z.int(),
-      headers: z.record(text, text),
+      contentType: text,
       body: z.enum(["graphql", "json", "html", "text", "empty"]),
       data: shapeSchema.optional(),
       errors: z.array(errorSchema).optional(),

@@ -119,7 +119,7 @@ export const transportRules: readonly Rule[] = [
   across("transport.content-type", "GraphQL responses are application/json", (responses) => {
     const types = responses
       .filter(({ response }) => response.body === "graphql")
-      .map(({ response }) => response.headers["content-type"] ?? "none");
+      .map(({ response }) => response.contentType);
     return types.length === 0 ? { unknown: "no response shows it" } : [...new Set(types)].toSorted();
   }),
   across("errors.no-internals", "no response shows a stack trace or a path of the server", (responses) =>

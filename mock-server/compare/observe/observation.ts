@@ -17,8 +17,8 @@ export interface ErrorShape {
 
 export interface ResponseShape {
   readonly status: number;
-  /** Those that a rule reads, see `redact-headers.ts`. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** Without parameters; `none` when it has no usual form. */
+  readonly contentType: string;
   readonly body: "graphql" | "json" | "html" | "text" | "empty";
   readonly data?: Shape | undefined;
   readonly errors?: readonly ErrorShape[] | undefined;

@@ -3,7 +3,6 @@ import { isPlainObject } from "../../plain-object.ts";
 import { contractNames } from "./contract-words.ts";
 import type { ErrorShape, ResponseShape } from "./observation.ts";
 import { type RedactionContext, redactData } from "./redact-data.ts";
-import { redactHeaders } from "./redact-headers.ts";
 import { redactCode, redactMessage } from "./redact-message.ts";
 
 /** A response as it was received. Lives in memory only. */
@@ -19,7 +18,7 @@ export interface RawResponse {
 export function observeResponse(response: RawResponse, context: RedactionContext): ResponseShape {
   const { status, json } = response;
   const isGraphql = isPlainObject(json) && ("data" in json || Array.isArray(json["errors"]));
-  const common = { status, headers: redactHeaders(response.headers) };
+  const common = { status, contentType: contentTypeOf(response.headers) };
   if (!isGraphql) return { ...common, body: kindOfBody(response) };
   const errors = json["errors"];
   return {
@@ -31,6 +30,9 @@ export function observeResponse(response: RawResponse, context: RedactionContext
       : {}),
   };
 }
+
+const contentTypeOf = (headers: Headers): string =>
+  /^[a-z]+\/[a-z0-9.+-]{1,60}/i.exec(headers.get("content-type") ?? "")?.[0]?.toLowerCase() ?? "none";
 
 function kindOfBody({ text, json }: RawResponse): ResponseShape["body"] {
   if (text.trim() === "") return "empty";

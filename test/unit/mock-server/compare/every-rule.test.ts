@@ -9,6 +9,7 @@ import {
   type Observation,
   rateLimitProbe,
 } from "../../../../mock-server/compare/observe/observation.ts";
+import { isPlainObject } from "../../../../mock-server/plain-object.ts";
 import { observeEverything } from "../../../support/compared-service.ts";
 
 /** What a service may say instead of one value. */
@@ -67,14 +68,29 @@ function isRefutable(rule: Rule, evidence: Evidence): boolean {
   });
 }
 
+/** A few deliveries of each kind are enough. */
+function withFewDeliveries(evidence: Evidence): Evidence {
+  const observation = evidence.get(deliveriesProbe);
+  if (observation?.outcome !== "deliveries") throw new Error("the mock sent no deliveries");
+  const counts = new Map<string, number>();
+  const deliveries = observation.deliveries.filter(({ payload, signatures, id }) => {
+    const event = isPlainObject(payload) ? payload["event"] : null;
+    const kind = JSON.stringify([event, signatures.length, id === 1]);
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    return count <= 2;
+  });
+  return new Map([...evidence, [deliveriesProbe, { ...observation, deliveries }]]);
+}
+
 it("every rule of compare is shown by the mock, and refuted by a service that says something else", async () => {
   const shown = { atMs: 0, outcome: "measured", facts: {} } as const;
   const asked = [deliveriesProbe, changesProbe, rateLimitProbe].map((probe): [string, Observation] => [
     probe,
     { ...shown, probe },
   ]);
-  const evidence = await observeEverything(new Map(asked));
+  const evidence = withFewDeliveries(await observeEverything(new Map(asked)));
   const never = allRules.filter((rule) => !isRefutable(rule, evidence)).map(({ id }) => id);
   expect(never).toEqual([]);
   expect(allRules.length).toBeGreaterThan(185);
-});
+}, 180_000);
