@@ -28,3 +28,13 @@ function endOfString(json: string, start: number): number {
   }
   return index;
 }
+
+/**
+ * The value of a JSON document.
+ * @throws RangeError for one that nests deeper, SyntaxError or TypeError for anything but JSON in UTF-8
+ */
+export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  if (isNestedDeeper(text, depthMax)) throw new RangeError(`nested more than ${depthMax} levels deep`);
+  return JSON.parse(text);
+}

@@ -87,9 +87,9 @@ export const defaultSettings = {
     worldsMax: 2_000,
     tasksMax: 200_000,
     deliveriesMax: 100_000,
-    deliveryBytesMax: 256 * 1_048_576,
+    deliveryBytesMax: 64 * 1_048_576,
     uploadBytesMax: 100 * 1_048_576,
-    uploadStorageBytesMax: 512 * 1_048_576,
+    uploadStorageBytesMax: 128 * 1_048_576,
     endpointsPerWorkspaceMax: 10_000,
     /** @see interface §8 */
     endpointPageItemsMax: 100,

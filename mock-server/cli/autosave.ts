@@ -26,9 +26,11 @@ export async function autosave(
 
   const write = async () => {
     const startedMs = performance.now();
-    // As text, piece by piece: `control.getSnapshot` would copy the whole state first.
-    const { body } = await mock.fetch("/_mock/v1/snapshot");
-    await writeSnapshotFile(path, body ?? []);
+    // As text: `control.getSnapshot` would copy the whole state first.
+    const response = await mock.fetch("/_mock/v1/snapshot");
+    const text = await response.text();
+    if (!response.ok) throw new Error(JSON.parse(text).error.message);
+    await writeSnapshotFile(path, text);
     writeMs = performance.now() - startedMs;
     hasFailed = false;
   };

@@ -1,7 +1,8 @@
 import { MockServerError } from "../errors.ts";
-import { isNestedDeeper } from "../json-depth.ts";
+import { parseJson } from "../json-depth.ts";
+import { readBody } from "../read-body.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { jsonChunks, snapshotDepth } from "../snapshot/write-json.ts";
+import { jsonDepthMax, parseSnapshot, snapshotBytesMax, snapshotText } from "../snapshot/snapshot-text.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
@@ -18,13 +19,9 @@ export interface ControlHandlerOptions {
   readonly controls: Controls;
   /** Created for the first reader. */
   stream(): Promise<EventStream>;
-  /** Longest request body, but for a snapshot. Default: 64 MiB. */
+  /** Longest request body, and longest snapshot. Default: 512,000,000 bytes. */
   readonly bodyBytesMax?: number | undefined;
 }
-
-const bodyBytesMaxDefault = 64 * 1_048_576;
-/** More than a snapshot has around JSON that the API accepts, and less than recursive functions can take. */
-const jsonDepthMax = 500;
 
 /** Serves one request below `/_mock/v1`; never rejects. */
 export async function handleControl(request: Request, options: ControlHandlerOptions): Promise<Response> {
@@ -46,41 +43,16 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
     return stream.open(headers.get("last-event-id"), signal);
   }
   const { name, route, ids } = findRoute(method, path);
-  if (name === "getSnapshot") return snapshotResponse(await options.controls.getSnapshot());
-  if (name === "restoreSnapshot") return restoreStreamed(request, options);
   const input = checkRouteInput(
     route,
-    method === "GET" ? Object.fromEntries(searchParams) : await readJson(request, options),
+    method === "GET" ? Object.fromEntries(searchParams) : await readInput(name, request, options),
   );
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
+  if (name === "getSnapshot")
+    return jsonResponse(200, snapshotText(response as Snapshot, options.bodyBytesMax));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
-}
-
-// A snapshot can be longer than the longest string of the engine, and than the bound on other bodies.
-
-function snapshotResponse(snapshot: Snapshot): Response {
-  const chunks = jsonChunks(snapshot, snapshotDepth);
-  const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      const { done, value } = chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
-    },
-  });
-  return new Response(body, { headers: jsonHeaders });
-}
-
-async function restoreStreamed(request: Request, { controls }: ControlHandlerOptions): Promise<Response> {
-  checkContentType(request);
-  const { readSnapshotText } = await import("../snapshot/read-snapshot.ts");
-  const snapshot = await readSnapshotText(
-    request.body ?? new ReadableStream({ start: (body) => body.close() }),
-  );
-  await controls.restoreSnapshot(snapshot);
-  return new Response(null, { status: 204 });
 }
 
 interface Match {
@@ -125,19 +97,16 @@ function safeDecode(text: string): string {
   }
 }
 
-async function readJson(request: Request, options: ControlHandlerOptions): Promise<unknown> {
-  const { bodyBytesMax = bodyBytesMaxDefault } = options;
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > bodyBytesMax)
-      throw new MockServerError("BODY_TOO_LARGE", `a body may have ${bodyBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  if (bytes === 0) return {};
+async function readInput(
+  name: Match["name"],
+  request: Request,
+  { bodyBytesMax = snapshotBytesMax }: ControlHandlerOptions,
+): Promise<unknown> {
+  const body = await readBody(request, bodyBytesMax);
+  if (!body) throw new MockServerError("BODY_TOO_LARGE", `a body may have ${bodyBytesMax} bytes`);
+  if (body.length === 0) return {};
   checkContentType(request);
-  return parseJson(Buffer.concat(chunks));
+  return name === "restoreSnapshot" ? parseSnapshot(body) : parseInput(body);
 }
 
 /** A form on a foreign page cannot send this type. */
@@ -148,21 +117,20 @@ function checkContentType({ headers }: Request): void {
   throw new MockServerError("BODY_INVALID", `expected content-type application/json, got ${got}`);
 }
 
-function parseJson(bytes: Buffer): unknown {
+function parseInput(body: Uint8Array): unknown {
   try {
-    const body = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (!isNestedDeeper(body, jsonDepthMax)) return JSON.parse(body);
-  } catch {
-    throw new MockServerError("BODY_INVALID", "expected a body of JSON in UTF-8");
+    return parseJson(body, jsonDepthMax);
+  } catch (cause) {
+    throw new MockServerError("BODY_INVALID", `expected JSON in UTF-8, up to ${jsonDepthMax} levels deep`, {
+      cause,
+    });
   }
-  throw new MockServerError("BODY_INVALID", `a body may be nested ${jsonDepthMax} levels deep`);
 }
 
-function json(status: number, value: unknown): Response {
-  return new Response(JSON.stringify(value), {
+const json = (status: number, value: unknown) => jsonResponse(status, JSON.stringify(value));
+
+const jsonResponse = (status: number, body: string) =>
+  new Response(body, {
     status,
-    headers: jsonHeaders,
+    headers: { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" },
   });
-}
-
-const jsonHeaders = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };

@@ -4,7 +4,6 @@ import { MockServerError } from "../errors.ts";
 import { isPlainObject } from "../plain-object.ts";
 import type { Settings } from "../settings.ts";
 import { findInconsistency } from "./consistency.ts";
-import { type JsonPath, readJson } from "./read-json.ts";
 import {
   envelopeSchema,
   frameSchema,
@@ -18,8 +17,7 @@ import {
  * @throws MockServerError SNAPSHOT_INVALID for anything but a complete snapshot of a version this mock reads
  */
 export function readSnapshot(value: unknown, bounds?: RecordBounds): Snapshot {
-  const isValid = typeof value === "object" && value !== null && validated.delete(value as Snapshot);
-  const snapshot = isValid ? (value as Snapshot) : validateFrame(validateLists(checkEnvelope(value), []));
+  const snapshot = validateFrame(validateLists(checkEnvelope(value)));
   if (bounds) checkBounds(snapshot, bounds);
   return snapshot;
 }
@@ -38,31 +36,6 @@ function checkBounds({ state }: Snapshot, { deliveriesMax, tasksMax }: RecordBou
   }
 }
 
-/** Read from a text and not restored yet; the next restore need not validate them again. */
-const validated = new WeakSet<Snapshot>();
-
-/**
- * Validates a document while it arrives; its text is never in memory as a whole.
- * @throws MockServerError SNAPSHOT_INVALID also for a truncated text
- */
-export async function readSnapshotText(source: AsyncIterable<Uint8Array | string>): Promise<Snapshot> {
-  let document: unknown;
-  try {
-    document = await readJson(source, {
-      isWalked: (path) => path.length < 2 || (path.length === 2 && recordSchemas.has(path.join("."))),
-      item: (path, index, value) => validateRecord(path.join("."), index, value),
-    });
-  } catch (cause) {
-    if (cause instanceof RangeError) throw new MockServerError("SNAPSHOT_INVALID", cause.message, { cause });
-    // Of the parser, and of the decoder for bytes that are not UTF-8.
-    if (!(cause instanceof SyntaxError || cause instanceof TypeError)) throw cause;
-    throw new MockServerError("SNAPSHOT_INVALID", "the snapshot is not complete JSON", { cause });
-  }
-  const snapshot = validateFrame(checkEnvelope(document));
-  validated.add(snapshot);
-  return snapshot;
-}
-
 function checkEnvelope(value: unknown): object {
   const envelope = envelopeSchema.safeParse(value);
   if (!envelope.success) throw new MockServerError("SNAPSHOT_INVALID", "this is not a snapshot of the mock");
@@ -75,20 +48,16 @@ function checkEnvelope(value: unknown): object {
 }
 
 /** A copy in which the records of every list are validated. */
-function validateLists(value: object, path: JsonPath): object {
+function validateLists(value: object, path: readonly string[] = []): object {
   const fields = Object.entries(value).map(([name, field]): [string, unknown] => {
     const list = [...path, name].join(".");
-    if (Array.isArray(field) && recordSchemas.has(list)) {
-      return [name, field.map((record, index) => validateRecord(list, index, record))];
+    const schema = recordSchemas.get(list);
+    if (schema && Array.isArray(field)) {
+      return [name, field.map((record, index) => checked(schema, record, `${list}.${index}`))];
     }
     return [name, path.length === 0 && isPlainObject(field) ? validateLists(field, [name]) : field];
   });
   return Object.fromEntries(fields);
-}
-
-function validateRecord(list: string, index: number, record: unknown): unknown {
-  const schema = recordSchemas.get(list);
-  return schema ? checked(schema, record, `${list}.${index}`) : record;
 }
 
 function validateFrame(value: object): Snapshot {

@@ -1,14 +1,14 @@
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
 describe("writeSnapshotFile", () => {
   it("writes a file that only its owner can read, and leaves no other", () =>
     withFolder(async (folder) => {
       const path = join(folder, "s.json");
-      await writeSnapshotFile(path, ["{}"]);
+      await writeSnapshotFile(path, "{}");
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect(await readdir(folder)).toEqual(["s.json"]);
     }));
@@ -19,8 +19,23 @@ describe("writeSnapshotFile", () => {
       await writeFile(victim, "untouched");
       for (const name of [`.s.json.${process.pid}.draft`, "s.json"])
         await symlink(victim, join(folder, name));
-      await writeSnapshotFile(join(folder, "s.json"), ["{}"]);
+      await writeSnapshotFile(join(folder, "s.json"), "{}");
       expect(await readFile(victim, "utf8")).toBe("untouched");
       expect(await readFile(join(folder, "s.json"), "utf8")).toBe("{}");
     }));
+});
+
+describe("readSnapshotFile", () => {
+  it.each([
+    ["is longer than a snapshot may be", "{}", 1],
+    ["is truncated", '{"format":"workspace-tasks-mock"', 100],
+    ["is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), 100],
+    ["nests too deeply", "[".repeat(2_000), 10_000],
+  ])("rejects a file that %s", (_, content, bytesMax) =>
+    withFolder(async (folder) => {
+      const path = join(folder, "s.json");
+      await writeFile(path, content);
+      await expect(readSnapshotFile(path, bytesMax)).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
+    }),
+  );
 });

@@ -8,7 +8,7 @@ import {
   type MockServerOptions,
   type Snapshot,
 } from "workspace-tasks/mock-server";
-import { readSnapshot, readSnapshotText } from "../../../../mock-server/snapshot/read-snapshot.ts";
+import { readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { createState } from "../../../../mock-server/state/state.ts";
 import {
@@ -287,19 +287,6 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     expect(() => readSnapshot(without("endpoints"))).not.toThrow();
   });
 
-  it("is truncated at any position", async () => {
-    await using mock = await start();
-    await useMock(mock);
-    const text = JSON.stringify(await mock.control.getSnapshot());
-    const whole = await readSnapshotText(chunked(text, 100));
-    for (let part = 0; part < 20; part++) {
-      const cut = text.slice(0, Math.floor((text.length * part) / 20));
-      const reading = readSnapshotText(chunked(cut, 1_000));
-      await expect(reading).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
-    }
-    expect(whole).toEqual(readSnapshot(JSON.parse(text)));
-  });
-
   it("has doubled keys, or a number, time or address that no record can have", async () => {
     await using mock = await start();
     await useMock(mock);
@@ -377,10 +364,6 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
   });
 });
 
-async function* chunked(text: string, chars: number): AsyncGenerator<string> {
-  for (let at = 0; at < text.length; at += chars) yield text.slice(at, at + chars);
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: parts are taken away from it
 function createSample(): any {
   return {
@@ -412,7 +395,7 @@ describe("snapshot file", () => {
       await using mock = await start();
       await useMock(mock);
       const path = join(folder, "state.json");
-      await writeSnapshotFile(path, [JSON.stringify(await mock.control.getSnapshot())]);
+      await writeSnapshotFile(path, JSON.stringify(await mock.control.getSnapshot()));
       expect(await readSnapshotFile(path)).toEqual(await mock.control.getSnapshot());
       expect(await readdir(folder)).toEqual(["state.json"]);
     }));
