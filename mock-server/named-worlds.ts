@@ -2,6 +2,7 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
+import { worldsMax } from "./bounds.ts";
 import { checkFaultPlan } from "./control/controls/check-fault-plan.ts";
 import { mainWorld, type NewWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import { MockServerError } from "./errors.ts";
@@ -16,7 +17,7 @@ import { createVirtualClock } from "./time/virtual-clock.ts";
 /** Worlds of one mock by name. */
 export interface MockWorlds {
   /**
-   * Creates an isolated world; rejects with CONFLICT for a name in use, and past `settings.bounds.worldsMax`.
+   * Creates an isolated world; rejects with CONFLICT for a name in use, and past 2,000 worlds.
    *
    * @example examples/worlds.test.ts#worlds
    */
@@ -32,7 +33,9 @@ export interface NamedWorldsOptions {
   readonly shared: Pick<WorldSetup, "seed" | "settings" | "faults" | "version">;
   readonly main: () => HostedWorld;
   readonly origin: () => string;
-  createTransport(settings: WorldSetup["settings"]): WorldSetup["transport"];
+  /** Default: 2,000. */
+  readonly max?: number | undefined;
+  createTransport(): WorldSetup["transport"];
   /** Called when a world with a virtual clock is created. */
   onVirtualClock(): void;
 }
@@ -51,7 +54,7 @@ interface Entry {
 }
 
 export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
-  const { shared, main, origin: mockOrigin, createTransport } = options;
+  const { shared, main, origin: mockOrigin, max = worldsMax, createTransport } = options;
   const entries = new Map<string, Entry>();
   const services = new Map<string, Service>();
   let counter = 0;
@@ -100,7 +103,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       faults,
       clock: clockLike(source.setup.clock, input.clock),
       settings: ownSettings,
-      transport: createTransport(ownSettings),
+      transport: createTransport(),
       named: new Map(),
       directory: null,
     });
@@ -130,12 +133,8 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     if (wanted === mainWorld || (wanted !== undefined && entries.has(wanted))) {
       throw new MockServerError("CONFLICT", `there is a world ${JSON.stringify(wanted)} already`);
     }
-    const { worldsMax } = shared.settings.bounds;
-    if (entries.size < worldsMax) return wanted ?? freeName();
-    throw new MockServerError(
-      "CONFLICT",
-      `the mock has ${worldsMax} worlds; drop one, or raise settings.bounds.worldsMax`,
-    );
+    if (entries.size < max) return wanted ?? freeName();
+    throw new MockServerError("CONFLICT", `the mock has ${max} worlds; drop one`);
   };
 
   return {

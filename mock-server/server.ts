@@ -10,7 +10,7 @@ import { createHttpTransport } from "./outbound/http-transport.ts";
 import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
-import { type Settings, withSettings } from "./settings.ts";
+import { withSettings } from "./settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
 
@@ -55,14 +55,14 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
     shared,
     main: () => main,
     origin: () => origin,
-    createTransport: (changed) => transportOf(options, changed),
+    createTransport: () => transportOf(options),
     onVirtualClock: () => listener?.watchClients(),
   });
   const main = hostWorld({
     ...shared,
     name: null,
     clock,
-    transport: transportOf(options, settings),
+    transport: transportOf(options),
     named: named.services,
     directory: named.directory,
   });
@@ -98,15 +98,9 @@ function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | Virtu
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 
-function transportOf(
-  { receivers, checkConnection, trustedCertificates, deliverOnly }: MockServerOptions,
-  { outbound }: Settings,
-): Transport {
-  const sockets = createHttpTransport({
-    limits: outbound,
-    trustedCertificates,
-    loopbackOnly: deliverOnly === "loopback",
-  });
+function transportOf(options: MockServerOptions): Transport {
+  const { receivers, checkConnection, trustedCertificates, deliverOnly } = options;
+  const sockets = createHttpTransport({ trustedCertificates, loopbackOnly: deliverOnly === "loopback" });
   const transport = receivers ? createInProcessTransport(receivers, sockets) : sockets;
   return checkConnection ? { ...transport, checkConnection } : transport;
 }

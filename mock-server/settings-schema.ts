@@ -2,11 +2,9 @@
 // the table in docs/mock-limits.md and mock-settings.schema.json are made from it. Loaded only to check settings that
 // were given: a mock with its defaults starts without zod.
 
-import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { checkSchema } from "./check-schema.ts";
 import type { MockServerIssue } from "./errors.ts";
-import { isPlainObject } from "./plain-object.ts";
 import { seedPlanSchema } from "./seed-plan.ts";
 import { isHostName } from "./service-url.ts";
 import type { SettingsChanges } from "./settings.ts";
@@ -92,7 +90,6 @@ export const settingsSchema = z.strictObject({
       .describe("Wait before each attempt (A-11). A change applies to waits that start later."),
     timeoutMs: duration("Time limit of one attempt."),
     inFlightPerEndpointMax: count("Attempts to one endpoint in flight at the same time."),
-    responseBodyCharsMax: count("Characters of a response body that are kept per attempt."),
     reorderHoldMs: duration(
       "An attempt that a `reorder` fault has deferred is sent after this time even if no other one was sent.",
     ),
@@ -107,38 +104,19 @@ export const settingsSchema = z.strictObject({
   }),
   seedData: seedPlanSchema
     .optional()
-    .meta({ restart: true })
-    .describe("What a mock has at its start and after a reset: see [seed data](#seed-data)."),
-  outbound: group({
-    socketsPerOriginMax: count("Sockets to one receiver at the same time."),
-    readTimeoutMs: duration("Time limit for reading a URL: a connection check, an artifact."),
-    readBytesMax: count("Bytes that are read from one URL."),
-  }).meta({ restart: true }),
+    .describe(
+      "What a mock has at its start and after a reset: see [seed data](#seed-data). Needs a restart.",
+    ),
   bounds: group({
     bodyBytesMax: count("A longer GraphQL request gets 413. Past 64 MiB its connection is cut."),
-    jsonDepthMax: count("JSON that nests deeper gets 400, before it is parsed."),
-    queryTokensMax: count("A longer document gets `GRAPHQL_PARSE_FAILED`."),
-    queryDepthMax: count("A deeper document gets `GRAPHQL_VALIDATION_FAILED`; fragments are followed."),
     listItemsMax: count("Past it `BAD_USER_INPUT`, for lists in the input and for `limit`."),
     journalEntriesMax: count("Past it the oldest entries of the request journal are dropped."),
-    journalTextCharsMax: count(
-      "A longer query is cut in the journal; the variables of a longer request are left out.",
-    ),
-    worldsMax: count("Worlds at the same time, besides the mock's own. Past it `CONFLICT`."),
     tasksMax: count("Past it a task is rejected with `CONFLICT`."),
     deliveriesMax: count(
       "Past it the oldest finished deliveries are discarded; a pending one only without any of them, with a `delivery.discarded` event.",
     ),
-    deliveryBytesMax: count(
-      "Memory of the deliveries, estimated from their bodies and 1,000 bytes for each and for each attempt. Past it deliveries are discarded as past `bounds.deliveriesMax`.",
-    ),
     uploadBytesMax: count("A longer upload gets 413."),
-    uploadStorageBytesMax: count("Past it further bytes of any upload are rejected."),
-    endpointsPerWorkspaceMax: count("Past it `CONFLICT`."),
     endpointPageItemsMax: count("A larger `limit` gets `BAD_USER_INPUT`."),
-    secretsPerEndpointMax: count(
-      "A rotation after which more secrets would verify at the same time is rejected with `CONFLICT`.",
-    ),
     secretGraceSecondsMax: count("A longer grace period gets `BAD_USER_INPUT`."),
   }),
 });
@@ -154,8 +132,6 @@ null as unknown as z.output<typeof settingsSchema> satisfies SettingsChanges;
 export interface SettingDescription {
   readonly name: string;
   readonly about: string;
-  /** It cannot change while the mock runs. */
-  readonly restart: boolean;
 }
 
 /** Every setting, in the order of the schema. */
@@ -163,23 +139,12 @@ export const settingDescriptions: readonly SettingDescription[] = Object.entries
   settingsSchema.shape,
 ).flatMap(([name, schema]) => {
   const inner = schema.unwrap();
-  const restart = schema.meta()?.["restart"] === true;
-  if (name === "seedData" || !(inner instanceof z.ZodObject)) return describe(name, schema, restart);
+  if (name === "seedData" || !(inner instanceof z.ZodObject)) return describe(name, schema);
   return Object.entries(inner.shape as z.ZodRawShape).flatMap(([field, value]) =>
-    describe(`${name}.${field}`, value as z.ZodType, restart),
+    describe(`${name}.${field}`, value as z.ZodType),
   );
 });
 
-function describe(name: string, schema: z.ZodType, restart: boolean): SettingDescription[] {
-  return [{ name, about: schema.description ?? "", restart }];
+function describe(name: string, { description = "" }: z.ZodType): SettingDescription {
+  return { name, about: description };
 }
-
-/** Names of the settings that differ and cannot change while the mock runs. */
-export function settingsThatNeedRestart(before: unknown, after: unknown): readonly string[] {
-  return settingDescriptions
-    .filter(({ restart, name }) => restart && !isDeepStrictEqual(at(before, name), at(after, name)))
-    .map(({ name }) => name);
-}
-
-const at = (value: unknown, name: string): unknown =>
-  name.split(".").reduce((inner, field) => (isPlainObject(inner) ? inner[field] : undefined), value);

@@ -68,32 +68,19 @@ export const defaultSettings = {
     ],
     timeoutMs: 15_000,
     inFlightPerEndpointMax: 64,
-    responseBodyCharsMax: 16_384,
     reorderHoldMs: 5_000,
   },
   tasks: { plans, retryGraceMs: 0 },
   seedData: seedPlan,
-  /** Sockets of the mock itself, in real time also under a virtual clock. */
-  outbound: { socketsPerOriginMax: 64, readTimeoutMs: 15_000, readBytesMax: 100 * 1_048_576 },
   bounds: {
     bodyBytesMax: 1_048_576,
-    jsonDepthMax: 100,
-    queryTokensMax: 2_000,
-    queryDepthMax: 12,
     listItemsMax: 1_000,
     journalEntriesMax: 10_000,
-    journalTextCharsMax: 8_192,
-    /** Worlds at the same time, besides the mock's own. */
-    worldsMax: 2_000,
     tasksMax: 200_000,
     deliveriesMax: 100_000,
-    deliveryBytesMax: 64 * 1_048_576,
     uploadBytesMax: 100 * 1_048_576,
-    uploadStorageBytesMax: 128 * 1_048_576,
-    endpointsPerWorkspaceMax: 10_000,
     /** @see interface §8 */
     endpointPageItemsMax: 100,
-    secretsPerEndpointMax: 50,
     /** @see interface §4 */
     secretGraceSecondsMax: 604_800,
   },

@@ -12,8 +12,7 @@ export function withSettingsTable(document: string): string {
   const [begin, end] = ["<!-- settings:begin -->", "<!-- settings:end -->"];
   const before = document.slice(0, document.indexOf(begin) + begin.length);
   const rows = settingDescriptions.map(
-    ({ name, about, restart }) =>
-      `| \`${name}\` | ${defaultText(name)} | ${about}${restart ? " Needs a restart." : ""} |\n`,
+    ({ name, about }) => `| \`${name}\` | ${defaultText(name)} | ${about} |\n`,
   );
   const header = "| setting | default | what it is |\n|---|---|---|\n";
   return `${before}\n${header}${rows.join("")}${document.slice(document.indexOf(end))}`;
@@ -43,9 +42,6 @@ export function settingsJsonSchema(): string {
     target: "draft-7",
     io: "input",
     unrepresentable: "any",
-    override({ jsonSchema }) {
-      delete jsonSchema["restart"];
-    },
   }) as JsonSchema;
   for (const { name } of settingDescriptions) {
     const property = name

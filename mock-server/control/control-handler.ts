@@ -2,7 +2,12 @@ import { MockServerError } from "../errors.ts";
 import { parseJson } from "../json-depth.ts";
 import { readBody } from "../read-body.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import { jsonDepthMax, parseSnapshot, snapshotBytesMax, snapshotText } from "../snapshot/snapshot-text.ts";
+import {
+  parseSnapshot,
+  snapshotBytesMax,
+  snapshotDepthMax,
+  snapshotText,
+} from "../snapshot/snapshot-text.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
@@ -119,11 +124,15 @@ function checkContentType({ headers }: Request): void {
 
 function parseInput(body: Uint8Array): unknown {
   try {
-    return parseJson(body, jsonDepthMax);
+    return parseJson(body, snapshotDepthMax);
   } catch (cause) {
-    throw new MockServerError("BODY_INVALID", `expected JSON in UTF-8, up to ${jsonDepthMax} levels deep`, {
-      cause,
-    });
+    throw new MockServerError(
+      "BODY_INVALID",
+      `expected JSON in UTF-8, up to ${snapshotDepthMax} levels deep`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -15,8 +15,8 @@ import {
   type ValidationRule,
   validate,
 } from "graphql";
+import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../bounds.ts";
 import { createBoundedCache, getOrCreate } from "../cache.ts";
-import type { Settings } from "../settings.ts";
 import type { Router } from "../state/router.ts";
 import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
@@ -47,32 +47,27 @@ export interface DocumentCache {
   prepare(query: string): PreparedDocument;
 }
 
-// Bounded: a mock whose bounds are changed again and again has a cache for each.
-const caches = createBoundedCache<string, DocumentCache>(20);
-
-/** Shared by all mocks of the process that have the same bounds. */
-export function documentCache(router: Router, bounds: DocumentBounds): DocumentCache {
-  const name = `${router}/${bounds.queryTokensMax}/${bounds.queryDepthMax}/${bounds.journalTextCharsMax}`;
-  return getOrCreate(caches, name, () => createDocumentCache(router, bounds));
-}
-
 const cachedDocumentsMax = 500;
 /** Longer texts are not cached. */
 const cachedCharsMax = 20_000;
 
-type DocumentBounds = Pick<Settings["bounds"], "queryTokensMax" | "queryDepthMax" | "journalTextCharsMax">;
+/** Shared by all mocks of the process. */
+export const documentCaches: Readonly<Record<Router, DocumentCache>> = {
+  base: createDocumentCache("base"),
+  gateway: createDocumentCache("gateway"),
+};
 
-function createDocumentCache(router: Router, bounds: DocumentBounds): DocumentCache {
+function createDocumentCache(router: Router): DocumentCache {
   // Bounded: a client that interpolates values into its documents must not fill the memory.
   const cache = createBoundedCache<string, PreparedDocument>(cachedDocumentsMax);
-  const prepare = (query: string) => prepareDocument(router, bounds, query);
+  const prepare = (query: string) => prepareDocument(router, query);
   return {
     prepare: (query) => (query.length > cachedCharsMax ? prepare(query) : getOrCreate(cache, query, prepare)),
   };
 }
 
-function prepareDocument(router: Router, bounds: DocumentBounds, query: string): PreparedDocument {
-  const { document, errors } = validateDocument(router, bounds, query);
+function prepareDocument(router: Router, query: string): PreparedDocument {
+  const { document, errors } = validateDocument(router, query);
   const operations = new Map<string | null, PreparedOperation | null>();
   const find = (name: string | null): PreparedOperation | null => {
     const cached = operations.get(name);
@@ -85,15 +80,15 @@ function prepareDocument(router: Router, bounds: DocumentBounds, query: string):
   return {
     document,
     errors,
-    redacted: redactDocument(query, document, bounds.journalTextCharsMax),
+    redacted: redactDocument(query, document, journalTextCharsMax),
     operation: (name) => find(name ?? null),
   };
 }
 
-function validateDocument(router: Router, bounds: DocumentBounds, query: string) {
+function validateDocument(router: Router, query: string) {
   let document: DocumentNode;
   try {
-    document = parse(query, { maxTokens: bounds.queryTokensMax });
+    document = parse(query, { maxTokens: queryTokensMax });
   } catch (error) {
     return { document: null, errors: [asParseError(error)] };
   }
@@ -101,7 +96,7 @@ function validateDocument(router: Router, bounds: DocumentBounds, query: string)
     ...specifiedRules,
     NoSchemaIntrospectionCustomRule,
     operationTypeRule,
-    depthRule(bounds.queryDepthMax),
+    depthRule(queryDepthMax),
   ];
   const errors = validate(routerSchema(router), document, rules, { maxErrors: 20 });
   return { document, errors };

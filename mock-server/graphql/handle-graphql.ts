@@ -2,13 +2,14 @@
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
+import { jsonDepthMax } from "../bounds.ts";
 import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { isNestedDeeper } from "../json-depth.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import type { Router } from "../state/router.ts";
 import type { World } from "../world/world.ts";
-import { documentCache } from "./document-cache.ts";
+import { documentCaches } from "./document-cache.ts";
 import { type FormattedError, formatError, reasonOf, withReplacement } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
@@ -63,13 +64,13 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
       ? reject(context, 413, `Body must have at most ${world.settings.bounds.bodyBytesMax} bytes`)
       : reject(context, 400, "Body must be UTF-8");
   }
-  if (isNestedDeeper(body, world.settings.bounds.jsonDepthMax)) {
+  if (isNestedDeeper(body, jsonDepthMax)) {
     return reject(context, 400, "JSON body is nested too deeply");
   }
   const params = readRequestParams(singleHeader(request, "content-type"), body);
   if ("status" in params) return reject(context, params.status, params.message);
   context.params = params;
-  context.prepared = documentCache(router, world.settings.bounds).prepare(params.query);
+  context.prepared = documentCaches[router].prepare(params.query);
   const operation = context.prepared.operation(params.operationName);
   if (operation) context.operation = operation;
 

@@ -1,3 +1,4 @@
+import { journalTextCharsMax } from "../bounds.ts";
 import type { WireResponse } from "../faults/serve-with-faults.ts";
 import { keyIdOf } from "../rules/identity/caller.ts";
 import { withoutValue } from "./error-format.ts";
@@ -7,7 +8,6 @@ import { type RequestContext, singleHeader } from "./request-context.ts";
 /** Records the request and its response, without the secrets in them. */
 export function recordRequest(context: RequestContext, response: WireResponse): void {
   const { world, router, request, caller, params, prepared, operation } = context;
-  const { journalTextCharsMax } = world.settings.bounds;
   const { abort } = response;
   const cut = abort?.kind === "cut" && abort.afterBytes === null;
   const entry = world.journal.append({

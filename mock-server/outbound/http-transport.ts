@@ -9,15 +9,16 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
+import { outboundLimits } from "../bounds.ts";
 import { isLoopbackHost } from "../loopback.ts";
-import type { Settings } from "../settings.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { Transport, TransportFailure } from "./port.ts";
 
 export interface HttpTransportOptions {
-  readonly limits: Settings["outbound"];
+  /** Default: `outboundLimits`. */
+  readonly limits?: Readonly<Record<keyof typeof outboundLimits, number>> | undefined;
   /** Certificates in PEM that HTTPS receivers may use, besides those that Node trusts. Default: none. */
   readonly trustedCertificates?: readonly string[] | undefined;
   /** Requests to other computers fail instead of being sent. Default: `false`. */
@@ -41,11 +42,11 @@ const responseBytesMax = 64 * 1_024;
  * `{ status: null, error }`.
  */
 export function createHttpTransport({
-  limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax },
+  limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax } = outboundLimits,
   trustedCertificates = [],
   loopbackOnly = false,
   clock = createRealClock(),
-}: HttpTransportOptions): Transport {
+}: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   // Created when first needed: most of a thousand worlds deliver nothing.
   const agents: { http?: HttpAgent; https?: HttpsAgent } = {};

@@ -178,8 +178,7 @@ describe("outcomes", () => {
   it.each([1, 2, 3])(
     "the outcomes of mutations agree with the state of the service (seed %i)",
     async (seed) => {
-      const settings = { bounds: { endpointsPerWorkspaceMax: 1_000 } };
-      const { mock, client } = await open({ seed, settings }, { timeoutMs: 2_000 });
+      const { mock, client } = await open({ seed }, { timeoutMs: 2_000 });
       await using _ = mock;
       await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", chances }] });
       const labels = new Map<string, Outcome | "applied">();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { MockServerError } from "../../errors.ts";
 import { addSeed } from "../../rules/seeding/add-seed.ts";
 import { viewSeed } from "../../rules/seeding/view-seed.ts";
@@ -10,22 +11,17 @@ import type { settingsRoutes } from "../contract/settings.ts";
 export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof settingsRoutes> {
   const change = async (changes: object, base: () => Settings) => {
     // Loaded when first needed, with zod.
-    const { issuesOfSettings, settingsThatNeedRestart } = await import("../../settings-schema.ts");
+    const { issuesOfSettings } = await import("../../settings-schema.ts");
     const world = worlds.current;
     const settings = withSettings(changes as SettingsChanges, base());
     // A change of one field can contradict another field, which the change does not have.
     const [issue] = issuesOfSettings(settings);
     if (issue)
       throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
-    const [name] = settingsThatNeedRestart(world.settings, settings);
-    if (name !== undefined) {
-      const remedy =
-        name === "seedData"
-          ? "add records with POST /seed-data, or"
-          : "restart the mock with the new value, or";
+    if (!isDeepStrictEqual(settings.seedData, world.settings.seedData)) {
       throw new MockServerError(
         "CONFLICT",
-        `${name} cannot change while the mock runs; ${remedy} leave it out`,
+        "seedData cannot change while the mock runs; add records with POST /seed-data, or leave it out",
       );
     }
     keepPlansOfRunningTasks(world);

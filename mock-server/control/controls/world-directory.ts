@@ -25,7 +25,7 @@ export interface NewWorld {
 
 /** The worlds of a mock by name. */
 export interface WorldDirectory {
-  /** @throws MockServerError CONFLICT for a name in use, or past `settings.bounds.worldsMax` */
+  /** @throws MockServerError CONFLICT for a name in use, or past 2,000 worlds */
   create(input: NewWorld): Promise<WorldView>;
   list(): WorldView[];
   /** @throws MockServerError NOT_FOUND */

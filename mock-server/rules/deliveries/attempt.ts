@@ -1,3 +1,4 @@
+import { responseBodyCharsMax } from "../../bounds.ts";
 import { createBoundedCache, getOrCreate } from "../../cache.ts";
 import { isLoopbackHost } from "../../loopback.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
@@ -33,7 +34,7 @@ export type AttemptResult = Omit<AttemptRecord, "number">;
 export async function makeAttempt(world: World, input: AttemptInput): Promise<AttemptResult> {
   const { delivery, event, endpoint, faults } = input;
   const { settings, transport } = world;
-  const { timeoutMs, responseBodyCharsMax } = settings.delivery;
+  const { timeoutMs } = settings.delivery;
   const startedAtMs = world.clock.now();
   const startedMs = world.clock.monotonic();
   const bodyText = faults.some(({ kind }) => kind === "altered-body") ? alterBody(event.body) : event.body;

@@ -1,3 +1,4 @@
+import { deliveryBytesMax } from "../../bounds.ts";
 import type { AttemptRecord, DeliveryRecord, EventRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
@@ -51,7 +52,7 @@ export function countAttempt(world: World, attempt: Bodies, body: string): void 
  */
 export function discardOldDeliveries(world: World): readonly DeliveryRecord[] {
   const { deliveries } = world.state;
-  const { deliveriesMax, deliveryBytesMax } = world.settings.bounds;
+  const { deliveriesMax } = world.settings.bounds;
   const used = usage(world);
   const isWithin = (share: number) =>
     deliveries.size <= Math.max(0, deliveriesMax - Math.floor(deliveriesMax * share)) &&

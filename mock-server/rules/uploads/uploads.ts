@@ -1,3 +1,4 @@
+import { uploadStorageBytesMax } from "../../bounds.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { UploadError } from "./upload-error.ts";
@@ -54,7 +55,7 @@ export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8A
   if (upload.lengthBytes !== null && upload.offsetBytes + bytes.length > upload.lengthBytes) {
     throw new UploadError(413, "more bytes than Upload-Length");
   }
-  if (storedBytes(world) + bytes.length > world.settings.bounds.uploadStorageBytesMax) {
+  if (storedBytes(world) + bytes.length > uploadStorageBytesMax) {
     throw new UploadError(507, "the limit of stored upload bytes is reached");
   }
   world.state.uploadContents.get(upload.id)?.push(bytes);

@@ -2,6 +2,7 @@
 // cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
 // until its own grace period ends.
 
+import { endpointsPerWorkspaceMax, secretsPerEndpointMax } from "../../bounds.ts";
 import type {
   CreateWebhookEndpointInput,
   RequireFields,
@@ -43,7 +44,7 @@ export function addEndpoint(
   input: CreateWebhookEndpointInput,
 ): WebhookEndpointRecord {
   const eventTypes = checkEndpoint(world, input);
-  if (endpointsOf(world, workspaceId).length >= world.settings.bounds.endpointsPerWorkspaceMax) {
+  if (endpointsOf(world, workspaceId).length >= endpointsPerWorkspaceMax) {
     throw conflict("Webhook endpoint limit of the workspace is reached");
   }
   const secret = newSecret(world);
@@ -133,7 +134,7 @@ export function rotateSecret(world: World, caller: Caller, input: RotateSecretIn
 
 /** As `rotateSecret`, without checking the caller. @returns the new secret */
 export function addSecret(world: World, endpoint: WebhookEndpointRecord, gracePeriodSeconds: number): string {
-  const { secretsPerEndpointMax, secretGraceSecondsMax } = world.settings.bounds;
+  const { secretGraceSecondsMax } = world.settings.bounds;
   if (gracePeriodSeconds < 0 || gracePeriodSeconds > secretGraceSecondsMax) {
     throw badInput(`Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`);
   }

@@ -43,13 +43,6 @@ async function outcome(call: Promise<unknown>): Promise<string> {
   }
 }
 
-const createEndpoint = (mock: MockServer, number: number) =>
-  query(
-    mock,
-    `mutation ($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { signingSecret } }`,
-    { input: { url: `https://receiver.example/${number}` } },
-  );
-
 const rotate = (mock: MockServer, endpointId: string, gracePeriodSeconds: number) =>
   query(
     mock,
@@ -87,34 +80,6 @@ const borders: readonly Border[] = [
     use: (mock, amount) => post(mock, JSON.stringify({ query: "{ __typename }" }).padEnd(amount)),
   },
   {
-    setting: "bounds.jsonDepthMax",
-    limit: 5,
-    past: "400",
-    use: (mock, amount) =>
-      post(
-        mock,
-        `{"query":"{ __typename }","variables":{"a":${"[".repeat(amount - 2)}${"]".repeat(amount - 2)}}}`,
-      ),
-  },
-  {
-    setting: "bounds.queryTokensMax",
-    limit: 10,
-    past: "GRAPHQL_PARSE_FAILED",
-    use: (mock, amount) => query(mock, `{ ${"__typename ".repeat(amount - 2)} }`),
-  },
-  {
-    setting: "bounds.queryDepthMax",
-    limit: 4,
-    past: "GRAPHQL_VALIDATION_FAILED",
-    use: (mock, amount) =>
-      query(
-        mock,
-        amount === 4
-          ? "{ me { ... on WorkspaceUser { workspace { tasks { id } } } } }"
-          : "{ me { ... on WorkspaceUser { workspace { tasks { subTasks { id } } } } } }",
-      ),
-  },
-  {
     setting: "bounds.listItemsMax",
     limit: 7,
     past: "BAD_USER_INPUT",
@@ -132,32 +97,10 @@ const borders: readonly Border[] = [
       ),
   },
   {
-    setting: "bounds.worldsMax",
-    limit: 2,
-    past: "CONFLICT",
-    use: (mock, amount) =>
-      times(amount, (index) => outcome(mock.control.createWorld({ name: `world-${index}` }))),
-  },
-  {
     setting: "bounds.tasksMax",
     limit: 2,
     past: "CONFLICT",
     use: (mock, amount) => times(amount, () => outcome(mock.control.startTask({ taskType: "BINDER" }))),
-  },
-  {
-    setting: "bounds.endpointsPerWorkspaceMax",
-    limit: 2,
-    past: "CONFLICT",
-    use: (mock, amount) => times(amount, (index) => createEndpoint(mock, index)),
-  },
-  {
-    setting: "bounds.secretsPerEndpointMax",
-    limit: 3,
-    past: "CONFLICT",
-    async use(mock, amount) {
-      const { id } = await mock.control.createEndpoint({ url: endpointUrl });
-      return times(amount - 1, () => rotate(mock, id, 60));
-    },
   },
   {
     setting: "bounds.secretGraceSecondsMax",
@@ -169,7 +112,6 @@ const borders: readonly Border[] = [
     },
   },
   { setting: "bounds.uploadBytesMax", limit: 20, past: "413", use: upload },
-  { setting: "bounds.uploadStorageBytesMax", limit: 20, past: "507", use: upload },
 ];
 
 /** Past these, something is dropped: the numbers that are kept. */
@@ -180,14 +122,6 @@ const keeps = [
     async kept(mock: MockServer, amount: number) {
       for (let index = 0; index < amount; index++) await query(mock, "{ __typename }");
       return (await mock.control.listRequests()).data.length;
-    },
-  },
-  {
-    setting: "bounds.journalTextCharsMax",
-    limit: 100,
-    async kept(mock: MockServer, amount: number) {
-      await query(mock, "{ __typename }".padEnd(amount, "#"));
-      return (await mock.control.listRequests()).data[0]?.query?.length;
     },
   },
   {
@@ -215,9 +149,6 @@ const startMock = (setting: string, limit: number) =>
     settings: changeOf(setting, limit),
   });
 
-/** An estimate; test/unit/mock-server/rules/deliveries/deliveries.test.ts has what is dropped. */
-const estimated = "bounds.deliveryBytesMax";
-
 describe("a limit of the mock's settings", () => {
   it.each(borders)(
     "$setting accepts its limit, and past it gives $past",
@@ -239,6 +170,6 @@ describe("a limit of the mock's settings", () => {
   it("is in one of the tables above, when it is a bound", () => {
     const bounds = Object.keys(defaultSettings.bounds).map((name) => `bounds.${name}`);
     const tested = [...borders, ...keeps].map(({ setting }) => setting);
-    expect(bounds.filter((setting) => !tested.includes(setting))).toEqual([estimated]);
+    expect(bounds.filter((setting) => !tested.includes(setting))).toEqual([]);
   });
 });

@@ -8,6 +8,11 @@ import {
   type MockWorld,
 } from "workspace-tasks/mock-server";
 import { createClient } from "workspace-tasks/sdk";
+import { hostWorld } from "../../../mock-server/mock-world.ts";
+import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
+import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";
+import { defaultSettings } from "../../../mock-server/settings.ts";
+import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 import { cpuMs } from "../../support/cpu-ms.ts";
 
 const json = { "content-type": "application/json" };
@@ -79,15 +84,28 @@ describe("worlds over HTTP", () => {
     await expect(mock.control.createWorld({ name })).rejects.toMatchObject({ code: "BODY_INVALID" });
   });
 
-  it("are limited by worldsMax, and reject a name in use", async () => {
-    await using mock = await createMockServer({ listen: false, settings: { bounds: { worldsMax: 2 } } });
+  it("reject a name in use, and are not created past the highest number of worlds", async () => {
+    await using mock = await createMockServer({ listen: false });
     await mock.worlds.create({ name: "constructor" });
     await expect(mock.worlds.create({ name: "constructor" })).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(mock.worlds.create({ name: "main" })).rejects.toMatchObject({ code: "CONFLICT" });
-    const { name } = await mock.worlds.create();
-    await expect(mock.worlds.create()).rejects.toThrow("settings.bounds.worldsMax");
-    await mock.worlds.get(name)?.close();
-    expect((await mock.worlds.create()).name).not.toBe(name);
+    const shared = { seed: 1, settings: defaultSettings, faults: undefined, version: "0" };
+    const named = new Map();
+    const setup = { ...shared, name: "main", clock: createVirtualClock(), named, directory: null };
+    const main = hostWorld({ ...setup, transport: createHttpTransport() });
+    const worlds = createNamedWorlds({
+      shared,
+      max: 2,
+      main: () => main,
+      origin: () => "http://localhost",
+      createTransport: createHttpTransport,
+      onVirtualClock() {},
+    }).facade;
+    await worlds.create();
+    const { name, close } = await worlds.create();
+    await expect(worlds.create()).rejects.toThrow("2 worlds");
+    await close();
+    expect((await worlds.create()).name).not.toBe(name);
     await expect(mock.control.dropWorld("main")).rejects.toMatchObject({ code: "CONFLICT" });
   });
 

@@ -8,7 +8,6 @@ import {
 } from "../../../../mock-server/outbound/http-transport.ts";
 import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
-import { defaultSettings } from "../../../../mock-server/settings.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import { deferred } from "../../../support/deferred.ts";
 import { listen } from "../../../support/listen.ts";
@@ -26,7 +25,7 @@ async function serve(handle: RequestListener, certificate?: { key: string; cert:
 }
 
 function createTransport(options: Partial<HttpTransportOptions> = {}) {
-  const transport = createHttpTransport({ limits: defaultSettings.outbound, ...options });
+  const transport = createHttpTransport(options);
   closing.push({ [Symbol.asyncDispose]: async () => transport.abort() });
   return transport;
 }

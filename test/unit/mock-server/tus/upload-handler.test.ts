@@ -205,13 +205,14 @@ describe("an upload request is rejected", () => {
     expect((await send({ method: "PATCH", path, headers: offset(2), body: "cd" })).status).toBe(204);
   });
 
-  it("when all uploads together would exceed the limit", async () => {
-    const { createMockServer } = await import("workspace-tasks/mock-server");
-    await using mock = await createMockServer({ settings: { bounds: { uploadStorageBytesMax: 5 } } });
+  it("when all uploads together would exceed the limit", async ({ mock }) => {
     const send = await uploader(mock);
-    const headers = { "upload-length": "3", "content-type": "application/offset+octet-stream" };
-    expect((await send({ method: "POST", headers, body: "abc" })).status).toBe(201);
-    expect((await send({ method: "POST", headers, body: "abc" })).status).toBe(507);
+    const create = async (bytes: number) => {
+      const headers = { "upload-length": String(bytes), "content-type": "application/offset+octet-stream" };
+      return (await send({ method: "POST", headers, body: "a".repeat(bytes) })).status;
+    };
+    for (let index = 0; index < 2; index++) expect(await create(64 * 1_048_576)).toBe(201);
+    expect(await create(1)).toBe(507);
   });
 });
 
