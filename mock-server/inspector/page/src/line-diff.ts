@@ -1,48 +1,43 @@
+import { diffArrays } from "diff";
+
 /** Lines of two texts side by side; `null` where one of them has no such line. */
 export interface LinePair {
   readonly left: string | null;
   readonly right: string | null;
 }
 
-/** The table of the search has as many cells as the product of the lines that differ. */
-const cellsMax = 1_000_000;
+/** Lines that were added or removed, at most: the search takes time quadratic in them. */
+const changedLinesMax = 2_000;
 
 /** Equal lines face each other; a changed line faces the one that replaced it. */
 export function diffLines(left: string, right: string): readonly LinePair[] {
   const [a, b] = [left.split("\n"), right.split("\n")];
-  let start = 0;
-  while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++;
-  const same = (lines: readonly string[]) => lines.map((line) => ({ left: line, right: line }));
-  const middle = [a.slice(start, a.length - end), b.slice(start, b.length - end)] as const;
-  return [...same(a.slice(0, start)), ...diffMiddle(...middle), ...same(a.slice(a.length - end))];
-}
-
-function diffMiddle(a: readonly string[], b: readonly string[]): readonly LinePair[] {
-  if (a.length * b.length > cellsMax) return facing(a, b);
-  const lengths = commonLengths(a, b);
-  const at = (i: number, j: number) => lengths[i]?.[j] ?? 0;
+  const changes = diffArrays(a, b, { maxEditLength: changedLinesMax });
+  if (!changes) return facing(a, b);
   const pairs: LinePair[] = [];
-  let [i, j] = [0, 0];
-  let removed: string[] = [];
-  let added: string[] = [];
+  let removed: readonly string[] = [];
+  let added: readonly string[] = [];
   const flush = () => {
     pairs.push(...facing(removed, added));
     [removed, added] = [[], []];
   };
-  while (i < a.length || j < b.length) {
-    if (i < a.length && a[i] === b[j]) {
+  for (const change of changes) {
+    if (change.removed) removed = change.value;
+    else if (change.added) added = change.value;
+    else {
       flush();
-      pairs.push({ left: a[i] ?? null, right: b[j] ?? null });
-      i++;
-      j++;
-    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) removed.push(a[i++] ?? "");
-    else added.push(b[j++] ?? "");
+      pairs.push(...facing(change.value, change.value));
+    }
   }
   flush();
   return pairs;
 }
+
+const facing = (a: readonly string[], b: readonly string[]): readonly LinePair[] =>
+  Array.from({ length: Math.max(a.length, b.length) }, (_, index) => ({
+    left: a[index] ?? null,
+    right: b[index] ?? null,
+  }));
 
 /** Equal lines that are not beside a difference. */
 export interface EqualRun {
@@ -67,22 +62,4 @@ export function foldEqual(pairs: readonly LinePair[]): readonly (LinePair | Equa
     start = end;
   }
   return folded;
-}
-
-const facing = (a: readonly string[], b: readonly string[]): readonly LinePair[] =>
-  Array.from({ length: Math.max(a.length, b.length) }, (_, index) => ({
-    left: a[index] ?? null,
-    right: b[index] ?? null,
-  }));
-
-/** Length of the longest common subsequence from each pair of lines on. */
-function commonLengths(a: readonly string[], b: readonly string[]): readonly Uint32Array[] {
-  const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--) {
-    const [row, below] = [lengths[i] as Uint32Array, lengths[i + 1] as Uint32Array];
-    for (let j = b.length - 1; j >= 0; j--) {
-      row[j] = a[i] === b[j] ? (below[j + 1] ?? 0) + 1 : Math.max(below[j] ?? 0, row[j + 1] ?? 0);
-    }
-  }
-  return lengths;
 }

@@ -1,5 +1,6 @@
 import type { RecordedRequest } from "./api-types.ts";
 import { control } from "./resource.ts";
+import { canBeSent } from "./sent-query.ts";
 import { worldUrl } from "./worlds.ts";
 
 export interface RunRequest {
@@ -62,11 +63,8 @@ export async function runQuery(request: RunRequest): Promise<RunResponse> {
 
 /** The newest request, if it is this one: others may have been made meanwhile. */
 async function findRecorded(query: string): Promise<RecordedRequest | null> {
-  const { data } = await control.listRequests({ order: "desc", limit: 1 });
-  const [newest] = data;
-  return newest && (newest.query === null || newest.query.slice(0, 40) === query.slice(0, 40))
-    ? newest
-    : null;
+  const [newest] = (await control.listRequests({ order: "desc", limit: 1 })).data;
+  return newest && canBeSent(newest.query, query) ? newest : null;
 }
 
 function parse(text: string): unknown {

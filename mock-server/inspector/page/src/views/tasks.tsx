@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { defaultSettings } from "../../../../settings.ts";
 import type { ListedTask } from "../api-types.ts";
 import { formatTimeNear, plural, shortId } from "../format.ts";
 import { ActionButton, useAction } from "../parts/action.tsx";
@@ -13,7 +14,7 @@ import { goTo } from "../route.ts";
 import type { ViewProps } from "../view.ts";
 import { TaskDetail } from "./task-detail.tsx";
 
-const taskTypes = ["TAX_PREP", "BINDER", "TAX_REVIEW", "TAX_ADVISOR", "TAX_PREP_LITE"];
+const taskTypes = Object.keys(defaultSettings.tasks.plans).filter((type) => type !== "*");
 const statuses: readonly ListedTask["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
 
 const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<ListedTask>[] => [
