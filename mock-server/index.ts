@@ -16,10 +16,9 @@ export type {
   TaskDetail,
   TaskSummary,
 } from "./control/contract/tasks.ts";
-export type { WorldView } from "./control/contract/worlds.ts";
+export type { NewWorld, WorldView } from "./control/contract/worlds.ts";
 export type { ControlApi } from "./control/control-api.ts";
 export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
-export type { NewWorld } from "./control/controls/world-directory.ts";
 export {
   isMockServerError,
   MockServerError,

@@ -3,8 +3,9 @@
 
 import { hash } from "node:crypto";
 import { worldsMax } from "./bounds.ts";
+import type { NewWorld } from "./control/contract/worlds.ts";
 import { checkFaultPlan } from "./control/controls/check-fault-plan.ts";
-import { mainWorld, type NewWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
+import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import { MockServerError } from "./errors.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";

@@ -1,5 +1,5 @@
 import { checkOptions, functionKind, type Kind, object } from "./check-options.ts";
-import type { NewWorld } from "./control/controls/world-directory.ts";
+import type { NewWorld } from "./control/contract/worlds.ts";
 import { MockServerError } from "./errors.ts";
 import type { MockWorld } from "./mock-world.ts";
 import { createMockServer, type MockServer } from "./server.ts";

@@ -134,49 +134,21 @@ function timeOf({ at, atMs }: LoggedActivity, date: boolean): string {
   return date ? text : text.slice("2026-01-01T".length);
 }
 
-/** Lines per second; more of them are counted instead. */
-const linesPerSecondMax = 100;
 /** What a reader has not read yet; with more of it lines are counted instead. */
 const unreadBytesMax = 1_048_576;
 
-export interface BoundedOutput {
-  write(line: string): void;
-  /** Writes how many lines were left out, if any. */
-  flush(): void;
-}
-
-/** Writes lines as long as a reader can follow. */
+/** Writes lines as long as their reader follows: the next line that is written says how many were left out. */
 export function createBoundedOutput(stdout: {
   write(text: string): unknown;
   readonly writableLength?: number | undefined;
-}): BoundedOutput {
-  let startedMs = 0;
-  let written = 0;
+}): (line: string) => void {
   let leftOut = 0;
-  let timer: NodeJS.Timeout | null = null;
-
-  const flush = () => {
-    if (timer) clearTimeout(timer);
-    timer = null;
-    if (leftOut > 0 && (stdout.writableLength ?? 0) < unreadBytesMax) {
-      stdout.write(`… ${leftOut} more lines left out\n`);
-      leftOut = 0;
+  return (line) => {
+    if ((stdout.writableLength ?? 0) >= unreadBytesMax) {
+      leftOut++;
+      return;
     }
-    written = 0;
-    startedMs = Date.now();
-  };
-
-  return {
-    flush,
-    write(line) {
-      if (Date.now() - startedMs >= 1_000) flush();
-      if (written >= linesPerSecondMax || (stdout.writableLength ?? 0) >= unreadBytesMax) {
-        leftOut++;
-        timer ??= setTimeout(flush, 1_000).unref();
-        return;
-      }
-      written++;
-      stdout.write(`${line}\n`);
-    },
+    stdout.write(leftOut > 0 ? `… ${leftOut} lines left out\n${line}\n` : `${line}\n`);
+    leftOut = 0;
   };
 }

@@ -8,7 +8,7 @@ export const usesColor = ({ env, isTTY }: CommandIo): boolean =>
 
 /** Logs what happens in a mock and its worlds; the function that is returned stops it. */
 export function logMock(mock: MockServer, io: CommandIo): () => void {
-  const output = createBoundedOutput(io.stdout);
+  const write = createBoundedOutput(io.stdout);
   const color = usesColor(io);
   const stops = new Set<() => void>();
 
@@ -20,7 +20,7 @@ export function logMock(mock: MockServer, io: CommandIo): () => void {
         if (created) follow(created, created.name);
       }
       const line = lineOf(activity, options);
-      if (line !== null) output.write(line);
+      if (line !== null) write(line);
     });
     stops.add(stop);
   };
@@ -29,7 +29,6 @@ export function logMock(mock: MockServer, io: CommandIo): () => void {
 
   return () => {
     for (const stop of stops) stop();
-    output.flush();
     // A reader that has stopped reading must not keep the process alive.
     if ((io.stdout.writableLength ?? 0) > 0) io.endsUnread?.(500);
   };

@@ -33,8 +33,8 @@ until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
     try {
       const { mode } = await control.getClock();
       const options = { color: usesColor(io), date: mode === "virtual" };
-      const output = createBoundedOutput(io.stdout);
-      const print = (activity: LoggedActivity, write = output.write) => {
+      const writeBounded = createBoundedOutput(io.stdout);
+      const print = (activity: LoggedActivity, write = writeBounded) => {
         const line = lineOf(activity, options);
         if (line !== null) write(json ? JSON.stringify(activity) : line);
       };
@@ -43,7 +43,6 @@ until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
         print(activity, (line) => io.stdout.write(`${line}\n`));
       }
       if (stream) await follow(stream, print, io.stop);
-      output.flush();
       return 0;
     } catch (error) {
       if (io.stop.aborted) return 0;

@@ -6,7 +6,6 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLField,
   type GraphQLLeafType,
   type GraphQLObjectType,
@@ -21,12 +20,13 @@ import {
   isNonNullType,
   isObjectType,
   isUnionType,
-  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  type SelectionNode,
   type SelectionSetNode,
 } from "graphql";
-import { quoteJson } from "../quote-json.ts";
+import { collectFields, conditionApplies, fragmentsOf } from "./collect-fields.ts";
+import { quoteJson } from "./quote-json.ts";
 import type { ResolverContext } from "./resolvers.ts";
 
 /** The body of the response, or `null` when graphql-js must execute the query. */
@@ -87,15 +87,13 @@ const noSource: Record<string, unknown> = {};
 const noArguments = Object.freeze({});
 
 function createCompiler(schema: GraphQLSchema, document: DocumentNode) {
-  const fragments = new Map<string, FragmentDefinitionNode>();
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
-  }
+  const fragments = fragmentsOf(document);
   let fieldCount = 0;
 
   function compileObject(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]): WriteObject {
     if (type.isTypeOf) throw notCompilable;
-    const fields = [...collectFields(schema, fragments, type, selectionSets)];
+    const applies = (condition: string) => conditionApplies(schema, type, condition);
+    const fields = [...collectFields(selectionSets, { fragments, isIncluded: withoutDirectives, applies })];
     fieldCount += fields.length;
     if (fieldCount > fieldsMax) throw notCompilable;
     const parts = fields.map(([name, nodes], index) => ({
@@ -166,39 +164,9 @@ function createCompiler(schema: GraphQLSchema, document: DocumentNode) {
   return { compileObject };
 }
 
-/** The fields of a type by their names in the response, fragments followed, as the specification collects them. */
-function collectFields(
-  schema: GraphQLSchema,
-  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
-  type: GraphQLObjectType,
-  selectionSets: readonly SelectionSetNode[],
-): Map<string, FieldNode[]> {
-  const fields = new Map<string, FieldNode[]>();
-  const followed = new Set<string>();
-  const applies = (condition: string | undefined) => {
-    if (condition === undefined || condition === type.name) return true;
-    const conditionType = schema.getType(condition);
-    return isUnionType(conditionType) && schema.isSubType(conditionType, type);
-  };
-  const collect = ({ selections }: SelectionSetNode): void => {
-    for (const selection of selections) {
-      if (selection.directives?.length) throw notCompilable;
-      if (selection.kind === Kind.FIELD) {
-        const name = selection.alias?.value ?? selection.name.value;
-        const nodes = fields.get(name);
-        if (nodes) nodes.push(selection);
-        else fields.set(name, [selection]);
-      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-        if (applies(selection.typeCondition?.name.value)) collect(selection.selectionSet);
-      } else if (!followed.has(selection.name.value)) {
-        followed.add(selection.name.value);
-        const fragment = fragments.get(selection.name.value);
-        if (fragment && applies(fragment.typeCondition.name.value)) collect(fragment.selectionSet);
-      }
-    }
-  };
-  for (const selectionSet of selectionSets) collect(selectionSet);
-  return fields;
+function withoutDirectives({ directives }: SelectionNode): boolean {
+  if (directives?.length) throw notCompilable;
+  return true;
 }
 
 /** Arguments are created for each call: resolvers fill in defaults. */

@@ -4,13 +4,11 @@
 
 import {
   type DocumentNode,
-  type FragmentDefinitionNode,
   GraphQLError,
   Kind,
   NoSchemaIntrospectionCustomRule,
   type OperationDefinitionNode,
   parse,
-  type SelectionSetNode,
   specifiedRules,
   type ValidationRule,
   validate,
@@ -18,6 +16,7 @@ import {
 import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../bounds.ts";
 import { createBoundedCache, getOrCreate } from "../cache.ts";
 import type { Router } from "../state/router.ts";
+import { collectFields, fragmentsOf } from "./collect-fields.ts";
 import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
@@ -142,7 +141,7 @@ function findOperation(
   return {
     node,
     name: node.name?.value ?? null,
-    fields: [...topLevelFields(document, node.selectionSet)],
+    fields: topLevelFields(document, node),
     compiled() {
       if (compiled === undefined) compiled = compileQuery(routerSchema(router), document, node);
       return compiled;
@@ -150,28 +149,7 @@ function findOperation(
   };
 }
 
-/** Each fragment is followed once. */
-function topLevelFields(document: DocumentNode, from: SelectionSetNode): ReadonlySet<string> {
-  const fields = new Set<string>();
-  const followed = new Set<string>();
-  const collect = ({ selections }: SelectionSetNode): void => {
-    for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) fields.add(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
-      else if (!followed.has(selection.name.value)) {
-        followed.add(selection.name.value);
-        const fragment = findFragment(document, selection.name.value);
-        if (fragment) collect(fragment.selectionSet);
-      }
-    }
-  };
-  collect(from);
-  return fields;
-}
-
-function findFragment(document: DocumentNode, name: string): FragmentDefinitionNode | undefined {
-  return document.definitions.find(
-    (definition): definition is FragmentDefinitionNode =>
-      definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === name,
-  );
+function topLevelFields(document: DocumentNode, { selectionSet }: OperationDefinitionNode): string[] {
+  const nodes = [...collectFields([selectionSet], { fragments: fragmentsOf(document) }).values()].flat();
+  return [...new Set(nodes.map(({ name }) => name.value))];
 }

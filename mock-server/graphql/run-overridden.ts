@@ -24,6 +24,13 @@ import { isPlainObject } from "../plain-object.ts";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import type { OverriddenCall, Override, OverrideResponse } from "../world/override-store.ts";
+import {
+  collectFields,
+  conditionApplies,
+  type Fragments,
+  fragmentAt,
+  fragmentsOf,
+} from "./collect-fields.ts";
 import type { PreparedOperation } from "./document-cache.ts";
 import type { RequestContext } from "./request-context.ts";
 import { routerSchema } from "./router-schema.ts";
@@ -47,6 +54,7 @@ export function takeOverrides(
 interface Run {
   readonly context: RequestContext;
   readonly document: DocumentNode;
+  readonly fragments: Fragments;
   readonly operation: PreparedOperation;
   readonly schema: GraphQLSchema;
   readonly root: GraphQLObjectType;
@@ -66,13 +74,12 @@ export async function runOverridden(
   const definitions = operation.node.variableDefinitions ?? [];
   const { errors, coerced } = getVariableValues(schema, definitions, context.params?.variables ?? {});
   if (errors) return { errors };
-  const select = createSelect(document, coerced);
-  const run: Run = { context, document, operation, schema, root, variables: coerced, select };
+  const fragments = fragmentsOf(document);
+  const select = createSelect(schema, fragments, coerced);
+  const run: Run = { context, document, fragments, operation, schema, root, variables: coerced, select };
   context.overridden = [...overrides.keys()];
 
-  const fields = select(root, [
-    { kind: Kind.FIELD, name: { kind: Kind.NAME, value: "" }, selectionSet: operation.node.selectionSet },
-  ]);
+  const fields = select(root, [operation.node.selectionSet]);
   const real = [...fields.values()].flatMap(([node]) =>
     node && !overrides.has(node.name.value) ? [node] : [],
   );
@@ -185,14 +192,14 @@ function merge(value: unknown, patch: unknown): unknown {
 
 /** Executes the operation with these top-level fields only. */
 async function runFields(
-  { context, document, operation, schema }: Run,
+  { context, document, fragments, operation, schema }: Run,
   includes: (name: string) => boolean,
 ): Promise<ExecutionResult> {
   const { world, caller, params } = context;
   const inline = (selections: readonly SelectionNode[]): SelectionNode[] =>
     selections.flatMap((node): SelectionNode[] => {
       if (node.kind === Kind.FIELD) return includes(node.name.value) ? [node] : [];
-      const inner = node.kind === Kind.INLINE_FRAGMENT ? node : fragmentOf(document, node.name.value);
+      const inner = fragmentAt(fragments, node);
       if (!inner) return [];
       const selectionSet = { ...inner.selectionSet, selections: inline(inner.selectionSet.selections) };
       if (selectionSet.selections.length === 0) return [];
@@ -213,46 +220,20 @@ async function runFields(
   });
 }
 
-function createSelect(document: DocumentNode, variables: Record<string, unknown>): SelectFields {
+function createSelect(
+  schema: GraphQLSchema,
+  fragments: Fragments,
+  variables: Record<string, unknown>,
+): SelectFields {
   const isIncluded = (node: SelectionNode) =>
     getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] !== true &&
     getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] !== false;
 
-  return (type, nodes) => {
-    const fields = new Map<string, FieldNode[]>();
-    const collect = (selections: readonly SelectionNode[]): void => {
-      for (const node of selections.filter(isIncluded)) {
-        if (node.kind === Kind.FIELD) {
-          const key = node.alias?.value ?? node.name.value;
-          fields.set(key, [...(fields.get(key) ?? []), node]);
-          continue;
-        }
-        const fragment = node.kind === Kind.INLINE_FRAGMENT ? node : fragmentOf(document, node.name.value);
-        const condition = fragment?.typeCondition?.name.value;
-        // The unions of the contract have no interfaces: a condition names the type, or a union that it is part of.
-        const applies = condition === undefined || condition === type.name || isUnionOf(condition, type);
-        if (fragment && applies) collect(fragment.selectionSet.selections);
-      }
-    };
-    for (const node of nodes) collect(node.selectionSet?.selections ?? []);
-    return fields;
+  return (type, selectionSets) => {
+    const applies = (condition: string) => conditionApplies(schema, type, condition);
+    return collectFields(selectionSets, { fragments, isIncluded, applies });
   };
 }
-
-/** Validation has checked that the fragment can apply; a condition on another object type cannot. */
-const isUnionOf = (condition: string, type: GraphQLObjectType): boolean => {
-  const union = routerSchema("base").getType(condition);
-  return (
-    union !== undefined && "getTypes" in union && union.getTypes().some(({ name }) => name === type.name)
-  );
-};
-
-const fragmentOf = (document: DocumentNode, name: string) => {
-  for (const each of document.definitions) {
-    if (each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name) return each;
-  }
-  return undefined;
-};
 
 const isPublic = ({ astNode }: GraphQLField<unknown, unknown>): boolean =>
   astNode?.directives?.some(({ name }) => name.value === "public") ?? false;

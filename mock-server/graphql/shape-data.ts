@@ -12,12 +12,16 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  type SelectionSetNode,
 } from "graphql";
 import { describeValue, didYouMean } from "../check-options.ts";
 import { isPlainObject } from "../plain-object.ts";
 
 /** Selected fields of a type by response key, directives and fragments followed. */
-export type SelectFields = (type: GraphQLObjectType, nodes: readonly FieldNode[]) => Map<string, FieldNode[]>;
+export type SelectFields = (
+  type: GraphQLObjectType,
+  selectionSets: readonly SelectionSetNode[],
+) => Map<string, FieldNode[]>;
 
 export interface ShapeOptions {
   readonly schema: GraphQLSchema;
@@ -82,7 +86,10 @@ function shapeObject(
 ): Record<string, unknown> {
   const { select, by } = options;
   const fields = type.getFields();
-  const selected = select?.(type, nodes);
+  const selected = select?.(
+    type,
+    nodes.flatMap(({ selectionSet }) => selectionSet ?? []),
+  );
   const known = by === "response-key" && selected ? [...selected.keys()] : Object.keys(fields);
   for (const name of Object.keys(value)) {
     if (name === "__typename" || known.includes(name)) continue;

@@ -98,33 +98,21 @@ const leavesAt = ({ window, windowMs }: RateLimitPolicy, timeMs: number): number
 
 type TimeLog = ReturnType<typeof createTimeLog>;
 
-/** A ring of times that grows as needed. Dropping is independent of the number of stored times. */
+/** Times in order; those that no longer count are cut off when they are more than half. */
 function createTimeLog() {
-  let times = new Float64Array(16);
-  let head = 0;
-  let count = 0;
-  const at = (index: number) => times[(head + index) % times.length] as number;
-  const grow = () => {
-    const larger = new Float64Array(2 * times.length);
-    for (let index = 0; index < count; index++) larger[index] = at(index);
-    times = larger;
-    head = 0;
-  };
+  let times: number[] = [];
+  let start = 0;
   return {
-    size: () => count,
+    size: () => times.length - start,
     /** Of the oldest time at 0. */
-    at,
-    add(timeMs: number) {
-      if (count === times.length) grow();
-      times[(head + count) % times.length] = timeMs;
-      count++;
-    },
+    at: (index: number) => times[start + index] as number,
+    add: (timeMs: number) => void times.push(timeMs),
     dropUntil(timeMs: number) {
-      while (count > 0 && at(0) <= timeMs) {
-        head = (head + 1) % times.length;
-        count--;
-      }
+      while (start < times.length && (times[start] as number) <= timeMs) start++;
+      if (start <= times.length / 2) return;
+      times = times.slice(start);
+      start = 0;
     },
-    times: () => Array.from({ length: count }, (_, index) => at(index)),
+    times: () => times.slice(start),
   };
 }

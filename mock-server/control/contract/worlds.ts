@@ -2,6 +2,7 @@ import { z } from "zod";
 import { settingsSchema } from "../../settings-schema.ts";
 import type { Snapshot } from "../../snapshot/snapshot-schema.ts";
 import { faultPlanSchema } from "../../state/fault.ts";
+import type { Immutable } from "../../state/immutable.ts";
 import { id, listOf, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
@@ -39,6 +40,8 @@ export const newWorld = z.strictObject({
 });
 
 export type WorldView = z.output<typeof world>;
+/** Options of a new world. */
+export type NewWorld = Immutable<z.input<typeof newWorld>>;
 
 export const worldRoutes = {
   createWorld: defineRoute("POST /worlds", {

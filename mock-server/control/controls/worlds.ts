@@ -1,7 +1,7 @@
 import { MockServerError } from "../../errors.ts";
 import type { ControlsOf } from "../contract/route.ts";
-import type { worldRoutes } from "../contract/worlds.ts";
-import type { NewWorld, WorldDirectory } from "./world-directory.ts";
+import type { NewWorld, worldRoutes } from "../contract/worlds.ts";
+import type { WorldDirectory } from "./world-directory.ts";
 
 /** @param directory `null` in a named world, which cannot reach the others */
 export function createWorldControls(directory: WorldDirectory | null): ControlsOf<typeof worldRoutes> {

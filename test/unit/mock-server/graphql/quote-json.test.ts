@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { it } from "vitest";
-import { quoteJson } from "../../../mock-server/quote-json.ts";
+import { quoteJson } from "../../../../mock-server/graphql/quote-json.ts";
 
 it("quoteJson writes every text as JSON.stringify does", () => {
   const special = fc.constantFrom(
