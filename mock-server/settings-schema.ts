@@ -37,7 +37,7 @@ export const settingsSchema = z.strictObject({
       .enum(["sliding", "fixed"])
       .optional()
       .describe(
-        "`sliding`: a request leaves the count one window after it was made. `fixed`: the count restarts at each multiple of the window (A-5).",
+        "`sliding`: a request counts for one window. `fixed`: the count restarts at each multiple of the window (A-5).",
       ),
   }),
   unauthenticatedStatus: z
@@ -66,7 +66,7 @@ export const settingsSchema = z.strictObject({
     .max(1_000)
     .optional()
     .describe(
-      "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose or `fd00::2`; the service allows none.",
+      "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose or `fd00::2`.",
     ),
   latency: z
     .strictObject({
@@ -91,7 +91,7 @@ export const settingsSchema = z.strictObject({
     timeoutMs: duration("Time limit of one attempt."),
     inFlightPerEndpointMax: count("Attempts to one endpoint in flight at the same time."),
     reorderHoldMs: duration(
-      "An attempt that a `reorder` fault has deferred is sent after this time even if no other one was sent.",
+      "An attempt that a `reorder` fault defers is sent after this time at the latest.",
     ),
   }),
   tasks: group({
@@ -113,7 +113,7 @@ export const settingsSchema = z.strictObject({
     journalEntriesMax: count("Past it the oldest entries of the request journal are dropped."),
     tasksMax: count("Past it a task is rejected with `CONFLICT`."),
     deliveriesMax: count(
-      "Past it the oldest finished deliveries are discarded; a pending one only without any of them, with a `delivery.discarded` event.",
+      "Past it the oldest finished deliveries are discarded; without any, pending ones, with a `delivery.discarded` event.",
     ),
     uploadBytesMax: count("A longer upload gets 413."),
     endpointPageItemsMax: count("A larger `limit` gets `BAD_USER_INPUT`."),

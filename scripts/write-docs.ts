@@ -27,7 +27,7 @@ function importsAt(file: string, text: string): string {
 }
 
 async function tables(file: string, text: string): Promise<string> {
-  if (file === "docs/mock-server.md") return withControlApi(text);
+  if (file === "docs/mock-control-api.md") return withControlApi(text);
   if (file === settingsDocument) return withSettingsTable(text);
   if (file === scaleDocument) return withScaleTables(text);
   return file === cliDocument ? withHelpTexts(text) : text;
