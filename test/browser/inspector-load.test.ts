@@ -131,24 +131,6 @@ describe("the inspector with a thousand events per second", () => {
     // Other views are drawn, too, and what is read again.
     expect(draws).toBeLessThan(3 * frames + 50);
   });
-
-  it("control: renders every event when it does not wait for frames", async () => {
-    await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
-    const { page } = inspector;
-    await page.addInitScript(`
-      window.nextFrame = window.requestAnimationFrame.bind(window);
-      window.requestAnimationFrame = (run) => (queueMicrotask(run), 0);
-    `);
-    await inspector.go("#/overview");
-    await page.getByRole("status").getByText("live").waitFor();
-    await watch(page);
-    const load = startRequests(fixture.mock, 500);
-    await expect.poll(load.count).toBeGreaterThan(300);
-    const total = await load.stop();
-    await page.getByRole("link", { name: `${total} requests` }).waitFor();
-    expect((await watched(page)).draws).toBeGreaterThan(total / 2);
-  });
 });
 
 describe("the inspector with five thousand rows", () => {

@@ -73,7 +73,7 @@ async function rejectedTask() {
   return { taskId, deliveryId: delivery?.id ?? "" };
 }
 
-describe("eight tasks in the inspector", () => {
+describe("tasks of a developer in the inspector", () => {
   it("why a delivery was rejected is read after 1 step, and it is replayed after 2", async () => {
     await rejectedTask();
     const opened = await open();
@@ -147,21 +147,6 @@ describe("eight tasks in the inspector", () => {
     await inspector.detail.getByText("task.completed").waitFor();
     await inspector.detail.getByText("task.running").waitFor();
     expect(steps.count).toBe(3);
-  });
-
-  it("what was sent is beside what was received after 2 steps", async () => {
-    const { deliveryId } = await rejectedTask();
-    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
-    const head = Object.entries(attempt?.requestHeaders ?? {}).map(([name, value]) => `${name}: ${value}`);
-    const body = attempt?.requestBody.replace('"RUNNING"', '"FAILED"');
-    const { inspector: opened, page, steps, view } = await open();
-    await using _ = opened;
-    await steps.click(view("Signatures"));
-    await steps.paste(page.getByLabel("Paste a whole request"), [...head, "", body].join("\n"));
-    const difference = page.getByRole("region", { name: "Sent and received body" });
-    const changed = difference.getByRole("row").filter({ hasText: '"status": "RUNNING"' });
-    await changed.getByText('"status": "FAILED"').waitFor();
-    expect(steps.count).toBe(2);
   });
 
   it("a colleague gets one delivery with its bytes as a link, after 3 steps", async () => {
@@ -375,40 +360,6 @@ describe("the inspector", () => {
     await page.getByText("There is no view “nowhere”.").waitFor();
     // The browser itself logs the status of the response.
     expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
-  });
-
-  it("adds faults from two tabs, and keeps the buttons of the clock in place", async () => {
-    const { inspector: opened, page } = await open({ hash: "#/faults" });
-    await using inspector = opened;
-    const other = await page.context().newPage();
-    await other.goto(`${fixture.mock.inspectorUrl}#/faults`);
-    await other.getByText("No fault is active.").waitFor();
-    await inspector.button("add: On calls to the API").click();
-    await other.getByRole("button", { name: "add: On deliveries" }).click();
-    await page.getByRole("link", { name: "2 faults are active" }).waitFor();
-    await other.close();
-    await fixture.mock.control.clearFaults();
-
-    const places = () => inspector.button("advance 3m").boundingBox();
-    const before = await places();
-    await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "timed" });
-    await inspector.page.getByRole("button", { name: "To next (in 1 s)" }).waitFor();
-    expect(await places()).toEqual(before);
-    await inspector.button("advance 3m").click();
-    await page.locator("time").filter({ hasText: "12:03:00" }).waitFor();
-    expect(await places()).toEqual(before);
-  });
-
-  it("shows local time, and the date of another day", async () => {
-    await rejectedTask();
-    await fixture.mock.clock.advance("2d");
-    const context = await browser.newContext({ timezoneId: "America/New_York" });
-    const page = await context.newPage();
-    await page.goto(`${fixture.mock.inspectorUrl}#/deliveries`);
-    await page.getByRole("option").getByText("01-15 12:00:00").waitFor();
-    await page.getByRole("button", { name: "times are UTC; show local ones" }).click();
-    await page.getByRole("option").getByText("01-15 07:00:00").waitFor();
-    await context.close();
   });
 
   it("says so when a view cannot be loaded, because the mock was replaced by another version", async () => {

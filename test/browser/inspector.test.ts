@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { callGraphql, exchangeApiKey, workspaceToken } from "../support/mock-client.ts";
+import { callGraphql, exchangeApiKey } from "../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
@@ -45,24 +45,6 @@ describe("the overview of the inspector", () => {
     await page.getByText("0 in the last minute").waitFor();
     await call();
     await page.getByText("1 in the last minute").waitFor();
-  });
-
-  it("reads a rate limit again when its window ends", async () => {
-    await using mock = await createMockServer();
-    await callGraphql(mock, "{ me { __typename } }", { token: await workspaceToken(mock) });
-    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/tasks" });
-    const { page } = inspector;
-    await page.clock.install();
-    await inspector.go("#/overview");
-    await page.getByText(/^frees in \d+/).waitFor();
-    await page.route("**/v1/rate-limits", (route) => route.fulfill({ json: { data: [] } }));
-    const isRenewed = async () => {
-      // Time that passes before the page counts it has no effect.
-      await page.clock.fastForward("02:00");
-      return page.getByText("No key has made a request in this window.").isVisible();
-    };
-    await expect.poll(isRenewed).toBe(true);
-    await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 });
 
@@ -343,21 +325,6 @@ describe("signing secrets in the inspector", () => {
     expect(fetched).toEqual([expect.stringContaining(id)]);
     expect(await page.locator(".items").textContent()).not.toContain(receiverUrls.portal);
   });
-
-  it("have the end of their grace period beside them", async () => {
-    await using fixture = await createInspectorFixture();
-    const { id: endpointId } = await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
-    const variables = { input: { endpointId, gracePeriodSeconds: 7_200 } };
-    const rotate =
-      "mutation ($input: RotateWebhookEndpointSecretInput!) { rotateWebhookEndpointSecret(input: $input) { signingSecret } }";
-    await callGraphql(fixture.mock, rotate, { token: await workspaceToken(fixture.mock), variables });
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/endpoints" });
-    await inspector.page.getByText("ends in 2 h").waitFor();
-    await inspector.button("advance 1h").click();
-    await inspector.page.getByText("ends in 1 h").waitFor();
-    await inspector.button("advance 1d").click();
-    await inspector.page.getByText("expired", { exact: true }).waitFor();
-  });
 });
 
 describe("markup in data of the inspector", () => {
@@ -390,17 +357,6 @@ describe("markup in data of the inspector", () => {
     }
   });
 
-  it("is not rendered from the URL", async () => {
-    await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
-      hash: `#/tasks/${encodeURIComponent(markup)}`,
-    });
-    await inspector.page.getByText("There is no task with this id.").waitFor();
-    expect(await inspector.page.locator("img").count()).toBe(0);
-    // The browser itself logs the status of the response.
-    expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
-  });
-
   it("cannot run, because the content security policy forbids inline code", async () => {
     await using fixture = await createInspectorFixture();
     await using inspector = await InspectorPage.open(browser, fixture.mock);
@@ -422,24 +378,6 @@ describe("markup in data of the inspector", () => {
 });
 
 describe("the keyboard in the inspector", () => {
-  it("selects a row that was drawn a moment ago", async () => {
-    await using fixture = await createInspectorFixture();
-    await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
-    const { page, rows } = inspector;
-    // Before the next frame.
-    await page.evaluate(`
-      const observer = new MutationObserver(() => {
-        if (!document.querySelector(".row[role=option]")) return;
-        observer.disconnect();
-        dispatchEvent(new KeyboardEvent("keydown", { key: "j" }));
-      });
-      observer.observe(document.body, { subtree: true, childList: true });
-    `);
-    await page.keyboard.press("3");
-    await rows.and(page.getByRole("option", { selected: true })).waitFor();
-  });
-
   it("reaches every view, every row and its actions", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
@@ -513,23 +451,6 @@ describe("the page of the inspector", () => {
     expect(complaints.splice(0).filter((text) => !text.includes("502"))).toEqual([]);
   });
 
-  it("opens a row while the read of another one takes long", async () => {
-    await using fixture = await createInspectorFixture();
-    const { taskId: slow } = await fixture.mock.control.startTask({
-      taskType: "BINDER",
-      progression: "manual",
-    });
-    await fixture.mock.control.startTask({ taskType: "TAX_REVIEW", progression: "manual" });
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
-    const { page, rows, detail } = inspector;
-    await page.route(`**/tasks/${slow}`, () => undefined); // Never responds.
-    await rows.filter({ hasText: "BINDER" }).click();
-    await detail.getByText("Loading …").waitFor();
-    await rows.filter({ hasText: "TAX_REVIEW" }).click();
-    await detail.getByRole("heading", { name: "TAX_REVIEW" }).waitFor();
-    await page.unrouteAll({ behavior: "ignoreErrors" });
-  });
-
   it("shows every filter, and removes one that has no field", async () => {
     await using fixture = await createInspectorFixture();
     const { id } = await rejectedDelivery(fixture);
@@ -545,35 +466,6 @@ describe("the page of the inspector", () => {
     expect(await page.getByLabel("status", { exact: true }).inputValue()).toBe("");
     await inspector.button("remove the filter rejected").click();
     await expect.poll(() => new URL(page.url()).hash).not.toContain("rejected");
-  });
-
-  it("shows a rejected action below its button, which stays in place, until it is dismissed", async () => {
-    await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
-    const { page, complaints } = inspector;
-    const error = { code: "CONFLICT", message: "the <b>mock</b> is full", issues: [] };
-    await page.route("**/v1/tasks", (route) =>
-      route.request().method() === "POST"
-        ? route.fulfill({ status: 409, json: { error } })
-        : route.continue(),
-    );
-    const start = inspector.button("Start task");
-    const before = await start.boundingBox();
-    await start.click();
-    await page.getByRole("alert").getByText("the <b>mock</b> is full").waitFor();
-    expect(await start.boundingBox()).toEqual(before);
-    await inspector.button("dismiss").click();
-    await page.getByRole("alert").waitFor({ state: "detached" });
-    expect(complaints.splice(0)).toEqual([expect.stringContaining("409")]);
-  });
-
-  it("does not delete an endpoint at a double click", async () => {
-    await using fixture = await createInspectorFixture();
-    await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/endpoints" });
-    await inspector.page.getByRole("button", { name: /^Delete/ }).dblclick();
-    await inspector.button("Press again to confirm").waitFor();
-    expect((await fixture.mock.control.listEndpoints()).data).toHaveLength(1);
   });
 
   it("resets the mock after a second press", async () => {
@@ -612,17 +504,5 @@ describe("the page of the inspector", () => {
     await using inspector = await InspectorPage.open(browser, mock);
     await inspector.page.getByText("real clock", { exact: true }).waitFor();
     expect(await inspector.button("advance 1m").count()).toBe(0);
-  });
-
-  it("fails its test after an error on the console, an exception or a foreign request", async () => {
-    await using fixture = await createInspectorFixture();
-    const inspector = await InspectorPage.open(browser, fixture.mock);
-    await inspector.page.evaluate(`
-      console.error("a mistake");
-      setTimeout(() => { throw new Error("a bug"); });
-      fetch("https://tracker.example/").catch(() => undefined);
-    `);
-    await expect.poll(() => inspector.complaints.join()).toContain("a bug");
-    await expect(inspector[Symbol.asyncDispose]()).rejects.toThrow(/a mistake.*tracker\.example/s);
   });
 });

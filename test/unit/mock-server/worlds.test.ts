@@ -1,19 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  createControlClient,
-  createMockServer,
-  type MockServer,
-  type MockWorld,
-} from "workspace-tasks/mock-server";
+import { createControlClient, createMockServer, type MockWorld } from "workspace-tasks/mock-server";
 import { createClient } from "workspace-tasks/sdk";
 import { hostWorld } from "../../../mock-server/mock-world.ts";
 import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
 import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";
 import { defaultSettings } from "../../../mock-server/settings.ts";
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
-import { cpuMs } from "../../support/cpu-ms.ts";
 
 const json = { "content-type": "application/json" };
 const exchange =
@@ -255,32 +249,5 @@ describe("isolation of worlds", () => {
     await wait(1_100); // a stage of the task would have ended
     expect(activities.length).toBe(seen);
     expect(mock.worlds.list()).toEqual([]);
-  });
-});
-
-describe("a thousand worlds", () => {
-  const heapBytes = async () => {
-    for (let round = 0; round < 3; round++) {
-      globalThis.gc?.();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return process.memoryUsage().heapUsed;
-  };
-
-  it("exist at once and are served, each created within milliseconds", async () => {
-    await using mock: MockServer = await createMockServer({ clock: "virtual" });
-    await mock.worlds.create();
-    const before = await heapBytes();
-    const startedMs = cpuMs();
-    const worlds: MockWorld[] = [];
-    for (let count = 0; count < 1_000; count++) worlds.push(await mock.worlds.create());
-    const ms = (cpuMs() - startedMs) / 1_000;
-    const kilobytes = ((await heapBytes()) - before) / 1_000 / 1_024;
-    const last = worlds.at(-1) as MockWorld;
-    expect(await tokenAt(mock.baseUrl, last.apiKey)).toBeTruthy();
-    expect(new Set(worlds.map(({ apiKey }) => apiKey)).size).toBe(1_000);
-    // The targets, 1 ms and 60 KB, are measured by the benchmark; here a busy machine must pass.
-    expect(ms).toBeLessThan(5);
-    expect(kilobytes).toBeLessThan(200);
   });
 });

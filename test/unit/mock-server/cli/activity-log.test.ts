@@ -58,17 +58,6 @@ describe("lineOf", () => {
     expect(line).not.toMatch(/\p{Cc}/u);
     expect(line.length).toBeLessThan(700);
   });
-
-  it("uses colour only when it is told to", () => {
-    expect(lineOf(request(), { ...plain, color: true })).toContain("\u001B[32m200\u001B[0m");
-    expect(lineOf(request({ status: 429, errors: [{}] }), { ...plain, color: true })).toContain(
-      "\u001B[31m429",
-    );
-  });
-
-  it("leaves other activities out", () => {
-    expect(lineOf({ type: "client.created" }, plain)).toBeNull();
-  });
 });
 
 it("a log leaves lines out while a megabyte is unread, and counts them", () => {

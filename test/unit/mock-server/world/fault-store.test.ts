@@ -107,14 +107,6 @@ describe("the rules of a fault store", () => {
     expect(store.plan()).toEqual({ api: [], deliveries: [] });
   });
 
-  it("are none in a new store, and what they inject into is named by all operations", () => {
-    const created = createFaultStore({ random: { numberOf: () => 1 }, clock, emit: () => undefined });
-    expect(created.rules()).toEqual([]);
-    const store = storeOf({ api: [html] });
-    store.drawApi({ ...call, operations: ["me", "tasks"] });
-    expect(store.fired().map(({ subject }) => subject)).toEqual(["me tasks"]);
-  });
-
   it("match deliveries by their endpoint", () => {
     const store = storeOf({ deliveries: [drop] });
     expect(store.drawDelivery({ ...attempt, endpointId: "endpoint-2" })).toEqual([]);
@@ -132,41 +124,6 @@ describe("the rules of a fault store", () => {
     const store = storeOf({ api: [{ instructions: [limited], chances }] }, { numberOf: () => 0 });
     const drawn = [false, undefined, true].map((isCounted) => kinds(store.drawApi({ ...call, isCounted })));
     expect(drawn).toEqual([["html"], ["rate-limited", "rate-limited", "html"], ["rate-limited", "html"]]);
-  });
-
-  it("draw a chance by side, rule, number and request, and never below its probability", () => {
-    const names: string[] = [];
-    const numberOf = (name: string) => {
-      names.push(name);
-      return 0.5;
-    };
-    const chances = [{ probability: 0.5, fault: { kind: "drop" } as const }];
-    const store = storeOf({ api: [{ router: "gateway" }], deliveries: [{ chances }] }, { numberOf });
-    expect(store.drawDelivery(attempt)).toEqual([]);
-    expect(store.drawApi({ ...call, router: "gateway" })).toEqual([]);
-    expect(names).toEqual(["fault/delivery/0/0/delivery-1/1"]);
-    const ofApi = storeOf(
-      { api: [{ chances: [{ probability: 0.5, fault: { kind: "html" } }] }] },
-      { numberOf },
-    );
-    ofApi.drawApi(call);
-    ofApi.drawApi(call);
-    const [, first = "", second = ""] = names;
-    expect(first).toMatch(/^fault\/api\/0\/0\/[0-9a-f]{32}\/0$/);
-    expect(second).toBe(first.replace(/0$/, "1"));
-  });
-
-  it("count requests by key, router, operations and content", () => {
-    const store = storeOf({ api: [{ chances: [{ probability: 0, fault: { kind: "html" } }] }] });
-    const calls = [
-      ...[call, call, { ...call, keyId: "key-2" }, { ...call, router: "gateway" as const }],
-      ...[
-        { ...call, operations: ["me", "tasks"] },
-        { ...call, content: "[]" },
-      ],
-    ];
-    for (const each of calls) store.drawApi(each);
-    expect(Object.values(store.snapshot().requests)).toEqual([2, 1, 1, 1, 1]);
   });
 
   it("keep a log of at most 10,000 faults, and emit each", () => {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createRandomStreams, uuidFromName } from "../../../../mock-server/world/random.ts";
 
@@ -12,15 +11,6 @@ describe("random streams", () => {
     };
     expect(draw(1)).toEqual(draw(1));
     expect(draw(1)).not.toEqual(draw(2));
-  });
-
-  it("draw as many blocks of 32 bytes as are needed, and the bytes of a name from none", () => {
-    const random = createRandomStreams(1);
-    const lengths = [0, 32, 33].map((length) => random.bytes(`of ${length}`, length).length);
-    expect([lengths, random.position()]).toEqual([[0, 32, 33], { "of 32": 1, "of 33": 2 }]);
-    const named = createHash("sha256").update("1/name").digest().subarray(0, 8);
-    expect(random.bytesOf("name", 8)).toEqual(named);
-    expect(Object.keys(random.position())).toHaveLength(2);
   });
 
   it("have the same values in every release, so that snapshots and recorded ids stay valid", () => {

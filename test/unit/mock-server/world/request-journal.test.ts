@@ -42,30 +42,6 @@ describe("createRequestJournal", () => {
     }
   });
 
-  it("drops old entries when it has twice as many as its limit, which may change", () => {
-    const keptOf = (count: number, later: number) => {
-      let max = 10;
-      const journal = createRequestJournal(() => max);
-      for (let number = 1; number <= count; number++) journal.append(entry(`q${number}`));
-      max = later;
-      return { journal, kept: () => journal.entries().map(({ sequence }) => sequence) };
-    };
-    expect(keptOf(19, 100).kept()).toHaveLength(19);
-    expect(keptOf(20, 100).kept()).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
-    const { journal, kept } = keptOf(19, 3);
-    journal.append(entry("next"));
-    expect(kept()).toEqual([18, 19, 20]);
-    let max = 50;
-    const shrunk = createRequestJournal(() => max);
-    for (let number = 1; number <= 50; number++) shrunk.append(entry(`q${number}`));
-    max = 10;
-    shrunk.append(entry("next"));
-    max = 100;
-    expect(shrunk.entries().map(({ sequence }) => sequence)).toEqual([
-      42, 43, 44, 45, 46, 47, 48, 49, 50, 51,
-    ]);
-  });
-
   it("continues with the next number after a restore", () => {
     const journal = createRequestJournal(() => 10);
     journal.restore(filled(3).entries(), 3);

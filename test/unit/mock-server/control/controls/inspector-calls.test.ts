@@ -161,24 +161,6 @@ describe("the catalog in the control API", () => {
   });
 });
 
-describe("fault rules in the control API", () => {
-  const fault = (status: number) => ({ instructions: [{ kind: "status" as const, status }] });
-
-  it("are added and removed one by one, without a change to the others", async () => {
-    await mock.control.reset();
-    await mock.control.setFaults({ api: [fault(503)] });
-    const { rules } = await mock.control.addFaults({ api: [fault(504)], deliveries: [] });
-    await callGraphql(mock, "{ webhookEventCatalog { name } }").catch(() => undefined);
-    const [first, second] = rules;
-    const { plan } = await mock.control.removeFault(String(second?.id));
-    // Its instruction was used up meanwhile, and is not restored.
-    expect(plan.api).toEqual([{ instructions: [] }]);
-    await expect(mock.control.removeFault(String(second?.id))).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await mock.control.removeFault(String(first?.id));
-    expect(await mock.control.getOverview()).toMatchObject({ activeFaults: 0 });
-  });
-});
-
 describe("tokens in the control API", () => {
   it("are issued for the id of an API key or a partner key", async () => {
     await mock.control.reset();

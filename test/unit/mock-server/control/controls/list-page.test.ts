@@ -33,22 +33,6 @@ describe("a list of the control API", () => {
       }
     },
   );
-
-  it("responds with 400 to a cursor of the time before a reset", async ({ mock }) => {
-    await mock.clock.advance("1h");
-    for (let count = 0; count < 2; count++) {
-      await mock.control.startTask({ taskType: "BINDER" });
-      await mock.fetch("/graphql", { method: "POST" });
-    }
-    const tasks = await mock.control.listTasks({ limit: 1 });
-    const requests = await mock.control.listRequests({ limit: 1 });
-    await mock.control.reset();
-    const late = { code: "QUERY_INVALID" };
-    await expect(mock.control.listTasks({ iterator: tasks.iterator ?? "" })).rejects.toMatchObject(late);
-    await expect(mock.control.listRequests({ iterator: requests.iterator ?? "" })).rejects.toMatchObject(
-      late,
-    );
-  });
 });
 
 describe("listPage", () => {
@@ -77,21 +61,6 @@ describe("listPage", () => {
     expect(pageOf([1, 2, 3], { limit: 2 })).toMatchObject({ done: false, iterator: "2" });
     expect(pageOf([1, 2, 3], { limit: 1 }, 2)).toEqual({ data: ["#2"], done: true, iterator: null });
     expect(pageOf([1, 2, 3], { limit: 0 })).toEqual({ data: [], done: true, iterator: null });
-  });
-
-  it("continues before the cursor in descending order", () => {
-    const page = pageOf([1, 2, 3], { limit: 2, order: "desc" });
-    expect(page).toEqual({ data: ["#3", "#2"], done: false, iterator: "2" });
-    expect(pageOf([1, 2, 3], { order: "desc", iterator: "2" }).data).toEqual(["#1"]);
-  });
-
-  it("takes the ids of the records as cursors where they are texts", () => {
-    const [first = "", second = ""] = ids;
-    expect(pageOf(ids, { iterator: first }).data).toEqual([`#${second}`]);
-    expect(pageOf(ids, { iterator: second }).data).toEqual([]);
-    for (const iterator of [`${first}0`, `x${first.slice(1)}`, `f${first.slice(1)}`, "1"]) {
-      expect(() => pageOf(ids, { iterator })).toThrow("iterator: Invalid iterator");
-    }
   });
 
   it("rejects a cursor behind the newest record, and any cursor of an empty list", () => {

@@ -54,25 +54,6 @@ describe("playScenario", () => {
     });
   });
 
-  it("changes task plans and advances the clock", async () => {
-    const report = await play(
-      {
-        do: "set-task-plan",
-        taskType: "TAX_PREP",
-        progression: "timed",
-        stages: [{ type: "waiting", durationMs: 60_000 }],
-        outcome: { status: "FAILED", errorMessage: "scripted" },
-      },
-      { do: "start-task", as: "first", taskType: "TAX_PREP" },
-      { do: "advance-clock", by: "59s" },
-      { do: "start-task", as: "second", taskType: "TAX_PREP" },
-      { do: "advance-clock", by: "1s" },
-    );
-    const statusOf = async (name: string) =>
-      (await mock.control.getTask(taskOf(report.responses[name]).taskId)).status;
-    expect([await statusOf("first"), await statusOf("second")]).toEqual(["FAILED", "RUNNING"]);
-  });
-
   it("repeats steps, also across turns of the event loop", async () => {
     const report = await play({
       do: "repeat",
@@ -121,16 +102,6 @@ describe("playScenario", () => {
       steps: [{ do: "set-task-status", taskId: "{{task}}", status: "FAILED" }],
     });
     expect((await mock.control.getTask(task.taskId)).status).toBe("FAILED");
-  });
-
-  it("responds over HTTP with its report", async () => {
-    const response = await mock.fetch("/_mock/v1/scenarios", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ steps: [{ do: "start-task", as: "task", taskType: "BINDER" }] }),
-    });
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ steps: 1, responses: { task: { status: "RUNNING" } } });
   });
 
   it("rejects an invalid scenario over HTTP with the field, and executes nothing", async () => {
@@ -221,22 +192,11 @@ describe("workspace-tasks mock --scenario", () => {
     return { exitCode, path, ...written };
   };
 
-  it("plays the file before the mock is ready", async () => {
-    const { exitCode, stdout } = await run('{"steps":[{"do":"start-task","taskType":"BINDER"}]}');
-    expect([exitCode, JSON.parse(stdout).ready]).toEqual([0, true]);
-  });
-
   it("prints which step failed, and does not start", async () => {
     const { exitCode, stdout, stderr } = await run('{"steps":[{"do":"advance-clock","by":"1h"}]}');
     expect([exitCode, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(
       "mock: scenario step 1 (advance-clock): a real clock cannot be advanced; use a virtual one\n",
     );
-  });
-
-  it("prints what is wrong with the file", async () => {
-    const { exitCode, path, stderr } = await run('{"steps":[{"do":"dance"}]}');
-    expect(exitCode).toBe(1);
-    expect(stderr).toMatch(new RegExp(`^mock: --scenario: cannot read ${path}: steps.0.do: .*\\n$`));
   });
 });

@@ -26,12 +26,6 @@ function setUp() {
 }
 
 describe("waitFor", () => {
-  it("resolves at once with a result that exists", async () => {
-    const { world, wallClock, poll, state } = setUp();
-    state.result = "it";
-    expect(await waitFor(world, poll, { timeoutMs: 0, wallClock })).toBe("it");
-  });
-
   it("polls once for a thousand activities of one turn", async () => {
     const { world, wallClock, poll, state } = setUp();
     const waiting = waitFor(world, poll, { timeoutMs: 1_000, wallClock });

