@@ -11,7 +11,7 @@ import type { Service } from "./http/service.ts";
 import type { Transport } from "./outbound/port.ts";
 import { createOverride, type OverrideHandle } from "./override.ts";
 import { seedWorld } from "./rules/seeding/seed-world.ts";
-import type { Settings } from "./settings.ts";
+import type { Settings } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";

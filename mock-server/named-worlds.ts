@@ -2,14 +2,14 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
-import { worldsMax } from "./bounds.ts";
 import type { NewWorld } from "./control/contract/worlds.ts";
 import { checkFaultPlan } from "./control/controls/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
 import { MockServerError } from "./errors.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
-import { withSettings } from "./settings.ts";
+import { worldsMax } from "./settings/bounds.ts";
+import { withSettings } from "./settings/settings.ts";
 import type { restoreWorld } from "./snapshot/restore-world.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";

@@ -1,7 +1,7 @@
-import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./check-options.ts";
+import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./checks/check-options.ts";
+import { isPlainObject } from "./checks/plain-object.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
-import { isPlainObject } from "./plain-object.ts";
 import type { OverrideOptions } from "./state/override.ts";
 import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { WorldHolder } from "./world/world-holder.ts";

@@ -9,11 +9,11 @@ import {
   number,
   object,
   strings,
-} from "./check-options.ts";
+} from "./checks/check-options.ts";
+import { isHostName } from "./checks/service-url.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
-import { isHostName } from "./service-url.ts";
-import type { SettingsChanges } from "./settings.ts";
+import type { SettingsChanges } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { Clock } from "./time/clock.ts";
 
@@ -92,13 +92,13 @@ const caller = "createMockServer";
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
   checkOptions(caller, options, kinds);
   if (options.faults) {
-    const { checkSchema } = await import("./check-schema.ts");
+    const { checkSchema } = await import("./checks/check-schema.ts");
     const { faultPlanSchema } = await import("./state/fault.ts");
     const [issue] = checkSchema(faultPlanSchema, options.faults).issues ?? [];
     if (issue) throw invalidOption(caller, ["faults", issue.path].filter(Boolean).join("."), issue.message);
   }
   if (options.settings) {
-    const { issuesOfSettings } = await import("./settings-schema.ts");
+    const { issuesOfSettings } = await import("./settings/settings-schema.ts");
     const [issue] = issuesOfSettings(options.settings);
     if (issue) throw invalidOption(caller, ["settings", issue.path].filter(Boolean).join("."), issue.message);
   }

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { invalidOption } from "./check-options.ts";
+import { invalidOption } from "./checks/check-options.ts";
 import { wrongFaultRule } from "./control/controls/check-fault-plan.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler } from "./http/router.ts";
@@ -10,7 +10,7 @@ import { createHttpTransport } from "./outbound/http-transport.ts";
 import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
-import { withSettings } from "./settings.ts";
+import { withSettings } from "./settings/settings.ts";
 import { type Clock, createRealClock } from "./time/clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
 

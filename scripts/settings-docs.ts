@@ -1,8 +1,8 @@
 // The settings in docs/mock-limits.md and in mock-settings.schema.json, made from their one schema.
 
 import { z } from "zod";
-import { defaultSettings } from "../mock-server/settings.ts";
-import { settingDescriptions, settingsSchema } from "../mock-server/settings-schema.ts";
+import { defaultSettings } from "../mock-server/settings/settings.ts";
+import { settingDescriptions, settingsSchema } from "../mock-server/settings/settings-schema.ts";
 
 export const settingsDocument = "docs/mock-limits.md";
 export const settingsSchemaFile = "mock-settings.schema.json";

@@ -1,8 +1,8 @@
 // One line for each request and each delivery attempt. The text of a line can come from anyone who reaches the mock:
 // secrets are masked, and control characters, which could drive a terminal, are escaped.
 
-import { redactText } from "../graphql/redaction.ts";
-import { isPlainObject } from "../plain-object.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
+import { redactText } from "../graphql/documents/redaction.ts";
 
 /** As the control API's stream has it, or a mock's `subscribe`. */
 export interface LoggedActivity {

@@ -8,7 +8,7 @@ import { renderJsonReport } from "../compare/report/json-report.ts";
 import { exitCodeOf } from "../compare/report/summary.ts";
 import { renderTextReport } from "../compare/report/text-report.ts";
 import { capturedObservations } from "../compare/run/await-deliveries.ts";
-import type { SettingsChanges } from "../settings.ts";
+import type { SettingsChanges } from "../settings/settings.ts";
 import { createRealClock } from "../time/clock.ts";
 import { checkOutputs, openRecord, readRecord, writeOutputs } from "./compare-files.ts";
 import { accessOf, type CompareFlags, compareFlags, modeOf, planOf } from "./compare-options.ts";

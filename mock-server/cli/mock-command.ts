@@ -1,8 +1,8 @@
 import { CommandError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../cli/command-line.ts";
 import { toggle } from "../../cli/flags.ts";
+import { isLoopbackHost } from "../checks/loopback.ts";
 import type { SeedView } from "../control/contract/settings.ts";
-import { isLoopbackHost } from "../loopback.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";

@@ -1,8 +1,8 @@
 import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../cli/flags.ts";
+import { isHostName, isHttpUrl } from "../checks/service-url.ts";
 import { contractProfile } from "../faults/contract-profile.ts";
 import { isOrigin, type MockServerOptions } from "../server-options.ts";
-import { isHostName, isHttpUrl } from "../service-url.ts";
-import type { SettingsChanges } from "../settings.ts";
+import type { SettingsChanges } from "../settings/settings.ts";
 
 export const receiverExpected =
   "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";

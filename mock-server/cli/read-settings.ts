@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { SettingsChanges } from "../settings.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
+import type { SettingsChanges } from "../settings/settings.ts";
 
 export interface SettingsSources {
   /** Path of a JSON file. */
@@ -14,8 +14,8 @@ export interface SettingsSources {
 export async function readSettings({ settings, set }: SettingsSources): Promise<SettingsChanges | undefined> {
   if (settings === undefined && set.length === 0) return undefined;
   // Loaded when first needed, with zod.
-  const { issuesOfSettings } = await import("../settings-schema.ts");
-  const { withSettings } = await import("../settings.ts");
+  const { issuesOfSettings } = await import("../settings/settings-schema.ts");
+  const { withSettings } = await import("../settings/settings.ts");
   let changes: Record<string, unknown> = {};
   if (settings !== undefined) {
     changes = await readSettingsFile(settings);

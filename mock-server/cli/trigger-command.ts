@@ -2,11 +2,11 @@ import { type Command, type CommandIo, onlyArgument, runCommand, write } from ".
 import { type FlagValues, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { events, isKnownEventName, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import type { DeliverySummary } from "../control/contract/deliveries.ts";
 import type { TaskSummary } from "../control/contract/tasks.ts";
 import type { ControlApi } from "../control/control-api.ts";
 import { isMockServerError } from "../errors.ts";
-import { isPlainObject } from "../plain-object.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const flags = {

@@ -1,7 +1,7 @@
 import { UsageError } from "../../cli/command-error.ts";
-import { isLoopbackHost } from "../loopback.ts";
-import { isReceiverUrl, withoutBrackets } from "../service-url.ts";
-import { defaultSettings, type SettingsChanges, withSettings } from "../settings.ts";
+import { isLoopbackHost } from "../checks/loopback.ts";
+import { isReceiverUrl, withoutBrackets } from "../checks/service-url.ts";
+import { defaultSettings, type SettingsChanges, withSettings } from "../settings/settings.ts";
 import { type MockOptions, receiverExpected } from "./mock-options.ts";
 
 type DeliveryFlags = Pick<MockOptions, "deliverTo" | "deliverOnly" | "allowHttpHost">;

@@ -1,4 +1,4 @@
-import { type SettingsChanges, withSettings } from "../settings.ts";
+import { type SettingsChanges, withSettings } from "../settings/settings.ts";
 import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { type Plan, planProbes } from "./catalogue/catalogue.ts";

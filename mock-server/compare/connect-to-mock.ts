@@ -1,5 +1,5 @@
 import type { MockServer } from "../server.ts";
-import { type SettingsChanges, withSettings } from "../settings.ts";
+import { type SettingsChanges, withSettings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createPacer, shareOf } from "./run/pacer.ts";
 import type { RunOptions } from "./run/run-probes.ts";

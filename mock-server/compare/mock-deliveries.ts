@@ -4,7 +4,7 @@ import { events, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
 import { operationDocuments } from "../generated/operation-documents.ts";
 import { createMockServer, type MockServer } from "../server.ts";
-import type { SettingsChanges } from "../settings.ts";
+import type { SettingsChanges } from "../settings/settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
 import { connectToMock, mockMark } from "./connect-to-mock.ts";
 import { changesProbe, type DeliveryShape, type Observation } from "./observe/observation.ts";

@@ -1,7 +1,7 @@
 // The mock as the other side of the comparison: the same probes, in the same order, with keys of the same kind.
 
 import { createMockServer, type MockServer } from "../server.ts";
-import { type SettingsChanges, withSettings } from "../settings.ts";
+import { type SettingsChanges, withSettings } from "../settings/settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
 import type { KeyName, Probe } from "./catalogue/probe.ts";
 import { roleOf } from "./catalogue/read-response.ts";

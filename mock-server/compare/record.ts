@@ -2,7 +2,7 @@
 // leaves a usable record.
 
 import { z } from "zod";
-import { isPlainObject } from "../plain-object.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import type { Plan } from "./catalogue/catalogue.ts";
 import { keyNames, permissions } from "./catalogue/probe.ts";
 import type { Observation, Shape } from "./observe/observation.ts";

@@ -1,10 +1,10 @@
 // Arguments of a control call, checked before anything is sent or run: what HTTP could not transport is rejected in
 // this process too. Without zod, which the client does not load.
 
-import { describeValue } from "../check-options.ts";
+import { describeValue } from "../checks/check-options.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
-import { isPlainObject } from "../plain-object.ts";
 import type { CallOptions } from "./contract/route.ts";
 
 export type CallName = keyof typeof controlCalls;

@@ -1,4 +1,11 @@
-import { checkOptions, checkValue, functionKind, type Kind, numberFrom, urlKind } from "../check-options.ts";
+import {
+  checkOptions,
+  checkValue,
+  functionKind,
+  type Kind,
+  numberFrom,
+  urlKind,
+} from "../checks/check-options.ts";
 import {
   isMockServerError,
   MockServerError,

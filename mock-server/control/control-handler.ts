@@ -1,5 +1,5 @@
+import { parseJson } from "../checks/json-depth.ts";
 import { MockServerError } from "../errors.ts";
-import { parseJson } from "../json-depth.ts";
 import { readBody } from "../read-body.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
 import {

@@ -1,6 +1,6 @@
-import { didYouMean } from "../check-options.ts";
+import { didYouMean } from "../checks/check-options.ts";
 import type { World } from "../world/world.ts";
-import { redactText } from "./redaction.ts";
+import { redactText } from "./documents/redaction.ts";
 
 /** Why no request can have this API key or partner key, if none can. */
 export function describeUnknownKey({ state }: World, keyId: string): string | undefined {

@@ -1,9 +1,9 @@
 import type { GraphQLField, GraphQLSchema } from "graphql";
-import { didYouMean } from "../check-options.ts";
+import { didYouMean } from "../checks/check-options.ts";
 import { MockServerError, type MockServerIssue } from "../errors.ts";
 import type { FaultPlan } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
-import { routerSchema } from "./router-schema.ts";
+import { routerSchema } from "./schema/router-schema.ts";
 
 interface KnownOperation {
   readonly schema: GraphQLSchema;

@@ -5,7 +5,7 @@
 import { GraphQLError, type GraphQLFormattedError } from "graphql";
 import type { ServiceErrorCode } from "../errors.ts";
 import { ServiceError } from "../rules/service-error.ts";
-import type { ErrorReplacement } from "../settings.ts";
+import type { ErrorReplacement } from "../settings/settings.ts";
 
 export type FormattedError = GraphQLFormattedError & { readonly extensions: { readonly code: string } };
 

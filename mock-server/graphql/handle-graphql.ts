@@ -2,21 +2,21 @@
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
-import { jsonDepthMax } from "../bounds.ts";
+import { isNestedDeeper } from "../checks/json-depth.ts";
 import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
-import { isNestedDeeper } from "../json-depth.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
+import { jsonDepthMax } from "../settings/bounds.ts";
 import type { Router } from "../state/router.ts";
 import type { World } from "../world/world.ts";
-import { documentCaches } from "./document-cache.ts";
+import { documentCaches } from "./documents/document-cache.ts";
 import { type FormattedError, formatError, reasonOf, withReplacement } from "./error-format.ts";
 import { recordRequest } from "./journal-request.ts";
 import { type MediaType, negotiateMediaType } from "./media-type.ts";
 import { type GraphqlRequest, type RequestContext, singleHeader } from "./request-context.ts";
 import { readRequestParams } from "./request-params.ts";
-import { routerSchema } from "./router-schema.ts";
 import { runOverridden, takeOverrides } from "./run-overridden.ts";
+import { routerSchema } from "./schema/router-schema.ts";
 
 /** Serves one request of a router; never rejects. */
 export async function handleGraphql(

@@ -1,8 +1,8 @@
-import { journalTextCharsMax } from "../bounds.ts";
 import type { WireResponse } from "../faults/serve-with-faults.ts";
 import { keyIdOf } from "../rules/identity/caller.ts";
+import { journalTextCharsMax } from "../settings/bounds.ts";
+import { redactText, redactVariables } from "./documents/redaction.ts";
 import { withoutValue } from "./error-format.ts";
-import { redactText, redactVariables } from "./redaction.ts";
 import { type RequestContext, singleHeader } from "./request-context.ts";
 
 /** Records the request and its response, without the secrets in them. */

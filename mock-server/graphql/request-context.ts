@@ -5,7 +5,7 @@ import type { Router } from "../state/router.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Hold } from "../time/work-in-flight.ts";
 import type { World } from "../world/world.ts";
-import type { PreparedDocument, PreparedOperation } from "./document-cache.ts";
+import type { PreparedDocument, PreparedOperation } from "./documents/document-cache.ts";
 import type { FormattedError } from "./error-format.ts";
 import type { MediaType } from "./media-type.ts";
 import type { RequestParams } from "./request-params.ts";

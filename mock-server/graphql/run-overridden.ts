@@ -20,7 +20,7 @@ import {
   locatedError,
   type SelectionNode,
 } from "graphql";
-import { isPlainObject } from "../plain-object.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import type { OverriddenCall, Override, OverrideResponse } from "../world/override-store.ts";
@@ -30,10 +30,10 @@ import {
   type Fragments,
   fragmentAt,
   fragmentsOf,
-} from "./collect-fields.ts";
-import type { PreparedOperation } from "./document-cache.ts";
+} from "./documents/collect-fields.ts";
+import type { PreparedOperation } from "./documents/document-cache.ts";
 import type { RequestContext } from "./request-context.ts";
-import { routerSchema } from "./router-schema.ts";
+import { routerSchema } from "./schema/router-schema.ts";
 import { type SelectFields, ShapeError, shapeData } from "./shape-data.ts";
 
 /** The overrides of the operation's top-level fields; `null` without any. */

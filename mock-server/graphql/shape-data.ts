@@ -14,8 +14,8 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from "graphql";
-import { describeValue, didYouMean } from "../check-options.ts";
-import { isPlainObject } from "../plain-object.ts";
+import { describeValue, didYouMean } from "../checks/check-options.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 
 /** Selected fields of a type by response key, directives and fragments followed. */
 export type SelectFields = (

@@ -5,7 +5,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../checks/loopback.ts";
 import type { Clock } from "../time/clock.ts";
 import { holdRequest, type RequestHold } from "./request-hold.ts";
 

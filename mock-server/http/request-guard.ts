@@ -4,9 +4,9 @@
 // `Sec-Fetch-Site`; a page can change neither of them, nor `Host`.
 
 import type { IncomingMessage } from "node:http";
+import { isLoopbackHost } from "../checks/loopback.ts";
+import { normaliseHost } from "../checks/service-url.ts";
 import { MockServerError } from "../errors.ts";
-import { isLoopbackHost } from "../loopback.ts";
-import { normaliseHost } from "../service-url.ts";
 
 export interface RequestGuardOptions {
   /** The address that the mock was told to listen on. */

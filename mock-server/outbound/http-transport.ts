@@ -9,8 +9,8 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { outboundLimits } from "../bounds.ts";
-import { isLoopbackHost } from "../loopback.ts";
+import { isLoopbackHost } from "../checks/loopback.ts";
+import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";

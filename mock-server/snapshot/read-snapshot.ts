@@ -1,8 +1,8 @@
 import type { z } from "zod";
-import { checkSchema } from "../check-schema.ts";
+import { checkSchema } from "../checks/check-schema.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import { MockServerError } from "../errors.ts";
-import { isPlainObject } from "../plain-object.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { findInconsistency } from "./consistency.ts";
 import {
   envelopeSchema,

@@ -1,5 +1,5 @@
+import { parseJson } from "../checks/json-depth.ts";
 import { MockServerError } from "../errors.ts";
-import { parseJson } from "../json-depth.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
 /** Bytes of the longest snapshot as JSON: a little less than the engine's longest string has characters. */

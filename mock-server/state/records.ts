@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { customerError, taxPrepResult } from "../../sdk/events/event-fields.ts";
-import { isHttpUrl } from "../service-url.ts";
+import { isHttpUrl } from "../checks/service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
 import { deliveryFaultSchema } from "./fault.ts";
 import { type TaskPlan, taskPlanSchema } from "./task-plan.ts";

@@ -1,4 +1,4 @@
-import { checkOptions, checkValue, kind, numberFrom } from "../check-options.ts";
+import { checkOptions, checkValue, kind, numberFrom } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { type Clock, createRealClock } from "./clock.ts";
 import { checkDurationMs } from "./duration.ts";

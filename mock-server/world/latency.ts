@@ -1,4 +1,4 @@
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { RandomStreams } from "./random.ts";
 
 /** Standard deviations between the 50th and the 99th percentile of a normal distribution. */

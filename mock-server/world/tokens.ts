@@ -3,7 +3,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createBoundedCache } from "../cache.ts";
-import { isPlainObject } from "../plain-object.ts";
+import { isPlainObject } from "../checks/plain-object.ts";
 import type { KeyAccess } from "../state/records.ts";
 
 export interface TokenClaims {

@@ -1,7 +1,7 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
 

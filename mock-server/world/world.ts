@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Transport } from "../outbound/port.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import { createState, type State } from "../state/state.ts";
 import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";

@@ -146,8 +146,8 @@ export function testOf({ report, reduction }: Shrunk): string {
   const { seed, violation } = report;
   const list = (items: Iterable<unknown>) => JSON.stringify([...items]);
   return `import { expect, it } from "vitest";
-import { formatFailure } from "../failure-report.ts";
-import { runSimulation } from "../simulation.ts";
+import { formatFailure } from "./failure-report.ts";
+import { runSimulation } from "./simulation.ts";
 
 it("the reduced run of seed ${seed} violates no invariant, as ${violation?.invariant} once", async () => {
   const reduction = {

@@ -1,7 +1,7 @@
 import type { DeliveryRequest, DeliveryResponse, Transport } from "../../mock-server/outbound/port.ts";
 import { addClient } from "../../mock-server/rules/workspaces/clients.ts";
 import { addWorkspace } from "../../mock-server/rules/workspaces/workspaces.ts";
-import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings.ts";
+import { defaultSettings, type SettingsChanges, withSettings } from "../../mock-server/settings/settings.ts";
 import type { WebhookEndpointRecord } from "../../mock-server/state/records.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../mock-server/world/world.ts";

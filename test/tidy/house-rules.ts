@@ -25,8 +25,8 @@ const isGenerated = (path: string) => path.includes("/generated/");
 /** Optional peers: an import of the SDK must not need them, so only these files may import them. */
 const peers: Record<string, RegExp> = {
   express: /^receiver-kit\/express\.ts$/,
-  msw: /^mock-server\/msw\.ts$/,
-  vitest: /^mock-server\/vitest\.ts$/,
+  msw: /^mock-server\/adapters\/msw\.ts$/,
+  vitest: /^mock-server\/adapters\/vitest\.ts$/,
   pg: /^receiver-kit\/(postgres|cli\/open-inbox|inbox\/postgres\/[a-z-]+)\.ts$/,
   amqplib: /^receiver-kit\/rabbitmq\/connect-amqplib\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,

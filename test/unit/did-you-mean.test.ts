@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { didYouMean as commandLine } from "../../cli/suggestion.ts";
-import { checkOptions, object } from "../../mock-server/check-options.ts";
+import { checkOptions, object } from "../../mock-server/checks/check-options.ts";
 import { didYouMean as receiverKit } from "../../receiver-kit/options.ts";
 import { anything, strictObject } from "../../sdk/validation/schema.ts";
 

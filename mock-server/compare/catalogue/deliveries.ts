@@ -1,8 +1,8 @@
 import { eventCatalog } from "../../../sdk/events/catalog.ts";
 import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/index.ts";
 import { getOrCreate } from "../../cache.ts";
-import { isPlainObject } from "../../plain-object.ts";
-import { defaultSettings } from "../../settings.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import { defaultSettings } from "../../settings/settings.ts";
 import { type DeliveryShape, deliveriesProbe, type Shape } from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
 import { timeOf, wordOf } from "./read-response.ts";

@@ -1,6 +1,6 @@
 // The endpoints of a run have URLs without a receiver, and events that are rare enough to cause no delivery meanwhile.
 
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
 import { unknownId } from "./lists.ts";
 import { call, type Draft, type OperationName, type SendContext, shared, type TokenName } from "./probe.ts";

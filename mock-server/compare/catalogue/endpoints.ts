@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { knownEventNames } from "../../../sdk/events/catalog.ts";
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
 import { call, type Draft, type SendContext, shared, type TokenName } from "./probe.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "./read-response.ts";

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
 import { call, type Draft, query, shared } from "./probe.ts";
 import {

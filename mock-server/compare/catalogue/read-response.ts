@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
 import type { Fact, Unknown } from "./rule.ts";
 

@@ -1,4 +1,4 @@
-import type { SettingsChanges } from "../../settings.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
 import type { Draft, Probe } from "./probe.ts";
 import { rejectionOf, roleOf } from "./read-response.ts";
 import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rule } from "./rule.ts";

@@ -8,7 +8,7 @@
  * So a rule has no opinion about what is correct. The mock has, and its own tests prove it against the interface.
  */
 
-import type { SettingsChanges } from "../../settings.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
 import type { Evidence, Facts, ResponseShape } from "../observe/observation.ts";
 import type { Draft, Probe } from "./probe.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { SettingsChanges } from "../../settings.ts";
-import { issuesOfSettings } from "../../settings-schema.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
+import { issuesOfSettings } from "../../settings/settings-schema.ts";
 import { allRules, missingFor, type Plan } from "../catalogue/catalogue.ts";
 import { describeProbe } from "../catalogue/probe.ts";
 import { type Fact, isUnknown, type Rule } from "../catalogue/rule.ts";

@@ -1,5 +1,5 @@
-import { isPlainObject } from "../../plain-object.ts";
-import type { SettingsChanges } from "../../settings.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
 import type { RuleResult } from "./evaluate-rules.ts";
 
 /** The settings that refuted rules propose, together, on top of those that the mock was compared with. */

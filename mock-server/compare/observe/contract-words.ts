@@ -2,7 +2,7 @@
 
 import { isEnumType, isInputObjectType, isInterfaceType, isObjectType } from "graphql";
 import { eventCatalog } from "../../../sdk/events/catalog.ts";
-import { routerSchema } from "../../graphql/router-schema.ts";
+import { routerSchema } from "../../graphql/schema/router-schema.ts";
 
 /** Fields with text from an open set of the service's own words, such as a status. They never hold client data. */
 export const wordFields: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { contractNames, isWord } from "./contract-words.ts";
 import type { DeliveryShape, Shape } from "./observation.ts";
 import { createPseudonyms, type Pseudonyms, plainTextTag } from "./redact-data.ts";

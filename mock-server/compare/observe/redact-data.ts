@@ -26,8 +26,8 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
-import { routerSchema } from "../../graphql/router-schema.ts";
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";
 import { isWord, wordFields } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";

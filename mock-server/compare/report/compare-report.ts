@@ -1,4 +1,4 @@
-import type { SettingsChanges } from "../../settings.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
 import type { AssumptionResult } from "../evaluate/assumptions.ts";
 import type { RuleResult } from "../evaluate/evaluate-rules.ts";
 import type { Problem } from "../run/preflight.ts";

@@ -3,8 +3,8 @@
 //
 //   registered → its first attempt arrives → paused → enabled, at another URL and without subscriptions → waits for the rest
 
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import { isPlainObject } from "../../plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { changesProbe, deliveriesProbe, type Facts, type Observation } from "../observe/observation.ts";

@@ -1,7 +1,7 @@
 // Read-only is a property of what is sent, checked on the bytes of every request, and not of how a plan was made.
 
 import { type DocumentNode, Kind, OperationTypeNode, parse } from "graphql";
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 
 /** Mutations that change nothing: they issue tokens. */
 const tokenExchanges: ReadonlySet<string> = new Set([

@@ -12,7 +12,7 @@
  */
 
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import type { Settings } from "../../settings.ts";
+import type { Settings } from "../../settings/settings.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { type Facts, type Observation, rateLimitProbe } from "../observe/observation.ts";

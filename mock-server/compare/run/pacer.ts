@@ -1,4 +1,4 @@
-import type { Settings } from "../../settings.ts";
+import type { Settings } from "../../settings/settings.ts";
 import type { Clock } from "../../time/clock.ts";
 
 type RateLimit = Pick<Settings["rateLimit"], "requests" | "windowMs">;

@@ -1,6 +1,6 @@
 // Before the first probe: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { keyVariables } from "../catalogue/probe.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { addressCodes, SendError, type Sender } from "./send-request.ts";

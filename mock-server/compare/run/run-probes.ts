@@ -1,7 +1,7 @@
 // Sends the probes of a plan one after the other and redacts each response before anything else sees it.
 
 import { type DocumentNode, parse } from "graphql";
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { KeyName, Probe, SendContext } from "../catalogue/probe.ts";

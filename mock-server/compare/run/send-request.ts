@@ -7,7 +7,7 @@
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
-import { isPlainObject } from "../../plain-object.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { RawResponse } from "../observe/observe-response.ts";

@@ -1,5 +1,5 @@
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import { isPlainObject } from "../../plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { KeyName, TokenName } from "../catalogue/probe.ts";
 import { exchangeText } from "../catalogue/tokens.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkSchema } from "../../check-schema.ts";
+import { checkSchema } from "../../checks/check-schema.ts";
 import { MockServerError } from "../../errors.ts";
 import { methodOf, type Route } from "./route.ts";
 

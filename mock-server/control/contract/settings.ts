@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { seedPlanSchema } from "../../seed-plan.ts";
-import type { Settings, SettingsChanges } from "../../settings.ts";
-import { settingsSchema } from "../../settings-schema.ts";
+import { seedPlanSchema } from "../../settings/seed-plan.ts";
+import type { Settings, SettingsChanges } from "../../settings/settings.ts";
+import { settingsSchema } from "../../settings/settings-schema.ts";
 import { id } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 

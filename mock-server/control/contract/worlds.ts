@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { settingsSchema } from "../../settings-schema.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
+import { settingsSchema } from "../../settings/settings-schema.ts";
 import type { Snapshot } from "../../snapshot/snapshot-schema.ts";
-import { faultPlanSchema } from "../../state/fault.ts";
-import type { Immutable } from "../../state/immutable.ts";
+import { type FaultPlan, faultPlanSchema } from "../../state/fault.ts";
 import { id, listOf, time } from "./fields.ts";
 import { defineRoute } from "./route.ts";
 
@@ -40,8 +40,24 @@ export const newWorld = z.strictObject({
 });
 
 export type WorldView = z.output<typeof world>;
-/** Options of a new world. */
-export type NewWorld = Immutable<z.input<typeof newWorld>>;
+
+/** What `newWorld` checks. Written out for its types, which zod would widen. */
+export interface NewWorld {
+  /** Part of its URLs: `/w/{name}/graphql`. Default: `world-1`, `world-2`, …. */
+  readonly name?: string | undefined;
+  /** Default: from the mock's seed and the name, or that of its origin. */
+  readonly seed?: number | undefined;
+  /** Default: as that of its origin, or of the mock. */
+  readonly clock?: "real" | "virtual" | undefined;
+  /** Name of a world to copy, `main` for the mock's own. */
+  readonly from?: string | undefined;
+  /** Snapshot to start from. */
+  readonly snapshot?: Snapshot | undefined;
+  /** Injected from the start; a reset restores them. Default: those of the mock's options. */
+  readonly faults?: FaultPlan | undefined;
+  /** Changes to the mock's settings. */
+  readonly settings?: SettingsChanges | undefined;
+}
 
 export const worldRoutes = {
   createWorld: defineRoute("POST /worlds", {

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../check-options.ts";
+import { didYouMean } from "../../checks/check-options.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";

@@ -1,5 +1,5 @@
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
-import { isPlainObject } from "../../plain-object.ts";
 import type { Scenario, ScenarioReport, ScenarioStep } from "../contract/scenarios.ts";
 import type { DeliveryControls } from "./deliveries.ts";
 import type { EventControls } from "./events.ts";

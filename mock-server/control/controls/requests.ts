@@ -1,5 +1,5 @@
 import { knownOperation } from "../../graphql/check-operation.ts";
-import { redactJson, redactVariables } from "../../graphql/redaction.ts";
+import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
 import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
 import type { Clock } from "../../time/clock.ts";

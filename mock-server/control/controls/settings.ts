@@ -3,7 +3,7 @@ import { MockServerError } from "../../errors.ts";
 import { addSeed } from "../../rules/seeding/add-seed.ts";
 import { viewSeed } from "../../rules/seeding/view-seed.ts";
 import { keepPlansOfRunningTasks } from "../../rules/tasks/progression.ts";
-import { type Settings, type SettingsChanges, withSettings } from "../../settings.ts";
+import { type Settings, type SettingsChanges, withSettings } from "../../settings/settings.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { settingsRoutes } from "../contract/settings.ts";
@@ -11,7 +11,7 @@ import type { settingsRoutes } from "../contract/settings.ts";
 export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof settingsRoutes> {
   const change = async (changes: object, base: () => Settings) => {
     // Loaded when first needed, with zod.
-    const { issuesOfSettings } = await import("../../settings-schema.ts");
+    const { issuesOfSettings } = await import("../../settings/settings-schema.ts");
     const world = worlds.current;
     const settings = withSettings(changes as SettingsChanges, base());
     // A change of one field can contradict another field, which the change does not have.

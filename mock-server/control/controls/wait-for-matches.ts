@@ -1,6 +1,6 @@
-import { describeValue } from "../../check-options.ts";
+import { describeValue } from "../../checks/check-options.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
-import { isPlainObject } from "../../plain-object.ts";
 import type { World } from "../../world/world.ts";
 import { type WaitLimits, waitFor } from "./wait-for.ts";
 

@@ -1,8 +1,8 @@
-import { responseBodyCharsMax } from "../../bounds.ts";
 import { createBoundedCache, getOrCreate } from "../../cache.ts";
-import { isLoopbackHost } from "../../loopback.ts";
+import { isLoopbackHost } from "../../checks/loopback.ts";
+import { isDeliverable, type PlainHttpRules, withoutBrackets } from "../../checks/service-url.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
-import { isDeliverable, type PlainHttpRules, withoutBrackets } from "../../service-url.ts";
+import { responseBodyCharsMax } from "../../settings/bounds.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type {
   AttemptKind,

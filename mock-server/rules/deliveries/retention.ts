@@ -1,4 +1,4 @@
-import { deliveryBytesMax } from "../../bounds.ts";
+import { deliveryBytesMax } from "../../settings/bounds.ts";
 import type { AttemptRecord, DeliveryRecord, EventRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings.ts";
+import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings/settings.ts";
 import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";

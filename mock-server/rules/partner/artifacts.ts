@@ -1,5 +1,5 @@
+import { isHttpUrl } from "../../checks/service-url.ts";
 import type { MutationCreateJobWorkArtifactsArgs } from "../../generated/resolvers.ts";
-import { isHttpUrl } from "../../service-url.ts";
 import type { ArtifactRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";

@@ -1,13 +1,13 @@
 // A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
 // and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
 
+import { isLoopbackHost } from "../../checks/loopback.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import { isHttpUrl } from "../../checks/service-url.ts";
 import type {
   MutationCollectProviderConnectionArgs,
   MutationStartProviderConnectionArgs,
 } from "../../generated/resolvers.ts";
-import { isLoopbackHost } from "../../loopback.ts";
-import { isPlainObject } from "../../plain-object.ts";
-import { isHttpUrl } from "../../service-url.ts";
 import type { ConnectionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";

@@ -7,7 +7,7 @@
  * has interrupted resumes where it was.
  */
 
-import { isLoopbackHost } from "../../loopback.ts";
+import { isLoopbackHost } from "../../checks/loopback.ts";
 import type {
   ArtifactRecord,
   ClientRecord,

@@ -1,4 +1,10 @@
-import type { ClientSeed, ConnectionSeed, MemberSeed, SeedPlan, WorkspaceSeed } from "../../seed-plan.ts";
+import type {
+  ClientSeed,
+  ConnectionSeed,
+  MemberSeed,
+  SeedPlan,
+  WorkspaceSeed,
+} from "../../settings/seed-plan.ts";
 import type { ClientRecord, ConnectionRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { createApiKey } from "../identity/api-keys.ts";

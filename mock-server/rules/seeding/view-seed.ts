@@ -1,4 +1,4 @@
-import type { SeedPlan } from "../../seed-plan.ts";
+import type { SeedPlan } from "../../settings/seed-plan.ts";
 import type { World } from "../../world/world.ts";
 import { findApiKey } from "../identity/api-keys.ts";
 import { membershipOf } from "../identity/members.ts";

@@ -1,4 +1,4 @@
-import { uploadStorageBytesMax } from "../../bounds.ts";
+import { uploadStorageBytesMax } from "../../settings/bounds.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { UploadError } from "./upload-error.ts";

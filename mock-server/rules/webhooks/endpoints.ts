@@ -2,7 +2,7 @@
 // cancels pending retries. Its secrets are a list, newest first: the first is current, each other one verifies
 // until its own grace period ends.
 
-import { endpointsPerWorkspaceMax, secretsPerEndpointMax } from "../../bounds.ts";
+import { isReceiverUrl } from "../../checks/service-url.ts";
 import type {
   CreateWebhookEndpointInput,
   RequireFields,
@@ -10,7 +10,7 @@ import type {
   UpdateWebhookEndpointInput,
   WorkspaceWebhookEndpointsArgs,
 } from "../../generated/resolvers.ts";
-import { isReceiverUrl } from "../../service-url.ts";
+import { endpointsPerWorkspaceMax, secretsPerEndpointMax } from "../../settings/bounds.ts";
 import type { WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";

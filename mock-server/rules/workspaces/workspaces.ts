@@ -1,9 +1,9 @@
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type {
   AddedUser,
   CreateWorkspaceInput,
   MutationAddUsersToTheWorkspaceArgs,
 } from "../../generated/resolvers.ts";
-import { isPlainObject } from "../../plain-object.ts";
 import type { MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";

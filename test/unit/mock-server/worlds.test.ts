@@ -6,7 +6,7 @@ import { createClient } from "workspace-tasks/sdk";
 import { hostWorld } from "../../../mock-server/mock-world.ts";
 import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
 import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";
-import { defaultSettings } from "../../../mock-server/settings.ts";
+import { defaultSettings } from "../../../mock-server/settings/settings.ts";
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 
 const json = { "content-type": "application/json" };

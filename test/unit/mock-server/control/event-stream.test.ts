@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
 import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
 import type { Transport } from "../../../../mock-server/outbound/port.ts";
-import { defaultSettings } from "../../../../mock-server/settings.ts";
+import { defaultSettings } from "../../../../mock-server/settings/settings.ts";
 import { createWorldHolder } from "../../../../mock-server/world/world-holder.ts";
 
 const transport: Transport = {

@@ -1,16 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
-import { formatCount } from "../format.ts";
-import { ActionButton, useAction } from "../parts/action.tsx";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
+import { ActionButton, useAction } from "../parts/controls/action.tsx";
+import { useKeys } from "../parts/controls/keys.ts";
 import { HelpDialog } from "../parts/help-dialog.tsx";
-import { useKeys } from "../parts/keys.ts";
-import { useReadProblem } from "../read-problem.ts";
-import { control, useResource } from "../resource.ts";
 import { goTo, useRoute } from "../route.ts";
-import { useLive } from "../store.ts";
-import { toggleTimeZone } from "../stored-time-zone.ts";
+import { useReadProblem } from "../state/read-problem.ts";
+import { control, useResource } from "../state/resource.ts";
+import { useLive } from "../state/store.ts";
+import { formatCount } from "../text/format.ts";
+import { toggleTimeZone } from "../text/stored-time-zone.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 

@@ -1,11 +1,11 @@
 import type { ComponentType } from "preact";
 import type { Overview } from "../api-types.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
-import type { Tone } from "../parts/status-badge.tsx";
+import type { Tone } from "../parts/status/status-badge.tsx";
 import type { ViewProps } from "../view.ts";
-import { DeliveriesView } from "../views/deliveries.tsx";
+import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
 import { OverviewView } from "../views/overview.tsx";
-import { TasksView } from "../views/tasks.tsx";
+import { TasksView } from "../views/tasks/tasks.tsx";
 
 export interface View {
   readonly name: string;
@@ -33,12 +33,16 @@ export const views: readonly View[] = [
   {
     name: "signatures",
     title: "Signatures",
-    Component: lazyView(() => import("../views/signatures.tsx").then((module) => module.SignaturesView)),
+    Component: lazyView(() =>
+      import("../views/signatures/signatures.tsx").then((module) => module.SignaturesView),
+    ),
   },
   {
     name: "endpoints",
     title: "Endpoints",
-    Component: lazyView(() => import("../views/endpoints.tsx").then((module) => module.EndpointsView)),
+    Component: lazyView(() =>
+      import("../views/endpoints/endpoints.tsx").then((module) => module.EndpointsView),
+    ),
     count: ({ endpoints }) => endpoints,
   },
   {
@@ -56,7 +60,7 @@ export const views: readonly View[] = [
   {
     name: "run",
     title: "Run",
-    Component: lazyView(() => import("../views/run.tsx").then((module) => module.RunView)),
+    Component: lazyView(() => import("../views/run/run.tsx").then((module) => module.RunView)),
   },
   {
     name: "setup",

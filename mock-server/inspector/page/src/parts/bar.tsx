@@ -1,14 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ClockView } from "../api-types.ts";
-import { formatRelative, formatTime, formatTimeOfDay } from "../format.ts";
-import { control, useResource } from "../resource.ts";
-import { useLive } from "../store.ts";
-import { isLocalTime } from "../time-zone.ts";
-import { worldName } from "../worlds.ts";
-import { ActionButton, useAction } from "./action.tsx";
-import { useKeys } from "./keys.ts";
-import { Search } from "./search.tsx";
-import { Segments } from "./segments.tsx";
+import { control, useResource } from "../state/resource.ts";
+import { useLive } from "../state/store.ts";
+import { worldName } from "../state/worlds.ts";
+import { formatRelative, formatTime, formatTimeOfDay } from "../text/format.ts";
+import { isLocalTime } from "../text/time-zone.ts";
+import { ActionButton, useAction } from "./controls/action.tsx";
+import { useKeys } from "./controls/keys.ts";
+import { Search } from "./controls/search.tsx";
+import { Segments } from "./controls/segments.tsx";
 import "./bar.css";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];

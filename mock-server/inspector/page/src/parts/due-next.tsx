@@ -1,10 +1,10 @@
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
-import { formatRelative } from "../format.ts";
-import { control } from "../resource.ts";
-import { ActionButton, useAction } from "./action.tsx";
+import { control } from "../state/resource.ts";
+import { formatRelative } from "../text/format.ts";
 import { useClock } from "./bar.tsx";
-import { ListPanel } from "./list-panel.tsx";
+import { ActionButton, useAction } from "./controls/action.tsx";
+import { ListPanel } from "./lists/list-panel.tsx";
 import "./due-next.css";
 
 interface Props {

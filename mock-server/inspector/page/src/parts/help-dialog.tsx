@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { Fact, Facts } from "./fact.tsx";
+import { Fact, Facts } from "./values/fact.tsx";
 import "./help-dialog.css";
 
 interface Props {

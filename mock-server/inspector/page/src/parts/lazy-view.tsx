@@ -1,8 +1,8 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ViewProps } from "../view.ts";
-import { Notice } from "./notice.tsx";
-import { Waiting } from "./waiting.tsx";
+import { Notice } from "./status/notice.tsx";
+import { Waiting } from "./status/waiting.tsx";
 
 /** A view whose code is loaded when it is first shown. */
 export function lazyView(load: () => Promise<ComponentType<ViewProps>>): ComponentType<ViewProps> {

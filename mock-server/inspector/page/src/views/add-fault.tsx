@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiFault, DeliveryFault } from "../api-types.ts";
-import { apiPresets, deliveryPresets, type Preset } from "../fault-labels.ts";
-import { shortId } from "../format.ts";
-import { operationNames } from "../operation-names.ts";
-import { ActionButton, useAction } from "../parts/action.tsx";
-import { type Options, Select } from "../parts/select.tsx";
-import { control, useResource } from "../resource.ts";
+import { ActionButton, useAction } from "../parts/controls/action.tsx";
+import { type Options, Select } from "../parts/controls/select.tsx";
+import { operationNames } from "../run/operation-names.ts";
+import { control, useResource } from "../state/resource.ts";
+import { apiPresets, deliveryPresets, type Preset } from "../text/fault-labels.ts";
+import { shortId } from "../text/format.ts";
 
 /** How often a fault is injected: the next so many times, or with a probability. */
 interface Frequency {

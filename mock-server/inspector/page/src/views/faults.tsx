@@ -1,12 +1,12 @@
 import { hashOf } from "../address.ts";
 import type { FaultsView as Faults, FiredFaultView } from "../api-types.ts";
-import { describeFault, describePlan } from "../fault-labels.ts";
-import { formatTimeNear, shortId } from "../format.ts";
-import { type Action, ActionButton, useAction } from "../parts/action.tsx";
-import { ListPanel } from "../parts/list-panel.tsx";
-import { TextBlock } from "../parts/text-block.tsx";
-import { Waiting } from "../parts/waiting.tsx";
-import { control, useResource } from "../resource.ts";
+import { type Action, ActionButton, useAction } from "../parts/controls/action.tsx";
+import { ListPanel } from "../parts/lists/list-panel.tsx";
+import { Waiting } from "../parts/status/waiting.tsx";
+import { TextBlock } from "../parts/values/text-block.tsx";
+import { control, useResource } from "../state/resource.ts";
+import { describeFault, describePlan } from "../text/fault-labels.ts";
+import { formatTimeNear, shortId } from "../text/format.ts";
 import type { ViewProps } from "../view.ts";
 import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 

@@ -1,18 +1,18 @@
 import { hashOf } from "../address.ts";
 import type { RequestDetail as Detail } from "../api-types.ts";
-import { formatTime, toCurl, withDuration } from "../format.ts";
-import { BodyText } from "../parts/body-text.tsx";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { Fact, Facts } from "../parts/fact.tsx";
-import { Headers } from "../parts/headers.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
-import { TextBlock } from "../parts/text-block.tsx";
-import { WaitingPanel } from "../parts/waiting.tsx";
-import { nameOf, resultOf } from "../request-labels.ts";
-import { tokenLike } from "../request-token.ts";
-import { control, useResource } from "../resource.ts";
-import { worldUrl } from "../worlds.ts";
+import { CopyButton } from "../parts/controls/copy-button.tsx";
+import { Notice } from "../parts/status/notice.tsx";
+import { StatusBadge } from "../parts/status/status-badge.tsx";
+import { WaitingPanel } from "../parts/status/waiting.tsx";
+import { BodyText } from "../parts/values/body-text.tsx";
+import { Fact, Facts } from "../parts/values/fact.tsx";
+import { Headers } from "../parts/values/headers.tsx";
+import { TextBlock } from "../parts/values/text-block.tsx";
+import { tokenLike } from "../run/request-token.ts";
+import { control, useResource } from "../state/resource.ts";
+import { worldUrl } from "../state/worlds.ts";
+import { formatTime, toCurl, withDuration } from "../text/format.ts";
+import { nameOf, resultOf } from "../text/request-labels.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));

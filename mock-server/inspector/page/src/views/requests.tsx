@@ -1,12 +1,12 @@
 import type { RecordedRequest } from "../api-types.ts";
-import { formatTimeNear } from "../format.ts";
-import { ListView } from "../parts/list-view.tsx";
-import { usePages } from "../parts/pages.ts";
-import { StatusBadge } from "../parts/status-badge.tsx";
-import { timeColumn } from "../parts/time-column.ts";
-import { type Column, column } from "../parts/windowed-rows.tsx";
-import { nameOf, reasonOf, resultOf, results } from "../request-labels.ts";
-import { control } from "../resource.ts";
+import { ListView } from "../parts/lists/list-view.tsx";
+import { usePages } from "../parts/lists/pages.ts";
+import { timeColumn } from "../parts/lists/time-column.ts";
+import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { StatusBadge } from "../parts/status/status-badge.tsx";
+import { control } from "../state/resource.ts";
+import { formatTimeNear } from "../text/format.ts";
+import { nameOf, reasonOf, resultOf, results } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { RequestDetail } from "./request-detail.tsx";
 

@@ -1,8 +1,8 @@
 import { useRef } from "preact/hooks";
-import { ActionButton, ConfirmButton, useAction } from "../parts/action.tsx";
-import { useTemporary } from "../parts/use-temporary.ts";
-import { control } from "../resource.ts";
-import { worldUrl } from "../worlds.ts";
+import { ActionButton, ConfirmButton, useAction } from "../parts/controls/action.tsx";
+import { useTemporary } from "../parts/controls/use-temporary.ts";
+import { control } from "../state/resource.ts";
+import { worldUrl } from "../state/worlds.ts";
 
 /** The state as a file: for a colleague, for a bug report, for `workspace-tasks mock --state`. */
 export function StatePanel() {

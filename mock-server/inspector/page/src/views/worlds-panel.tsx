@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
-import { ActionButton, ConfirmButton, useAction } from "../parts/action.tsx";
-import { Items } from "../parts/items.tsx";
-import { useResource } from "../resource.ts";
-import { mockControl, worldName, worldUrl } from "../worlds.ts";
+import { ActionButton, ConfirmButton, useAction } from "../parts/controls/action.tsx";
+import { Items } from "../parts/lists/items.tsx";
+import { useResource } from "../state/resource.ts";
+import { mockControl, worldName, worldUrl } from "../state/worlds.ts";
 
 /** Isolated worlds of one mock, each with a page of its own. */
 export function WorldsPanel() {

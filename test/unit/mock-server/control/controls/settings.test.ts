@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
-import { defaultSettings } from "../../../../../mock-server/settings.ts";
+import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { waitFor } from "../../../../../mock-server/control/controls/wait-for.ts";
-import { defaultSettings } from "../../../../../mock-server/settings.ts";
+import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { createWorld } from "../../../../../mock-server/world/world.ts";
 
 function setUp() {

@@ -11,7 +11,7 @@ import {
 } from "../../../../../mock-server/rules/deliveries/deliveries.ts";
 import { cancelDeliveries } from "../../../../../mock-server/rules/deliveries/delivery-scheduler.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
-import { defaultSettings } from "../../../../../mock-server/settings.ts";
+import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import type { DeliveryRecord, WebhookEndpointRecord } from "../../../../../mock-server/state/records.ts";
 import { createTestWorld, responded } from "../../../../support/mock-world.ts";
 

@@ -10,7 +10,7 @@ import {
   listEndpoints,
   rotateSecret,
 } from "../../../../../mock-server/rules/webhooks/endpoints.ts";
-import { type SettingsChanges, withSettings } from "../../../../../mock-server/settings.ts";
+import { type SettingsChanges, withSettings } from "../../../../../mock-server/settings/settings.ts";
 import { createVirtualClock, type VirtualClock } from "../../../../../mock-server/time/virtual-clock.ts";
 import { createWorld, type World } from "../../../../../mock-server/world/world.ts";
 

@@ -1,0 +1,49 @@
+import { test as base, expect } from "vitest";
+import { createMockServer, type MockServer } from "../server.ts";
+import type { MockServerOptions } from "../server-options.ts";
+import { type MockMatchers, mockMatchers } from "./matchers.ts";
+
+export { type MockMatchers, mockMatchers };
+
+expect.extend(mockMatchers);
+
+declare module "vitest" {
+  // biome-ignore lint/suspicious/noExplicitAny: both declarations of an interface have the same parameters
+  interface Matchers<T = any> extends MockMatchers<void> {}
+}
+
+export interface MockFixtures {
+  /** A mock for this test alone, on a free port; closed after it. */
+  readonly mock: MockServer;
+  /** Its options. Default: none. Change them with `mockTest.extend({ mockOptions: { … } })`. */
+  readonly mockOptions: MockServerOptions;
+}
+
+/**
+ * Vitest's `test` with a `mock` in its context: every test gets its own, so concurrent tests are independent.
+ *
+ * @example examples/vitest-fixture.test.ts#vitest
+ * ```ts
+ * import { expect } from "vitest";
+ * import { mockTest } from "workspace-tasks/mock-server/vitest";
+ * import { createClient } from "workspace-tasks/sdk";
+ *
+ * mockTest("a connection with an invalid key fails", async ({ mock }) => {
+ *   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;
+ *   await using client = createClient({ baseUrl, gatewayUrl, apiKey });
+ *   const inputs = { apiKey: "invalid-key" };
+ *   const { id } = await client.partner.connections.start({ workspaceId, providerKey: "acme-portal", inputs });
+ *   const connection = await client.partner.connections.collect(id);
+ *   expect(connection.status).toBe("failed");
+ * });
+ * ```
+ */
+export const mockTest = base.extend<MockFixtures>({
+  // Vitest reads from the first parameter which fixtures this one needs.
+  // biome-ignore lint/correctness/noEmptyPattern: it needs none
+  mockOptions: async ({}, use) => use({}),
+  mock: async ({ mockOptions }, use) => {
+    await using mock = await createMockServer(mockOptions);
+    await use(mock);
+  },
+});

@@ -1,0 +1,83 @@
+import { checkOptions, functionKind, type Kind, object } from "../checks/check-options.ts";
+import type { NewWorld } from "../control/contract/worlds.ts";
+import { MockServerError } from "../errors.ts";
+import type { MockWorld } from "../mock-world.ts";
+import { createMockServer, type MockServer } from "../server.ts";
+import type { MockServerOptions } from "../server-options.ts";
+
+type Hook = (run: () => Promise<void>) => unknown;
+
+/** Registers functions that run before and after tests. */
+export interface TestHooks {
+  readonly beforeAll: Hook;
+  readonly beforeEach: Hook;
+  readonly afterEach: Hook;
+  readonly afterAll: Hook;
+}
+
+export interface WorldPerTestOptions {
+  /** Options of the mock. Default: none. */
+  readonly mock?: MockServerOptions | undefined;
+  /** Options of each world. Default: none. */
+  readonly world?: NewWorld | undefined;
+  /** Default: the globals of the test framework; needed with Jest's `injectGlobals: false`. */
+  readonly hooks?: TestHooks | undefined;
+}
+
+export interface WorldPerTest {
+  /** The mock of this file, from its first test on. */
+  readonly mock: MockServer;
+  /** The world of the running test; a new one for each test, dropped after it. */
+  readonly world: MockWorld;
+}
+
+const isHooks = (value: unknown) =>
+  typeof value === "object" &&
+  value !== null &&
+  ["beforeAll", "beforeEach", "afterEach", "afterAll"].every((name) =>
+    functionKind.accepts(Reflect.get(value, name)),
+  );
+
+const optionKinds: { readonly [Name in keyof Required<WorldPerTestOptions>]: Kind } = {
+  mock: object,
+  world: object,
+  hooks: { expected: "beforeAll, beforeEach, afterEach and afterAll", accepts: isHooks },
+};
+
+/**
+ * One mock for the tests of a file, and a world of it for each test.
+ *
+ * @throws MockServerError CONFIGURATION_INVALID for a wrong option, and without hooks
+ */
+export function worldPerTest(options: WorldPerTestOptions = {}): WorldPerTest {
+  const hooks = options.hooks ?? (globalThis as { readonly beforeAll?: unknown } as unknown as TestHooks);
+  checkOptions("worldPerTest", { ...options, hooks: isHooks(hooks) ? hooks : null }, optionKinds);
+  let mock: MockServer | undefined;
+  let world: MockWorld | undefined;
+  hooks.beforeAll(async () => {
+    mock = await createMockServer(options.mock);
+  });
+  hooks.beforeEach(async () => {
+    world = await mock?.worlds.create(options.world);
+  });
+  hooks.afterEach(async () => {
+    await world?.close();
+    world = undefined;
+  });
+  hooks.afterAll(async () => {
+    await mock?.close();
+  });
+  return {
+    get mock() {
+      return started(mock, "mock");
+    },
+    get world() {
+      return started(world, "world");
+    },
+  };
+}
+
+function started<Value>(value: Value | undefined, name: string): Value {
+  if (value !== undefined) return value;
+  throw new MockServerError("CONFIGURATION_INVALID", `worldPerTest: ${name} exists only while a test runs`);
+}

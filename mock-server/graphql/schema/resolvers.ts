@@ -1,0 +1,184 @@
+import type { GraphQLScalarType } from "graphql";
+import type { Resolvers, ResolversParentTypes } from "../../generated/resolvers.ts";
+import { exchangeApiKey, loginPartner } from "../../rules/identity/api-keys.ts";
+import { type Caller, requireToken } from "../../rules/identity/caller.ts";
+import { createArtifacts } from "../../rules/partner/artifacts.ts";
+import { collectConnection, startConnection } from "../../rules/partner/connections.ts";
+import { createJob, initiateImport } from "../../rules/partner/jobs.ts";
+import { createJobWorks } from "../../rules/partner/works.ts";
+import { listClientTasks, listWorkspaceTasks } from "../../rules/tasks/task-queries.ts";
+import { listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  listEndpoints,
+  type RotateSecretInput,
+  rotateSecret,
+  updateEndpoint,
+} from "../../rules/webhooks/endpoints.ts";
+import {
+  addClientDocuments,
+  clientOrNull,
+  createClient,
+  listClients,
+  triggerTaxPrep,
+} from "../../rules/workspaces/clients.ts";
+import {
+  accountWorkspaces,
+  addUsersToWorkspace,
+  createWorkspace,
+  userOf,
+  workspaceOf,
+} from "../../rules/workspaces/workspaces.ts";
+import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import type { World } from "../../world/world.ts";
+
+/** Argument of every resolver of one request. */
+export interface ResolverContext {
+  readonly world: World;
+  readonly caller: Caller;
+}
+
+type Rule<Input, Result> = (world: World, caller: Caller, input: Input) => Result;
+
+/** Calls a rule with the arguments of the field. */
+const call =
+  <Args, Result>(rule: Rule<Args, Result>) =>
+  (_parent: unknown, args: Args, { world, caller }: ResolverContext) =>
+    rule(world, caller, args);
+
+/** Calls a rule with the field's only argument, `input`. */
+const callWithInput =
+  <Input, Result>(rule: Rule<Input, Result>) =>
+  (_parent: unknown, { input }: { readonly input: Input }, { world, caller }: ResolverContext) =>
+    rule(world, caller, input);
+
+// Records have times in milliseconds.
+const createdAt = (record: { readonly createdAtMs: number }) => isoTime(record.createdAtMs);
+const updatedAt = (record: { readonly updatedAtMs: number }) => isoTime(record.updatedAtMs);
+const startedAt = (record: { readonly startedAtMs: number }) => isoTime(record.startedAtMs);
+const completedAt = (record: { readonly completedAtMs: number | null }) =>
+  isoTimeOrNull(record.completedAtMs);
+
+const served = {
+  Query: {
+    me(_parent, _args, { caller }) {
+      const authenticated = requireToken(caller);
+      return authenticated.kind === "member" ? authenticated.membership : authenticated.user;
+    },
+    webhookEventCatalog: (_parent, _args, { world }) =>
+      listCatalog(world).map((entry) => ({
+        ...entry,
+        payloadSchema: () => payloadSchemaOf(world, entry.name),
+      })),
+  },
+  Mutation: {
+    exchangeSurfaceRefreshTokenForAccessTokens: (_parent, input, { world }) => exchangeApiKey(world, input),
+    loginViaPersonalApiToken: (_parent, { token }, { world }) => loginPartner(world, token),
+    createWorkspace: callWithInput(createWorkspace),
+    addUsersToTheWorkspace: call(addUsersToWorkspace),
+    createWebhookEndpoint: callWithInput(createEndpoint),
+    updateWebhookEndpoint: callWithInput(updateEndpoint),
+    deleteWebhookEndpoint: (_parent, { endpointId }, { world, caller }) =>
+      deleteEndpoint(world, caller, endpointId),
+    rotateWebhookEndpointSecret: (_parent, { input }, { world, caller }) =>
+      rotateSecret(world, caller, input as RotateSecretInput),
+    createClient: callWithInput(createClient),
+    addClientDocuments: callWithInput(addClientDocuments),
+    triggerTaxPrep: callWithInput(triggerTaxPrep),
+    startProviderConnection: call(startConnection),
+    collectProviderConnection: call(collectConnection),
+    createConnectionJob: call(createJob),
+    createJobWorks: call(createJobWorks),
+    createJobWorkArtifacts: call(createArtifacts),
+    initiateTaxPrepsImport: (_parent, { connectionJobId }, { world, caller }) =>
+      initiateImport(world, caller, connectionJobId),
+  },
+  Me: {
+    __resolveType: (record) => ("workspaceId" in record ? "WorkspaceUser" : "User"),
+  },
+  User: {
+    workspaces: (user, _args, { world }) => accountWorkspaces(world, user),
+  },
+  // Of the vendor's own integrations, which the mock does not have.
+  UserShortDetails: { emailHash: () => null, novuHash: () => null },
+  WorkspaceShortDetails: { createdAt },
+  WorkspaceUser: {
+    createdAt,
+    user: (membership, _args, { world }) => userOf(world, membership),
+    workspace: (membership, _args, { world }) => workspaceOf(world, membership),
+  },
+  Workspace: {
+    clients: (workspace, args, { world }) => listClients(world, workspace, args),
+    client: (workspace, { id }, { world }) => clientOrNull(world, workspace, id),
+    tasks: (workspace, args, { world }) => listWorkspaceTasks(world, workspace, args),
+    webhookEndpoints: (_workspace, args, { world, caller }) => listEndpoints(world, caller, args),
+  },
+  WebhookEndpoint: { createdAt, updatedAt },
+  Client: {
+    createdAt,
+    tasks: (client, args, { world }) => listClientTasks(world, client, args),
+  },
+  Task: {
+    startedAt,
+    completedAt,
+    subTasks: ({ stages }) => stages,
+    result: ({ result, type }) => result ?? { taskType: type },
+    client: ({ clientId }, _args, { world }) => world.state.clients.get(clientId) ?? null,
+    triggeredBy: ({ triggeredByUserId }, _args, { world }) =>
+      (triggeredByUserId && world.state.users.get(triggeredByUserId)) || null,
+  },
+  SubTask: { startedAt, completedAt },
+  TaskResult: {
+    __resolveType: (result) => ("taskType" in result ? "TaskUnknownResult" : "TaskTaxPrepResult"),
+  },
+  ProviderConnection: {
+    createdAt,
+    updatedAt,
+    // The next step: only a connection whose credentials have not been checked has one.
+    action: ({ status }) => (status === "pending" ? "collect" : null),
+  },
+  ConnectionJob: { createdAt, updatedAt },
+  JobWork: { createdAt, updatedAt, connectionJobId: ({ jobId }) => jobId },
+  JobArtifact: {
+    createdAt,
+    updatedAt,
+    connectionJobId: ({ jobId }) => jobId,
+    workArtifact: (artifact) => artifact,
+  },
+  WorkArtifact: {
+    id: ({ artifactId }) => artifactId,
+    uploadedUrl: ({ url }) => url,
+  },
+} satisfies Resolvers<ResolverContext>;
+
+type ServedType = keyof Resolvers & keyof ResolversParentTypes;
+
+/**
+ * The fields of the schema that neither a resolver nor a property of the record gives, such as `"Task.dueAt"`. GraphQL
+ * would serve them as `null`.
+ */
+export type MissingFields<Given> = {
+  [Type in ServedType]: `${Type}.${MissingIn<Type, Given> & string}`;
+}[ServedType];
+
+type MissingIn<Type extends ServedType, Given> =
+  NonNullable<Resolvers[Type]> extends GraphQLScalarType
+    ? never
+    : Exclude<
+        keyof NonNullable<Resolvers[Type]>,
+        | NamedKey<ResolversParentTypes[Type]>
+        | (Type extends keyof Given ? keyof Given[Type] : never)
+        | "__isTypeOf"
+        | "__resolveType"
+      >;
+
+/** Without the index signature of a loose record, and of `Query` and `Mutation`, which have no record. */
+type NamedKey<Parent> = keyof {
+  [Key in keyof Parent as string extends Key ? never : symbol extends Key ? never : Key]: true;
+};
+
+/** A field without a resolver is a property of its record: the compiler names each that the record lacks. */
+export const resolvers: Resolvers<ResolverContext> & {
+  readonly [Field in MissingFields<typeof served>]: "has neither a resolver nor a property of the record";
+} = served;

@@ -1,0 +1,103 @@
+// Two schemas over one store (A-21): `@router` in `schema.graphql` says which router has a field; the other one does
+// not. Each schema is built once per process, for all mocks.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import {
+  buildASTSchema,
+  type DocumentNode,
+  type FieldDefinitionNode,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLInputField,
+  type GraphQLSchema,
+  GraphQLUnionType,
+  getNullableType,
+  isInputObjectType,
+  isObjectType,
+  Kind,
+  parse,
+} from "graphql";
+import { getOrCreate } from "../../cache.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import type { Router } from "../../state/router.ts";
+import { type ResolverContext, resolvers } from "./resolvers.ts";
+
+const schemas = new Map<Router, GraphQLSchema>();
+
+export function routerSchema(router: Router): GraphQLSchema {
+  return getOrCreate(schemas, router, () => {
+    const schema = buildASTSchema(fieldsServedBy(router, contract()), { assumeValid: true });
+    attachResolvers(schema);
+    return schema;
+  });
+}
+
+let parsed: DocumentNode | undefined;
+
+function contract(): DocumentNode {
+  // By the package's name, so that sources and build find it in the same place.
+  parsed ??= parse(
+    readFileSync(createRequire(import.meta.url).resolve("workspace-tasks/schema.graphql"), "utf8"),
+    { noLocation: true },
+  );
+  return parsed;
+}
+
+function fieldsServedBy(router: Router, document: DocumentNode): DocumentNode {
+  const definitions = document.definitions.map((definition) =>
+    definition.kind === Kind.OBJECT_TYPE_DEFINITION && definition.fields
+      ? { ...definition, fields: definition.fields.filter((field) => isServedBy(router, field)) }
+      : definition,
+  );
+  return { ...document, definitions };
+}
+
+function isServedBy(router: Router, field: FieldDefinitionNode): boolean {
+  const directive = field.directives?.find(({ name }) => name.value === "router");
+  const names = directive?.arguments?.find(({ name }) => name.value === "names")?.value;
+  if (names?.kind !== Kind.LIST) return true;
+  return names.values.some((value) => value.kind === Kind.ENUM && value.value === router.toUpperCase());
+}
+
+function attachResolvers(schema: GraphQLSchema): void {
+  for (const type of Object.values(schema.getTypeMap())) {
+    const typeResolvers = resolvers[type.name as keyof typeof resolvers] ?? {};
+    if (type instanceof GraphQLUnionType && "__resolveType" in typeResolvers) {
+      type.resolveType = typeResolvers.__resolveType as (value: unknown) => string;
+    } else if (isObjectType(type)) {
+      for (const field of Object.values(type.getFields())) {
+        const resolve = resolverOf(field, typeResolvers as TypeResolvers);
+        if (resolve) field.resolve = resolve;
+      }
+    }
+  }
+}
+
+type Resolver = GraphQLFieldResolver<unknown, ResolverContext>;
+type TypeResolvers = Readonly<Record<string, Resolver>>;
+
+function resolverOf(field: GraphQLField<unknown, ResolverContext>, typeResolvers: TypeResolvers) {
+  const resolve = typeResolvers[field.name];
+  if (!resolve || field.args.length === 0) return resolve;
+  const withDefaults: Resolver = (source, args, context, info) => {
+    applyDefaults(field.args, args);
+    return resolve(source, args, context, info);
+  };
+  return withDefaults;
+}
+
+type Input = GraphQLArgument | GraphQLInputField;
+
+/** Replaces each explicit `null` by the schema's default: graphql-js applies it to omitted values only. */
+function applyDefaults(inputs: readonly Input[], values: Record<string, unknown>): void {
+  for (const { name, type, defaultValue } of inputs) {
+    const value = values[name];
+    if (value === null && defaultValue !== undefined) values[name] = defaultValue;
+    const inputType = getNullableType(type);
+    if (isInputObjectType(inputType) && isPlainObject(value)) {
+      applyDefaults(Object.values(inputType.getFields()), value);
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { hashOf } from "../../address.ts";
+import type { SearchHit } from "../../api-types.ts";
+import { control } from "../../state/resource.ts";
+import { useKeys } from "./keys.ts";
+import "./search.css";
+
+/** A pause in typing after which the mock searches. */
+const pauseMs = 120;
+
+const addressOf = ({ kind, id }: SearchHit): string =>
+  ({
+    task: hashOf("tasks", id),
+    client: hashOf("tasks", null, { text: id }),
+    delivery: hashOf("deliveries", id),
+    endpoint: hashOf("endpoints", id),
+    request: hashOf("requests", id),
+  })[kind];
+
+/** The lists that can show everything that contains the text. */
+const lists = ["tasks", "deliveries", "requests"];
+
+interface Choice {
+  readonly key: string;
+  readonly href: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+const choicesOf = (text: string, hits: readonly SearchHit[]): readonly Choice[] => [
+  ...hits.map((hit) => ({ ...hit, key: `${hit.kind} ${hit.id}`, href: addressOf(hit) })),
+  ...lists.map((list) => ({
+    key: list,
+    href: hashOf(list, null, { text }),
+    kind: "list",
+    title: `All ${list} that contain it`,
+    detail: "",
+  })),
+];
+
+/** One field for everything: an id opens its object, other text offers what contains it. */
+export function Search() {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState("");
+  const [isOpen, setOpen] = useState(false);
+  const [at, setAt] = useState(0);
+  // Enter was pressed before the mock has responded, as after a paste.
+  const [isAwaited, setAwaited] = useState(false);
+  const found = useSearch(text.trim());
+  const isCurrent = found !== null && found.text === text.trim();
+  const choices = found ? choicesOf(found.text, found.hits) : [];
+  useKeys({ "/": () => field.current?.select() });
+  const open = (choice: Choice | undefined) => {
+    if (!choice) return;
+    location.hash = choice.href;
+    setOpen(false);
+    setAwaited(false);
+    field.current?.blur();
+  };
+  useEffect(() => {
+    if (isAwaited && isCurrent) open(choices[0]);
+  }, [isAwaited, isCurrent]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const last = choices.length - 1;
+    if (event.key === "Escape") {
+      setOpen(false);
+      field.current?.blur();
+    } else if (event.key === "Enter" && isCurrent) open(choices[at]);
+    else if (event.key === "Enter") setAwaited(text.trim() !== "");
+    else if (event.key === "ArrowDown") setAt(Math.min(last, at + 1));
+    else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
+    else return;
+    event.preventDefault();
+  };
+  const isShown = isOpen && text.trim() !== "" && found !== null;
+  return (
+    <search class="search">
+      <input
+        ref={field}
+        type="search"
+        role="combobox"
+        aria-label="Search everything"
+        aria-expanded={isShown}
+        aria-controls="search-results"
+        aria-autocomplete="list"
+        aria-activedescendant={isShown ? `search-${at}` : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="Search ids, clients, URLs, bodies …  /"
+        value={text}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+          setAwaited(false);
+          setOpen(true);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id="search-results" class="results" role="listbox" aria-label="Search results" hidden={!isShown}>
+        {choices.map((choice, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys.
+          <div
+            key={choice.key}
+            id={`search-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            // The field keeps the focus, or it would close the list before the click.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => open(choice)}
+          >
+            <span class="kind">{choice.kind}</span>
+            <span class="title">{choice.title}</span>
+            <span class="detail-text">{choice.detail}</span>
+          </div>
+        ))}
+      </div>
+    </search>
+  );
+}
+
+interface Found {
+  readonly text: string;
+  readonly hits: readonly SearchHit[];
+}
+
+function useSearch(text: string): Found | null {
+  const [found, setFound] = useState<Found | null>(null);
+  useEffect(() => {
+    let isStale = false;
+    if (text === "") setFound(null);
+    const search = async () => {
+      const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
+      if (!isStale) setFound({ text, hits: data });
+    };
+    const timer = setTimeout(() => void (text !== "" && search()), pauseMs);
+    return () => {
+      isStale = true;
+      clearTimeout(timer);
+    };
+  }, [text]);
+  return found;
+}

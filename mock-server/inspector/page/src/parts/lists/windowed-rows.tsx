@@ -1,0 +1,175 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../controls/keys.ts";
+import { headerPixels, rowPixels } from "./row-size.ts";
+import "./windowed-rows.css";
+
+/** Rows drawn above and below the visible ones, so that quick scrolling shows no gap. */
+const overscanRows = 8;
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly widths: ColumnWidths;
+  readonly class?: "muted" | "number" | undefined;
+  readonly cell: (row: Row) => ComponentChildren;
+}
+
+/**
+ * Widths of a CSS grid column in a list that fills the page, that is beside a detail, and on a phone; a list of that
+ * size leaves out the column with `null`.
+ */
+export type ColumnWidths = readonly [full: string | null, half: string | null, narrow: string | null];
+
+export const column = <Row,>(
+  title: string,
+  widths: ColumnWidths,
+  cell: Column<Row>["cell"],
+  style?: Column<Row>["class"],
+): Column<Row> => ({ title, widths, cell, class: style });
+
+export interface WindowedRowsProps<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly columns: readonly Column<Row>[];
+  readonly selected: string | null;
+  readonly onSelect: (key: string) => void;
+  readonly nothing: ComponentChildren;
+  readonly footer?: ComponentChildren;
+}
+
+/**
+ * A list that draws only the visible rows, whatever its length.
+ *
+ * One tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere.
+ */
+export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
+  const { rows, keyOf, columns, selected, onSelect } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const view = useView(box);
+  const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / rowPixels) - overscanRows));
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
+  const selectedIndex = rows.findIndex((row) => keyOf(row) === selected);
+  // Keys can be pressed faster than the page draws: each one starts from the target of the one before.
+  const at = useRef(selectedIndex);
+  at.current = selectedIndex;
+
+  const select = (index: number) => {
+    const bounded = Math.max(0, Math.min(rows.length - 1, index));
+    const row = rows[bounded];
+    if (row === undefined) return;
+    at.current = bounded;
+    onSelect(keyOf(row));
+    revealRow(box.current, bounded);
+  };
+
+  useKeys({ j: () => select(at.current + 1), k: () => select(at.current - 1) });
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
+    const moves: Record<string, number> = {
+      ArrowDown: at.current + 1,
+      ArrowUp: at.current - 1,
+      PageDown: at.current + page,
+      PageUp: at.current - page,
+      Home: 0,
+      End: rows.length - 1,
+    };
+    const target = moves[event.key];
+    if (target === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    select(target);
+  };
+
+  return (
+    <div class="windowed-rows" ref={box} style={gridStyle(columns)}>
+      <div class="row column-titles" aria-hidden="true">
+        {columns.map(({ title, widths, class: style }) => (
+          <span key={title} class={cellClass(widths, style === "number" ? style : undefined)}>
+            {title}
+          </span>
+        ))}
+      </div>
+      {rows.length === 0 && <div class="nothing">{props.nothing}</div>}
+      <div
+        role="listbox"
+        tabIndex={0}
+        aria-label={props.label}
+        aria-activedescendant={selectedIndex >= first && selectedIndex < last ? `row-${selected}` : undefined}
+        onKeyDown={onKeyDown}
+        style={{
+          paddingTop: `${first * rowPixels}px`,
+          paddingBottom: `${(rows.length - last) * rowPixels}px`,
+        }}
+      >
+        {rows.slice(first, last).map((row, index) => {
+          const key = keyOf(row);
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself takes the keys, for all of its rows.
+            <div
+              class="row"
+              key={key}
+              id={`row-${key}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={key === selected}
+              aria-setsize={rows.length}
+              aria-posinset={first + index + 1}
+              onClick={() => onSelect(key)}
+            >
+              {columns.map(({ title, widths, class: style, cell }) => (
+                <span key={title} class={cellClass(widths, style)}>
+                  {cell(row)}
+                </span>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {props.footer}
+    </div>
+  );
+}
+
+const absentClasses = ["not-full", "not-half", "not-narrow"];
+
+const cellClass = (widths: ColumnWidths, style: string | undefined) =>
+  [style, ...absentClasses.filter((_, index) => widths[index] === null)].filter(Boolean).join(" ") ||
+  undefined;
+
+const gridStyle = <Row,>(columns: readonly Column<Row>[]) => ({
+  "--row-height": `${rowPixels}px`,
+  "--header-height": `${headerPixels}px`,
+  ...Object.fromEntries(
+    ["--columns-full", "--columns-half", "--columns-narrow"].map((name, index) => [
+      name,
+      columns.flatMap(({ widths }) => widths[index] ?? []).join(" "),
+    ]),
+  ),
+});
+
+/** The visible part of the box. */
+function useView(box: { readonly current: HTMLElement | null }) {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", measure);
+    };
+  }, []);
+  return view;
+}
+
+function revealRow(box: HTMLElement | null, index: number) {
+  if (!box) return;
+  const top = index * rowPixels;
+  const visible = box.clientHeight - headerPixels - rowPixels;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top > box.scrollTop + visible) box.scrollTop = top - visible;
+}

@@ -1,0 +1,41 @@
+import { useMemo, useState } from "preact/hooks";
+import { countBytes, formatHex, plural } from "../../text/format.ts";
+import { parseJson } from "../../text/json-node.ts";
+import { CopyButton } from "../controls/copy-button.tsx";
+import { Segments } from "../controls/segments.tsx";
+import { JsonView } from "./json-view.tsx";
+import { TextBlock } from "./text-block.tsx";
+import "./body-text.css";
+
+const formats = ["Exact", "Indented", "Hex"] as const;
+
+/** A body as it was sent, indented, or as a hex dump. */
+export function BodyText({ label, text }: { readonly label: string; readonly text: string }) {
+  const [format, setFormat] = useState<(typeof formats)[number]>("Indented");
+  const bytes = useMemo(() => countBytes(text), [text]);
+  const json = useMemo(() => parseJson(text), [text]);
+  return (
+    <div class="body-text">
+      <div class="title-bar">
+        <h4>
+          {label} <span class="muted">{plural(bytes, "byte")}</span>
+        </h4>
+        <Segments label={`${label} as`}>
+          {formats.map((name) => (
+            <button key={name} type="button" aria-pressed={format === name} onClick={() => setFormat(name)}>
+              {name}
+            </button>
+          ))}
+        </Segments>
+        <CopyButton label="Copy" text={text} />
+      </div>
+      {format === "Hex" ? (
+        <TextBlock hex text={formatHex(text)} />
+      ) : format === "Indented" && json ? (
+        <JsonView label={label} node={json} />
+      ) : (
+        <TextBlock text={text} />
+      )}
+    </div>
+  );
+}

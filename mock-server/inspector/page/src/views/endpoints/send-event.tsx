@@ -1,0 +1,93 @@
+import { useState } from "preact/hooks";
+import { hashOf } from "../../address.ts";
+import type { CatalogEvent, EndpointSummary } from "../../api-types.ts";
+import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { Select } from "../../parts/controls/select.tsx";
+import { Notice } from "../../parts/status/notice.tsx";
+import { control, useResource } from "../../state/resource.ts";
+
+/** Any event of the catalog with a payload that can be edited. */
+export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {
+  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? noEvents;
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [edited, setEdited] = useState<string | null>(null);
+  const [endpointId, setEndpointId] = useState("");
+  const [sent, setSent] = useState<string | null>(null);
+  const action = useAction();
+  const event = catalog.find(({ name }) => name === chosen) ?? catalog[0];
+  const payload = edited ?? (event ? JSON.stringify(event.example, null, 2) : "");
+  const send = async () => {
+    if (!event) return;
+    const { eventId } = await control.sendEvent({
+      name: event.name,
+      payload: parsePayload(payload),
+      ...(endpointId && { endpointId }),
+    });
+    setSent(eventId);
+  };
+  return (
+    <section class="panel" aria-label="Send an event">
+      <h3>Send an event</h3>
+      <div class="tools fill">
+        <label>
+          Event
+          <Select
+            label="event to send"
+            value={event?.name ?? ""}
+            options={catalog.map(({ name }) => name)}
+            onSelect={(name) => {
+              setChosen(name);
+              setEdited(null);
+            }}
+          />
+        </label>
+        <label>
+          To
+          <Select
+            label="endpoint to send to"
+            value={endpointId}
+            every="every endpoint that subscribes"
+            options={endpoints.map(({ id, url }) => ({ value: id, text: url }))}
+            onSelect={setEndpointId}
+          />
+        </label>
+      </div>
+      <label>
+        Payload; the mock adds id, event, version, occurredAt and workspaceId
+        <textarea
+          rows={5}
+          spellcheck={false}
+          value={payload}
+          onInput={({ currentTarget }) => setEdited(currentTarget.value)}
+        />
+      </label>
+      <div class="tools">
+        <ActionButton action={action} onRun={send} class="primary" disabled={!event}>
+          Send event
+        </ActionButton>
+        {edited !== null && (
+          <button type="button" onClick={() => setEdited(null)}>
+            Restore the example
+          </button>
+        )}
+      </div>
+      {action.notice}
+      {sent && (
+        <Notice tone={endpoints.length === 0 ? "wait" : "good"}>
+          {endpoints.length === 0 ? "Sent, but there is no endpoint. " : "Sent. "}
+          <a href={hashOf("deliveries", null, { text: sent })}>Its deliveries</a>
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+const noEvents: readonly CatalogEvent[] = [];
+
+function parsePayload(text: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(text);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new Error("the payload must be a JSON object");
+}

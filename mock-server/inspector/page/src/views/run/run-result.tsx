@@ -1,0 +1,48 @@
+import { hashOf } from "../../address.ts";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Notice } from "../../parts/status/notice.tsx";
+import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { BodyText } from "../../parts/values/body-text.tsx";
+import { Headers } from "../../parts/values/headers.tsx";
+import type { RunResponse } from "../../run/run-query.ts";
+import { formatDuration, toCurl } from "../../text/format.ts";
+
+interface Props {
+  readonly response: RunResponse | null;
+}
+
+/** The whole response of the last run. */
+export function RunResult({ response }: Props) {
+  if (!response) {
+    return (
+      <section class="panel" aria-label="Response">
+        <h3>Response</h3>
+        <p class="muted">
+          Press Run, or <kbd>Ctrl</kbd>
+          <kbd>Enter</kbd> in the document or its variables.
+        </p>
+      </section>
+    );
+  }
+  const { status, headers, body, durationMs, url, requestHeaders, requestBody, recorded } = response;
+  return (
+    <section class="panel" aria-label="Response">
+      <div class="title-bar">
+        <h3>
+          Response <span class="muted">in {formatDuration(durationMs)}</span>
+        </h3>
+        <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
+        <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />
+        <a class="button" href={hashOf("requests", recorded && String(recorded.sequence))}>
+          In the journal
+        </a>
+      </div>
+      {recorded?.rejection && <Notice tone="bad">{recorded.rejection}</Notice>}
+      <Headers headers={headers} />
+      <BodyText label="Response body" text={body} />
+    </section>
+  );
+}
+
+const toneOf = (status: number, body: string) =>
+  status >= 400 ? "bad" : body.includes('"errors":[') ? "wait" : "good";

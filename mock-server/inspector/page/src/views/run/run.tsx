@@ -1,0 +1,171 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { CodeEditor } from "../../parts/controls/code-editor.tsx";
+import { Select } from "../../parts/controls/select.tsx";
+import { useKept } from "../../parts/controls/use-kept.ts";
+import { Notice } from "../../parts/status/notice.tsx";
+import { goTo } from "../../route.ts";
+import { type OperationDocument, operationDocuments, schema } from "../../run/operation-documents.ts";
+import { type RunResponse, runQuery } from "../../run/run-query.ts";
+import { control } from "../../state/resource.ts";
+import type { ViewProps } from "../../view.ts";
+import { KeyChoice } from "./key-choice.tsx";
+import { RunResult } from "./run-result.tsx";
+import { SchemaDocs } from "./schema-docs.tsx";
+import "./run.css";
+
+const first = operationDocuments.find(({ name }) => name === "Me") ?? operationDocuments[0];
+
+interface Draft {
+  readonly router: "base" | "gateway";
+  readonly query: string;
+  /** JSON. */
+  readonly variables: string;
+  /** `null`: of a document that was opened from a request, or edited by hand. */
+  readonly operation: string | null;
+  /** The request of the journal that it was opened from: what was edited since stays. */
+  readonly openedFrom?: string;
+  /** Another one for each document that replaces the one in the editor. */
+  readonly number: number;
+}
+
+let drafts = 0;
+
+const draftOf = ({ name, router, text, variables }: OperationDocument): Draft => ({
+  router,
+  query: text,
+  variables: Object.keys(variables).length === 0 ? "" : JSON.stringify(variables, null, 2),
+  operation: name,
+  number: ++drafts,
+});
+
+/** Runs a GraphQL operation against the mock as one of its keys. */
+export function RunView({ id }: ViewProps) {
+  const [draft, setDraft] = useKept<Draft>("run draft", first ? draftOf(first) : emptyDraft);
+  const [keyId, setKeyId] = useKept<string | null>("run key", null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [response, setResponse] = useKept<RunResponse | null>("run response", null);
+  const result = useRef<HTMLDivElement>(null);
+  const action = useAction();
+  useEffect(() => {
+    setProblem(null);
+    if (!id || draft.openedFrom === id) return;
+    openRequest(id).then(
+      (opened) => {
+        setDraft(opened.draft);
+        setKeyId(opened.keyId ?? "");
+        setProblem(opened.problem);
+      },
+      () => setProblem(`The journal does not have the request ${id} any more.`),
+    );
+  }, [id]);
+  const [keepsToken, setKeepsToken] = useKept("run keeps token", false);
+  const run = async () =>
+    setResponse(await runQuery({ ...draft, keyId, token: keepsToken ? (response?.token ?? null) : null }));
+  const responseAtOpening = useRef(response);
+  useEffect(() => {
+    // On a narrow screen the response is below the document, out of sight.
+    const { top = 0 } = result.current?.getBoundingClientRect() ?? {};
+    if (response !== responseAtOpening.current && top > innerHeight - 300) result.current?.scrollIntoView();
+  }, [response]);
+  const runByKey = () => {
+    if (!action.busy) void action.run(run);
+  };
+  const choose = (name: string) => {
+    const chosen = operationDocuments.find((document) => document.name === name);
+    if (!chosen) return;
+    setDraft(draftOf(chosen));
+    if (id) goTo("run");
+  };
+  return (
+    <>
+      <div class="title-bar">
+        <h2>Run</h2>
+        <div class="tools">
+          <Select
+            isFilter
+            label="operation"
+            value={draft.operation ?? ""}
+            every="an operation of the SDK …"
+            options={operationDocuments.map(({ name }) => name)}
+            onSelect={choose}
+          />
+          <KeyChoice router={draft.router} value={keyId} onSelect={setKeyId} />
+          <Select
+            label="router"
+            value={draft.router}
+            options={[
+              { value: "base", text: "workspace API" },
+              { value: "gateway", text: "partner gateway" },
+            ]}
+            onSelect={(router) => setDraft({ ...draft, router: router as Draft["router"] })}
+          />
+          <label class="check" title="Off: every run has a new token. On: the last one, until it expires.">
+            <input
+              type="checkbox"
+              checked={keepsToken}
+              onChange={({ currentTarget }) => setKeepsToken(currentTarget.checked)}
+            />
+            Keep the token
+          </label>
+          <ActionButton action={action} onRun={run} class="primary">
+            Run
+          </ActionButton>
+        </div>
+      </div>
+      {problem && <Notice tone="wait">{problem}</Notice>}
+      {action.notice}
+      <div class="split run">
+        <section class="panel" aria-label="Request">
+          <h3>Document</h3>
+          <CodeEditor
+            key={draft.number}
+            label="Document"
+            text={draft.query}
+            schema={schema}
+            onChange={(query) => setDraft((before) => ({ ...before, query, operation: null }))}
+            onRun={runByKey}
+          />
+          <label>
+            Variables, as JSON
+            <textarea
+              rows={5}
+              spellcheck={false}
+              value={draft.variables}
+              placeholder="{}"
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) runByKey();
+              }}
+              onInput={({ currentTarget }) => setDraft({ ...draft, variables: currentTarget.value })}
+            />
+          </label>
+          <SchemaDocs schema={schema} />
+        </section>
+        <div ref={result} class="run-result">
+          <RunResult response={response} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+const emptyDraft: Draft = { router: "base", query: "", variables: "", operation: null, number: 0 };
+
+/** @param id the `sequence` of a request in the journal */
+async function openRequest(id: string) {
+  const { query, variables, router, keyId } = await control.getRequest(id);
+  const text = JSON.stringify(variables ?? {}, null, 2);
+  const isRedacted = `${query}${text}`.includes("[redacted]");
+  return {
+    draft: {
+      router,
+      query: query ?? "",
+      variables: variables === null ? "" : text,
+      operation: null,
+      openedFrom: id,
+      number: ++drafts,
+    },
+    keyId,
+    problem: isRedacted ? "Secrets in it are redacted: replace [redacted] before you run it." : null,
+  };
+}

@@ -1,0 +1,89 @@
+import { ListPanel } from "../../parts/lists/list-panel.tsx";
+import { Notice } from "../../parts/status/notice.tsx";
+import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { SideBySide } from "../../parts/values/side-by-side.tsx";
+import { TextBlock } from "../../parts/values/text-block.tsx";
+import type { SentAttempt } from "../../signature/sent-attempt.ts";
+import type { Diagnosis } from "../../signature/signature.ts";
+import { countBytes, formatBody, formatHex } from "../../text/format.ts";
+
+interface Props {
+  readonly diagnosis: Diagnosis;
+  readonly body: string;
+  /** The attempt that was signed at the same time, if the mock has it. */
+  readonly sent: SentAttempt | undefined;
+}
+
+export function Verdict({ diagnosis, body, sent }: Props) {
+  const signed = `${diagnosis.signedPrefix}${body}`;
+  return (
+    <>
+      <section class="panel">
+        <h3>Diagnosis</h3>
+        {diagnosis.valid &&
+          (diagnosis.findings.length === 0 ? (
+            <Notice tone="good">The signature is valid.</Notice>
+          ) : (
+            <Notice tone="wait">
+              The signature is right, but its time is far from this computer's clock.
+            </Notice>
+          ))}
+        {diagnosis.findings.map(({ code, title, advice }) => (
+          <Notice tone={code === "TIMESTAMP_VIRTUAL" ? "wait" : "bad"} key={code} code={code}>
+            <strong>{title}</strong>
+            <div>{advice}</div>
+          </Notice>
+        ))}
+      </section>
+      {sent && sent.body !== body && <Difference sent={sent.body} received={body} />}
+      <section class="panel">
+        <h3>
+          What is signed{" "}
+          <span class="muted">
+            {diagnosis.signedPrefix.length + diagnosis.bodyBytes} bytes, {diagnosis.bodyBytes} of them the
+            body
+          </span>
+        </h3>
+        <TextBlock prefix={diagnosis.signedPrefix} text={body} />
+        <details>
+          <summary>Byte by byte</summary>
+          <TextBlock hex text={formatHex(signed)} />
+        </details>
+      </section>
+      <ListPanel title="Secrets tried">
+        {diagnosis.checks.map(({ label, state, fits }) => (
+          <li key={label}>
+            <StatusBadge status={state} /> <span>{label}</span>
+            <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
+              {fits ? "fits" : "does not fit"}
+            </span>
+          </li>
+        ))}
+      </ListPanel>
+    </>
+  );
+}
+
+/** JSON is compared by its values: two ways to write the same ones have no line in common. */
+function Difference({ sent, received }: { readonly sent: string; readonly received: string }) {
+  const [left, right] = [formatBody(sent), formatBody(received)];
+  return (
+    <section class="panel">
+      <h3>Sent and received</h3>
+      {left === right ? (
+        <p>
+          The same values, written in another way: {countBytes(sent)} bytes were sent, {countBytes(received)}{" "}
+          received.
+        </p>
+      ) : (
+        <SideBySide
+          label="Sent and received body"
+          leftTitle="The mock sent"
+          rightTitle="You received"
+          left={left}
+          right={right}
+        />
+      )}
+    </section>
+  );
+}

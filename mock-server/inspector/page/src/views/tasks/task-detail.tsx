@@ -1,0 +1,178 @@
+import { useState } from "preact/hooks";
+import { hashOf } from "../../address.ts";
+import type { TaskDetail as Task } from "../../api-types.ts";
+import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { Items } from "../../parts/lists/items.tsx";
+import {
+  DeliveryBadge,
+  describeNext,
+  LastResponse,
+  nameOfEndpoint,
+} from "../../parts/status/delivery-state.tsx";
+import { StatusBadge, toneOf } from "../../parts/status/status-badge.tsx";
+import { type Span, Timeline } from "../../parts/status/timeline.tsx";
+import { WaitingPanel } from "../../parts/status/waiting.tsx";
+import { Fact, Facts } from "../../parts/values/fact.tsx";
+import { Id } from "../../parts/values/id.tsx";
+import { control, useResource } from "../../state/resource.ts";
+import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
+import "./task-detail.css";
+
+interface Props {
+  readonly id: string;
+  readonly nowMs: number;
+}
+
+export function TaskDetail({ id, nowMs }: Props) {
+  const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
+  if (task === undefined) return <WaitingPanel />;
+  if (task === null) return <div class="panel nothing">There is no task with this id.</div>;
+  return (
+    <>
+      <section class="panel">
+        <div class="title-bar">
+          <h3>{task.taskType}</h3>
+          <StatusBadge status={task.status} />
+        </div>
+        <Facts>
+          <Fact name="id">
+            <Id id={task.taskId} />
+          </Fact>
+          <Fact name="client">{task.client}</Fact>
+          <Fact name="started">{formatTime(task.startedAt)}</Fact>
+          <Fact name="ended">
+            {task.completedAt && (
+              <>
+                {formatTime(task.completedAt)}{" "}
+                <span class="muted">
+                  after {formatDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt))}
+                </span>
+              </>
+            )}
+          </Fact>
+          <Fact name="error">{task.errorMessage}</Fact>
+        </Facts>
+        <Moves task={task} />
+      </section>
+      <section class="panel">
+        <h4>Stages</h4>
+        {task.subTasks.length === 0 && <p class="muted">No stage has started.</p>}
+        <Timeline label="Stages" spans={stageSpans(task, nowMs)} nowMs={nowMs} />
+        {task.status === "RUNNING" && <MoveStage task={task} />}
+      </section>
+      <section class="panel">
+        <h4>Events</h4>
+        {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
+        <Items class="task-events">
+          {task.events.map((event) => (
+            <li key={event.eventId}>
+              <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
+              <a href={hashOf("deliveries", null, { text: event.eventId })}>{event.name}</a>
+              <span class="event-deliveries">
+                {event.deliveries.map((delivery) => (
+                  <a
+                    key={delivery.id}
+                    href={hashOf("deliveries", delivery.id)}
+                    title={`${delivery.url ?? "a deleted endpoint"}: ${describeNext(delivery, nowMs)}`}
+                  >
+                    <span class="muted one-line">{nameOfEndpoint(delivery.url)}</span>
+                    <LastResponse delivery={delivery} /> <DeliveryBadge delivery={delivery} />
+                  </a>
+                ))}
+              </span>
+            </li>
+          ))}
+        </Items>
+      </section>
+    </>
+  );
+}
+
+function Moves({ task }: { readonly task: Task }) {
+  const action = useAction();
+  const move =
+    (status: Task["status"], more: object = {}) =>
+    () =>
+      control.setTaskStatus(task.taskId, { status, ...more });
+  const failure = { errorMessage: "failed in the inspector", withinRetryGrace: false };
+  return (
+    <>
+      <div class="tools">
+        {task.status === "RUNNING" && (
+          <>
+            <ActionButton action={action} onRun={move("COMPLETED")} class="primary">
+              Complete
+            </ActionButton>
+            <ActionButton action={action} onRun={move("FAILED", failure)} class="toned tone-bad">
+              Fail
+            </ActionButton>
+          </>
+        )}
+        {task.status === "FAILED" && (
+          <ActionButton action={action} onRun={move("RUNNING")}>
+            Run again
+          </ActionButton>
+        )}
+      </div>
+      {action.notice}
+    </>
+  );
+}
+
+function MoveStage({ task }: { readonly task: Task }) {
+  const running = task.subTasks.find(({ status }) => status === "RUNNING");
+  const [typed, setTyped] = useState<string | null>(null);
+  const action = useAction();
+  const subTaskType = typed ?? running?.subTaskType ?? "review";
+  const move = (status: Task["status"]) => () =>
+    control.setStageStatus(task.taskId, { subTaskType, status }).then(() => setTyped(null));
+  return (
+    <>
+      <div class="tools">
+        <input
+          aria-label="stage"
+          value={subTaskType}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+        <ActionButton action={action} onRun={move("RUNNING")} label="start the stage">
+          Start
+        </ActionButton>
+        <ActionButton action={action} onRun={move("COMPLETED")} label="finish the stage">
+          Finish
+        </ActionButton>
+        <ActionButton action={action} onRun={move("FAILED")} class="toned tone-bad" label="fail the stage">
+          Fail
+        </ActionButton>
+      </div>
+      {action.notice}
+    </>
+  );
+}
+
+/** Stages that have started, and planned ones in a paler colour. */
+function stageSpans(task: Task, nowMs: number): Span[] {
+  const spans: Span[] = task.subTasks.map((stage) => {
+    const fromMs = Date.parse(stage.startedAt);
+    const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);
+    return {
+      key: stage.subTaskId,
+      label: stage.subTaskType,
+      tone: toneOf(stage.status),
+      fromMs,
+      toMs,
+      note:
+        toMs === null
+          ? `${formatDuration(Math.max(0, nowMs - fromMs))} so far`
+          : formatDuration(toMs - fromMs),
+    };
+  });
+  if (task.stageEndsAt === null) return spans;
+  let fromMs = Date.parse(task.stageEndsAt);
+  for (const [index, { subTaskType, durationMs }] of task.stagesAhead.entries()) {
+    const note = `in ${formatDuration(Math.max(0, fromMs - nowMs))}`;
+    const key = `planned ${index}`;
+    spans.push({ key, label: subTaskType, tone: "planned", fromMs, toMs: fromMs + durationMs, note });
+    fromMs += durationMs;
+  }
+  return spans;
+}

@@ -1,0 +1,99 @@
+import { useState } from "preact/hooks";
+import { defaultSettings } from "../../../../../settings/settings.ts";
+import type { ListedTask } from "../../api-types.ts";
+import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { Select } from "../../parts/controls/select.tsx";
+import { ListView } from "../../parts/lists/list-view.tsx";
+import { usePages } from "../../parts/lists/pages.ts";
+import { timeColumn } from "../../parts/lists/time-column.ts";
+import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
+import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { goTo } from "../../route.ts";
+import { control } from "../../state/resource.ts";
+import { formatTimeNear, plural, shortId } from "../../text/format.ts";
+import type { ViewProps } from "../../view.ts";
+import { TaskDetail } from "./task-detail.tsx";
+
+const taskTypes = Object.keys(defaultSettings.tasks.plans).filter((type) => type !== "*");
+const statuses: readonly ListedTask["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
+
+const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<ListedTask>[] => [
+  column(
+    "started",
+    timeColumn(
+      rows.map(({ startedAt }) => startedAt),
+      nowMs,
+    ),
+    ({ startedAt }) => formatTimeNear(startedAt, nowMs),
+    "muted",
+  ),
+  column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
+  column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
+  column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
+  column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />),
+  column("stages", ["62px", null, null], stagesOf, "muted"),
+  column("rejected", ["110px", "84px", "52px"], ({ rejectedDeliveries: count }) =>
+    count === 0 ? (
+      ""
+    ) : (
+      <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
+        {count}
+        <span class="at-wide">rejected</span>
+      </span>
+    ),
+  ),
+];
+
+const stagesOf = ({ stagesDone, stages }: ListedTask) =>
+  stages === 0 ? "none" : `${stagesDone} of ${stages}`;
+
+export function TasksView({ id, filter, nowMs }: ViewProps) {
+  const query = {
+    status: statuses.find((known) => known === filter["status"]),
+    type: filter["type"] || undefined,
+    text: filter["text"]?.trim() || undefined,
+  };
+  const list = usePages(`tasks ${JSON.stringify(query)}`, ["task", "stage", "clock", "delivery"], (page) =>
+    control.listTasks({ ...page, ...query }),
+  );
+  return (
+    <ListView
+      view="tasks"
+      title="Tasks"
+      id={id}
+      filter={filter}
+      fields={[
+        { name: "text", label: "tasks that contain", placeholder: "id, type, client, error" },
+        { name: "status", label: "status", options: statuses },
+        { name: "type", label: "type", options: taskTypes },
+      ]}
+      actions={<StartTask />}
+      list={list}
+      keyOf={({ taskId }) => taskId}
+      columns={columnsOf(list.rows, nowMs)}
+      nothing="No task. Start one above, or through the API."
+      detail={(taskId) => <TaskDetail key={taskId} id={taskId} nowMs={nowMs} />}
+    />
+  );
+}
+
+function StartTask() {
+  const [taskType, setTaskType] = useState("TAX_PREP");
+  const action = useAction();
+  const start = (progression: "timed" | "manual") => async () => {
+    const { taskId } = await control.startTask({ taskType, progression });
+    goTo("tasks", taskId);
+  };
+  return (
+    <div class="tools">
+      <Select label="type of the new task" value={taskType} options={taskTypes} onSelect={setTaskType} />
+      <ActionButton action={action} onRun={start("timed")} class="primary">
+        Start task
+      </ActionButton>
+      <ActionButton action={action} onRun={start("manual")}>
+        Start manual task
+      </ActionButton>
+      {action.notice}
+    </div>
+  );
+}

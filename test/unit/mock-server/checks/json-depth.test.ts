@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isNestedDeeper } from "../../../../mock-server/checks/json-depth.ts";
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+describe("isNestedDeeper", () => {
+  it("agrees with the depth of the parsed value for strings with any content", () => {
+    const texts = fc.string({ unit: fc.constantFrom("{", "[", "]", "}", '"', "\\", "a", "😀") });
+    const values = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 8 },
+        texts,
+        fc.integer(),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(texts, tie("value"), { maxKeys: 3 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(values, fc.nat(10), (value, depthMax) => {
+        // Padding outweighs the shortcut for texts too short to be deep.
+        const json = JSON.stringify(value) + " ".repeat(40);
+        expect(isNestedDeeper(json, depthMax)).toBe(depthOf(value) > depthMax);
+      }),
+    );
+  });
+
+  it.each([
+    ["[]", 1, false],
+    ["[]", 0, true],
+    ["{}", 0, true],
+    ["[[", 1, true],
+    ["[", 1, false],
+    ["[[]]", 2, false],
+    ["[{}]", 1, true],
+    ["[][][]", 1, false],
+    ["{}{}{}", 1, false],
+    ['["[["]', 1, false],
+    ['["\\"[["]', 1, false],
+    ['["\\\\",[[]]]', 2, true],
+    ['""[[', 1, true],
+    ['"a"[[', 1, true],
+    ['"a[', 0, false],
+    ["", 0, false],
+  ])("returns for %s and the depth %i: %s", (json, depthMax, expected) => {
+    expect(isNestedDeeper(json, depthMax)).toBe(expected);
+  });
+
+  it("returns for a text that is not JSON", () => {
+    expect(isNestedDeeper(`"${"\\".repeat(999)}`, 10)).toBe(false);
+    expect(isNestedDeeper("[".repeat(1_000_000), 100)).toBe(true);
+  });
+});

@@ -1,0 +1,21 @@
+import { expect } from "vitest";
+import { mockTest } from "workspace-tasks/mock-server/vitest";
+import { canBeSent } from "../../../../../../mock-server/inspector/page/src/run/sent-query.ts";
+
+mockTest.for([
+  'mutation { loginViaPersonalApiToken(token: "wtk_0123456789") { accessToken } }',
+  `{ me { __typename } } # ${"long ".repeat(2_000)}`,
+])(
+  "the page finds the query that it sent in the journal, which redacts and cuts it: %s",
+  async (query, { mock }) => {
+    const send = (text: string) => {
+      const headers = { "content-type": "application/json" };
+      return mock.fetch("/graphql", { method: "POST", headers, body: JSON.stringify({ query: text }) });
+    };
+    await send(query);
+    const recorded = (await mock.control.listRequests()).data[0]?.query ?? null;
+    expect(recorded).not.toBe(query);
+    expect(canBeSent(recorded, query)).toBe(true);
+    expect(canBeSent(recorded, "{ webhookEventCatalog { name } }")).toBe(false);
+  },
+);

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
+import { isHostName, isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
+import {
+  defaultSettings,
+  type SettingsChanges,
+  withSettings,
+} from "../../../../mock-server/settings/settings.ts";
+import { settingDescriptions } from "../../../../mock-server/settings/settings-schema.ts";
+import { blocksOf } from "../../../../scripts/marked-blocks.ts";
+import { settingsJsonSchema, withSettingsTable } from "../../../../scripts/settings-docs.ts";
+
+describe("withSettings", () => {
+  it("changes the given settings and keeps the others", () => {
+    const settings = withSettings({ rateLimit: { requests: 5 }, unauthenticatedStatus: 401 });
+    expect(settings).toEqual({
+      ...defaultSettings,
+      unauthenticatedStatus: 401,
+      rateLimit: { ...defaultSettings.rateLimit, requests: 5 },
+    });
+    expect(withSettings()).toEqual(defaultSettings);
+    expect(withSettings({ rateLimit: undefined })).toEqual(defaultSettings);
+  });
+
+  it("accepts a task plan for any task type", () => {
+    const plan = { mode: "manual", stages: [] } as const;
+    const { plans } = withSettings({ tasks: { plans: { NEW_KIND: plan } } }).tasks;
+    expect(plans).toEqual({ ...defaultSettings.tasks.plans, NEW_KIND: plan });
+  });
+
+  it("replaces lists and the seed data as a whole", () => {
+    const seedData = { workspaces: [{ name: "Acme" }] };
+    const settings = withSettings({ delivery: { scheduleMs: [0] }, seedData });
+    expect([settings.delivery.scheduleMs, settings.seedData]).toEqual([[0], seedData]);
+  });
+});
+
+const accepts = (url: string, ...httpHostsAllowed: readonly string[]) =>
+  isReceiverUrl(url, { allowLoopbackHttp: true, httpHostsAllowed });
+
+describe("httpHostsAllowed of the mock", () => {
+  it.each(["fd00::2", "[fd00::2]", "FD00:0:0::2", "[fd00:0::0002]"])(
+    "allows an IPv6 address that is written %s",
+    (host) => {
+      expect(isHostName(host)).toBe(true);
+      expect(accepts("http://[fd00::2]:3000/webhooks", host)).toBe(true);
+      expect(accepts("http://[fd00::3]:3000/webhooks", host)).toBe(false);
+    },
+  );
+
+  it("allows a name in another case, and an IPv4 address", () => {
+    expect(accepts("http://receiver:3000/", "Receiver")).toBe(true);
+    expect(accepts("http://10.0.0.7/", "other", "10.0.0.7")).toBe(true);
+  });
+
+  it.each(["receiver:3000", "[::1]:3000", "[receiver]", "[::1", "::1]", "1:2", "http://a", "a b", ""])(
+    "cannot have %j, which is no host name without a port",
+    (host) => {
+      expect(isHostName(host)).toBe(false);
+    },
+  );
+});
+
+describe("settings that are wrong", () => {
+  it.each([
+    [{ ratelimit: {} }, "settings: unknown field ratelimit; did you mean rateLimit?"],
+    [{ bounds: { bodyMax: 1 } }, "settings.bounds: unknown field bodyMax; expected one of bodyBytesMax, "],
+    [{ rateLimit: { requests: 0 } }, "settings.rateLimit.requests: expected a number of at least 1, got 0"],
+    [{ rateLimit: { requests: 1.5 } }, "expected a whole number, got 1.5"],
+    [{ rateLimit: { requests: "5" } }, 'expected a number, got "5"'],
+    [{ rateLimit: { window: "rolling" } }, 'expected "sliding" or "fixed", got "rolling"'],
+    [{ rateLimit: 5 }, "settings.rateLimit: expected an object, got 5"],
+    [{ unauthenticatedStatus: 403 }, "expected 200 or 401, got 403"],
+    [{ allowLoopbackHttp: "no" }, 'expected true or false, got "no"'],
+    [{ httpHostsAllowed: ["receiver:3000"] }, "httpHostsAllowed.0: expected a host name without a port"],
+    [{ bounds: { bodyBytesMax: Number.NaN } }, "expected a number, got NaN"],
+    [{ delivery: { scheduleMs: [0, -1] } }, "scheduleMs.1: expected a number of at least 0, got -1"],
+    [{ delivery: { scheduleMs: [] } }, "scheduleMs: expected an array of at least 1 item, got an array"],
+    [{ tasks: { retryGraceMs: 1e300 } }, "expected"],
+    [{ tasks: { plans: { BINDER: { mode: "timd" } } } }, "settings.tasks.plans.BINDER.mode: expected "],
+    [{ latency: { p50Ms: 50, p99Ms: 10 } }, "settings.latency.p99Ms: expected 0 or at least p50Ms"],
+    [{ seedData: { workspaces: [] } }, "settings.seedData.workspaces: expected an array of at least 1 item"],
+    [
+      { seedData: { workspaces: [{ name: "A" }, { name: "A" }] } },
+      "settings.seedData.workspaces.1.name: equals that of item 0",
+    ],
+    [
+      { seedData: { workspaces: [{ name: "A", endpoints: [{ url: "http://shop.example" }] }] } },
+      "settings.seedData: Webhook endpoint url must be an HTTPS URL",
+    ],
+  ])("%j are rejected", async (settings, message) => {
+    const starting = createMockServer({ listen: false, settings: settings as SettingsChanges });
+    const error = await starting.catch((reason: unknown) => reason);
+    expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);
+    expect((error as Error).message).toContain(message);
+  });
+});
+
+describe("the schema of the settings", () => {
+  const validate = new Ajv({ strict: false, logger: false }).compile(JSON.parse(settingsJsonSchema()));
+
+  it("describes every setting that has a default, and no other", () => {
+    const names = Object.entries(defaultSettings).flatMap(([group, value]) =>
+      typeof value === "object" && !Array.isArray(value) && group !== "seedData"
+        ? Object.keys(value).map((name) => `${group}.${name}`)
+        : [group],
+    );
+    expect(settingDescriptions.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+    expect(settingDescriptions.filter(({ about }) => about === "")).toEqual([]);
+  });
+
+  it("is the one that editors get, and accepts the defaults", () => {
+    expect(readFileSync("mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
+    expect(validate({ $schema: "x", ...defaultSettings }), JSON.stringify(validate.errors)).toBe(true);
+    expect(validate({ rateLimit: { request: 5 } })).toBe(false);
+    expect(validate({ rateLimit: { requests: "5" } })).toBe(false);
+  });
+
+  it("is what docs/mock-limits.md shows, whose examples a mock accepts", async () => {
+    const page = readFileSync("docs/mock-limits.md", "utf8");
+    expect(withSettingsTable(page)).toBe(page);
+    const files = blocksOf(page).filter(({ language }) => language === "json");
+    expect(files.length).toBeGreaterThan(1);
+    for (const { text } of files) {
+      const { $schema: _, ...settings } = JSON.parse(text);
+      await using mock = await createMockServer({ listen: false, settings });
+      expect(await mock.control.getSettings()).toMatchObject(settings);
+    }
+  });
+});
