@@ -46,7 +46,7 @@ describe("the entry point for Jest", () => {
       if (extended.join() !== ${JSON.stringify(Object.keys(mockMatchers).join())}) throw new Error(extended.join());
       if (extended.join() !== Object.keys(mockMatchers).join()) throw new Error("other matchers");
     `);
-    expect(modules.some((url) => url.endsWith("/mock-server/jest.ts"))).toBe(true);
+    expect(modules.some((url) => url.endsWith("/mock-server/adapters/jest.ts"))).toBe(true);
     expect(modules.filter((url) => /node_modules\/(vitest|@vitest|jest|@jest|expect)\//.test(url))).toEqual(
       [],
     );
