@@ -46,7 +46,8 @@ it("the Location of an upload has the host of the client's request", async () =>
   const authorization = `Bearer ${await workspaceToken(mock)}`;
   const { port, hostname } = new URL(mock.baseUrl);
   const socket = connect(Number(port), hostname);
-  socket.end(
+  // Not ended: the server closes the connection at once when its client has closed its side.
+  socket.write(
     `POST /api/uploads HTTP/1.1\r\nHost: uploads.test:8080\r\nTus-Resumable: 1.0.0\r\nAuthorization: ${authorization}\r\n` +
       "Upload-Length: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
   );
