@@ -3,7 +3,7 @@ import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { canBeSent } from "../../../../../../mock-server/inspector/page/src/run/sent-query.ts";
 
 mockTest.for([
-  'mutation { loginViaPersonalApiToken(token: "wtk_0123456789") { accessToken } }',
+  '{ me(token: "wtk_0123456789") { __typename } }',
   `{ me { __typename } } # ${"long ".repeat(2_000)}`,
 ])(
   "the page finds the query that it sent in the journal, which redacts and cuts it: %s",
