@@ -1,14 +1,12 @@
 // Receives webhooks through RabbitMQ, which keeps them while PostgreSQL is down, into two shards.
 // Here one process has all parts; the first region alone is a process that only responds to HTTP.
 
-import { createServer } from "node:http";
 import express from "express";
 import pg from "pg";
 import { createReceiver } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { clientOfShard, rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
-import { openMetricsContentType, renderOpenMetrics } from "workspace-tasks/receiver-kit/telemetry";
 import { createClient } from "workspace-tasks/sdk";
 
 const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
@@ -45,20 +43,6 @@ const consumer = rabbitmqConsumer({ urls, shards: 2, receivers });
 await consumer.start();
 // #endregion
 
-// #region metrics
-const metricsServer = createServer(async (_request, response) => {
-  const shards = await Promise.all(
-    receivers.map(async (receiver, shard) => ({
-      stats: await receiver.stats(),
-      labels: { shard: String(shard) },
-    })),
-  );
-  const text = renderOpenMetrics([...shards, intake.stats(), await consumer.stats()]);
-  response.setHeader("content-type", openMetricsContentType).end(text);
-});
-// #endregion
-metricsServer.listen(Number(process.env["METRICS_PORT"] ?? 9464), "127.0.0.1");
-
 const apiKey = process.env["WORKSPACE_TASKS_API_KEY"];
 if (apiKey) {
   const client = createClient({ baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "", apiKey });
@@ -76,8 +60,6 @@ process.once("SIGTERM", async () => {
   // #region close
   server.close();
   server.closeAllConnections();
-  metricsServer.close();
-  metricsServer.closeAllConnections();
   await intake.close();
   await consumer.close();
   await Promise.all(receivers.map((receiver) => receiver.close()));

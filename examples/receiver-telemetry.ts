@@ -1,25 +1,25 @@
 // Reports a receiver to OpenTelemetry, and serves its metrics to Prometheus.
 
 // #region open-telemetry
+import { createServer } from "node:http";
 import * as api from "@opentelemetry/api";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+
+// Here for Prometheus; other readers and exporters of OpenTelemetry fit, too.
+const exporter = new PrometheusExporter({ preventServerStart: true });
+const metricsServer = createServer((request, response) => {
+  exporter.getMetricsRequestHandler(request, response);
+});
+api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 
 const secrets: string[] = [];
 const receiver = createReceiver({
   secrets: () => secrets,
   inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
   telemetry: openTelemetry(api), // after the providers are registered, as with every instrumentation
-});
-
-// #endregion
-// #region open-metrics
-import { createServer } from "node:http";
-import { openMetricsContentType, renderOpenMetrics } from "workspace-tasks/receiver-kit/telemetry";
-
-const metricsServer = createServer(async (_request, response) => {
-  const text = renderOpenMetrics(await receiver.stats());
-  response.setHeader("content-type", openMetricsContentType).end(text);
 });
 // #endregion
 
@@ -43,4 +43,5 @@ const port = typeof address === "object" ? address?.port : undefined;
 const scraped = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 console.log(scraped.match(/^workspace_tasks_receiver_deliveries_total.*accepted.*$/m)?.[0]);
 metricsServer.close();
+await exporter.shutdown();
 await receiver.close();

@@ -38,8 +38,6 @@ export interface RabbitmqIntakeStats {
   readonly published: Readonly<PublishCounts>;
   /** Deliveries that were already in flight. */
   readonly duplicates: number;
-  /** Deliveries that the fallback stored. */
-  readonly fallback: number;
   /** Requests without a 2xx response since this intake was created, by code. */
   readonly rejections: Readonly<RejectionCounts>;
   /** Deliveries without a confirm right now. */

@@ -22,14 +22,13 @@ export const defaults = {
   postgres: {
     schema: "workspace_tasks",
     queryTimeoutMs: 5_000,
-    connectTimeoutMs: 1_500,
     eventsPerTransactionMax: 128,
     turnMs: 100,
   },
   rabbitmq: {
     ...{ name: "workspace-tasks", version: 1, shards: 1, partitions: 4, replicas: 3 },
-    ...{ heartbeatSeconds: 5, operationTimeoutMs: 10_000, reconnectWaitMs: 2_000 },
-    ...{ confirmTimeoutMs: 5_000, inFlightMax: 1_024, inFlightBytesMax: 67_108_864, prefetch: 256 },
+    ...{ heartbeatSeconds: 5, operationTimeoutMs: 10_000 },
+    prefetch: 256,
     backoff: { firstMs: 200, maxMs: 10_000 },
   },
 } as const;

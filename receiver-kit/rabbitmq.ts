@@ -6,14 +6,6 @@ export type {
   RabbitmqConsumerStats,
   RabbitmqIntakeStats,
 } from "./broker-stats.ts";
-export type {
-  AmqpChannel,
-  AmqpConnect,
-  AmqpConnection,
-  AmqpConnectOptions,
-  AmqpMessage,
-  AmqpPublishOptions,
-} from "./rabbitmq/amqp.ts";
 export type { ShardReceiver } from "./rabbitmq/partition-consumer.ts";
 export {
   type RabbitmqConsumer,
@@ -27,4 +19,3 @@ export {
 } from "./rabbitmq/rabbitmq-intake.ts";
 export type { RabbitmqOptions } from "./rabbitmq/rabbitmq-options.ts";
 export { clientOfShard, shardOf } from "./rabbitmq/shard.ts";
-export type { TopologyVersion } from "./rabbitmq/topology.ts";

@@ -3,11 +3,14 @@
 // #region server
 import { createServer } from "node:http";
 import { setTimeout } from "node:timers/promises";
+import * as api from "@opentelemetry/api";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import pg from "pg";
 import { createReceiver } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { openMetricsContentType, renderOpenMetrics } from "workspace-tasks/receiver-kit/telemetry";
+import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
 
 const { DATABASE_URL, PORT = "3000", CONCURRENCY = "8", DRAIN_MS = "5000" } = process.env;
 const concurrency = Number(CONCURRENCY);
@@ -18,10 +21,13 @@ const pool = new pg.Pool({
   connectionTimeoutMillis: 5_000,
   keepAlive: true,
 });
+const exporter = new PrometheusExporter({ preventServerStart: true });
+api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
 const receiver = createReceiver({
   secrets: (process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? "").split(","), // two during a rotation
   inbox: postgresInbox(pool, { migrate: false }), // migrate.mjs has created the tables
   concurrency,
+  telemetry: openTelemetry(api),
 });
 receiver.onState("task", ({ taskId, status }) => console.log(`task ${taskId} is ${status}`));
 
@@ -31,13 +37,8 @@ const server = createServer(async (request, response) => {
   if (request.url === "/webhooks") return receive(request, response);
   if (request.url === "/live") return response.end("live\n");
   if (request.url === "/ready") return response.writeHead(ready ? 200 : 503).end(`${ready}\n`);
-  if (request.url !== "/metrics") return response.writeHead(404).end();
-  try {
-    const metrics = renderOpenMetrics(await receiver.stats());
-    response.setHeader("content-type", openMetricsContentType).end(metrics);
-  } catch {
-    response.writeHead(503).end(); // the database does not respond
-  }
+  if (request.url === "/metrics") return exporter.getMetricsRequestHandler(request, response);
+  return response.writeHead(404).end();
 });
 
 server.listen(Number(PORT));

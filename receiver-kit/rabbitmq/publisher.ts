@@ -20,21 +20,19 @@ export interface OutgoingMessage {
   optionsFor(correlationId: string): AmqpPublishOptions;
 }
 
-export interface PublisherSettings {
-  readonly clock: Clock;
-  readonly confirmTimeoutMs: number;
-  readonly reconnectWaitMs: number;
-  readonly inFlightMax: number;
-  readonly inFlightBytesMax: number;
-}
-
+/** How long a confirm may take. */
+const confirmTimeoutMs = 5_000;
+/** How long a message waits for a connection that was just lost. */
+const reconnectWaitMs = 2_000;
+const inFlightMax = 1_024;
+const inFlightBytesMax = 67_108_864;
 const latenciesKept = 1_024;
 
 export class Publisher {
   readonly counts: PublishCounts = {
     ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
   };
-  readonly #settings: PublisherSettings;
+  readonly #clock: Clock;
   readonly #connection: BrokerConnection<AmqpChannel>;
   readonly #returned = new Set<string>();
   readonly #latenciesMs: number[] = [];
@@ -46,8 +44,8 @@ export class Publisher {
   #sequence = 0;
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(settings: PublisherSettings, connection: BrokerConnection<AmqpChannel>) {
-    this.#settings = settings;
+  constructor(clock: Clock, connection: BrokerConnection<AmqpChannel>) {
+    this.#clock = clock;
     this.#connection = connection;
   }
 
@@ -79,7 +77,6 @@ export class Publisher {
    * @throws {ReceiverError} `BROKER_UNAVAILABLE`: it may have been stored all the same
    */
   async publish(message: OutgoingMessage): Promise<void> {
-    const { reconnectWaitMs } = this.#settings;
     this.#throwIfFull(message);
     // Taken before the wait, so that the limit also holds for those that wait for a connection.
     const release = this.#take(message.body.byteLength);
@@ -96,7 +93,6 @@ export class Publisher {
   }
 
   #throwIfFull({ body }: OutgoingMessage): void {
-    const { inFlightMax, inFlightBytesMax } = this.#settings;
     const isFull =
       this.#inFlight >= inFlightMax ||
       (this.#inFlight > 0 && this.#inFlightBytes + body.byteLength > inFlightBytesMax);
@@ -115,7 +111,7 @@ export class Publisher {
   }
 
   #send(channel: AmqpChannel, message: OutgoingMessage, release: () => void): Promise<void> {
-    const { clock, confirmTimeoutMs } = this.#settings;
+    const clock = this.#clock;
     this.#sequence += 1;
     const correlationId = this.#sequence.toString(36);
     const { exchange, key, body } = message;
@@ -130,7 +126,7 @@ export class Publisher {
         reject(unavailable(reason, cause));
       };
       const cancel = clock.schedule(confirmTimeoutMs, () => {
-        const late = `no confirm was received within confirmTimeoutMs (${confirmTimeoutMs})`;
+        const late = `no confirm was received within ${confirmTimeoutMs} ms`;
         fail("timedOut", late);
         if (this.#confirmedAtMs < sentAtMs && !this.#connection.isBlocked)
           this.#connection.fail(new Error(late));
@@ -167,7 +163,7 @@ export class Publisher {
   }
 
   #note(sentAtMs: number): void {
-    this.#confirmedAtMs = this.#settings.clock.monotonic();
+    this.#confirmedAtMs = this.#clock.monotonic();
     this.#latenciesMs[this.#latencies % latenciesKept] = this.#confirmedAtMs - sentAtMs;
     this.#latencies += 1;
   }

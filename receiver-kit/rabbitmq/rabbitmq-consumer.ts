@@ -5,11 +5,12 @@ import { closeSchema } from "../receiver-options.ts";
 import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
 import { observe } from "../receiver-telemetry.ts";
 import { settledWithin, withTimeout } from "../with-timeout.ts";
-import type { AmqpChannel, AmqpConnection } from "./amqp.ts";
+import type { AmqpChannel, AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
+import { connectAmqplib } from "./connect-amqplib.ts";
 import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
-import { declareTopology, parkingQueueName, partitionQueues, type TopologyVersion } from "./topology.ts";
+import { declareTopology, parkingQueueName, partitionQueues } from "./topology.ts";
 
 export interface RabbitmqConsumerOptions extends RabbitmqOptions {
   /**
@@ -17,18 +18,11 @@ export interface RabbitmqConsumerOptions extends RabbitmqOptions {
    * start the receivers, so that they are handled.
    */
   readonly receivers: readonly (ShardReceiver | undefined)[];
-  /** Versions whose queues are consumed too, until they are empty. Default: none. */
-  readonly previous?: readonly TopologyVersion[] | undefined;
   /** Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each. Default 256. */
   readonly prefetch?: number | undefined;
   /** Metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: Pick<ReceiverTelemetry, "observe"> | undefined;
 }
-
-const previousVersion = strictOptions<TopologyVersion>()({
-  version: option.positiveInteger,
-  partitions: option.positiveInteger,
-});
 
 const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
   ...rabbitmqOptions,
@@ -39,7 +33,6 @@ const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
       given.some(Boolean) &&
       given.every((receiver) => receiver === undefined || typeof receiver?.accept === "function"),
   ),
-  previous: previousVersion.array().default([]),
   prefetch: option.positiveInteger.default(defaults.rabbitmq.prefetch),
   telemetry: option
     .objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")
@@ -99,20 +92,20 @@ interface Session {
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
 export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqConsumer {
+  return createConsumer(options, connectAmqplib);
+}
+
+/** A consumer with another AMQP client. */
+export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpConnect): RabbitmqConsumer {
   const settings = parseOptions("rabbitmqConsumer", consumerOptions, options);
-  const { shards, receivers, previous, version, clock, operationTimeoutMs, telemetry } = settings;
+  const { shards, receivers, clock, operationTimeoutMs, telemetry } = settings;
   if (receivers.length !== shards) {
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
-    throw new ReceiverError("CONFIGURATION_INVALID", found);
-  }
-  if (previous.some((former) => former.version === version)) {
-    const found = `rabbitmqConsumer: previous: expected versions other than ${version}`;
     throw new ReceiverError("CONFIGURATION_INVALID", found);
   }
   const topology = { ...settings, queueBytesMax: settings.queueBytesMax };
   const isServed = (shard: number) => receivers[shard] !== undefined;
   const own = partitionQueues(topology, isServed);
-  const former = previous.flatMap((one) => partitionQueues({ ...topology, ...one }, isServed));
   const counts: ConsumeCounts = {
     delivered: 0,
     redelivered: 0,
@@ -136,32 +129,29 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
       opened,
     );
 
-  const broker = new BrokerConnection<Session>(settings, {
-    async setUp(opened) {
-      if (!isDeclared) {
-        const channel = await openChannel(opened);
-        await declareTopology(channel, topology);
-        await channel.close();
-        isDeclared = true;
-      }
-      // Former queues have other arguments, and are deleted once they are empty.
-      const known = await depthsOf(
-        opened,
-        former.map(({ queue }) => queue),
-      );
-      const queues = [...own, ...former.filter(({ queue }) => known.has(queue))];
-      const partitions = queues.map(({ queue, shard }) => partitionOf(opened, queue, shard));
-      // A queue without a majority delays no other.
-      const started = Promise.all(partitions.map((partition) => partition.start()));
-      await settledWithin(started, operationTimeoutMs / 2, clock);
-      current = { connection: opened, partitions };
-      return current;
+  const broker = new BrokerConnection<Session>(
+    { ...settings, connect },
+    {
+      async setUp(opened) {
+        if (!isDeclared) {
+          const channel = await openChannel(opened);
+          await declareTopology(channel, topology);
+          await channel.close();
+          isDeclared = true;
+        }
+        const partitions = own.map(({ queue, shard }) => partitionOf(opened, queue, shard));
+        // A queue without a majority delays no other.
+        const started = Promise.all(partitions.map((partition) => partition.start()));
+        await settledWithin(started, operationTimeoutMs / 2, clock);
+        current = { connection: opened, partitions };
+        return current;
+      },
+      onLost({ partitions }) {
+        current = undefined;
+        for (const partition of partitions) partition.abandon();
+      },
     },
-    onLost({ partitions }) {
-      current = undefined;
-      for (const partition of partitions) partition.abandon();
-    },
-  });
+  );
 
   const close = async (graceMs: number) => {
     const stopped = Promise.all(current?.partitions.map((partition) => partition.stop()) ?? []);

@@ -6,14 +6,7 @@ import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
 import { notifyListener } from "../notify-listener.ts";
-import {
-  defaults,
-  option,
-  parseOptions,
-  type RequestLimitOptions,
-  sharedOptions,
-  strictOptions,
-} from "../options.ts";
+import { option, parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { RejectionCounts } from "../receiver-stats.ts";
 import type { ReceiverTelemetry } from "../receiver-telemetry.ts";
@@ -23,8 +16,9 @@ import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../s
 import { tenantSource } from "../tenant-source.ts";
 import { settledWithin } from "../with-timeout.ts";
 import { OutageLog } from "../worker/outage-log.ts";
-import type { AmqpChannel } from "./amqp.ts";
+import type { AmqpChannel, AmqpConnect } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
+import { connectAmqplib } from "./connect-amqplib.ts";
 import { encodeDelivery, routingKeyOf } from "./delivery-message.ts";
 import { Publisher } from "./publisher.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
@@ -36,16 +30,6 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
   readonly source?: string | undefined;
   /** Limits of one request. */
   readonly limits?: RequestLimitOptions | undefined;
-  /** How long a publisher confirm may take before the response is 503. Default 5,000. */
-  readonly confirmTimeoutMs?: number | undefined;
-  /** How long a delivery waits for a connection that was just lost. Default 2,000. */
-  readonly reconnectWaitMs?: number | undefined;
-  /** Deliveries without a confirm, beyond which the response is 503. Default 1,024. */
-  readonly inFlightMax?: number | undefined;
-  /** Bytes of deliveries without a confirm, beyond which the response is 503. Default 67,108,864. */
-  readonly inFlightBytesMax?: number | undefined;
-  /** The receiver of each shard, which stores what cannot be published. Default: the response is 503. */
-  readonly fallback?: readonly Pick<DeliverySink, "accept">[] | undefined;
   /** Called for every rejected request. The log shows only the first per code. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
@@ -55,16 +39,6 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
 const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
   ...sharedOptions,
   ...rabbitmqOptions,
-  confirmTimeoutMs: option.durationMs.default(defaults.rabbitmq.confirmTimeoutMs),
-  reconnectWaitMs: option.durationMs.default(defaults.rabbitmq.reconnectWaitMs),
-  inFlightMax: option.positiveInteger.default(defaults.rabbitmq.inFlightMax),
-  inFlightBytesMax: option.positiveInteger.default(defaults.rabbitmq.inFlightBytesMax),
-  fallback: option
-    .value<readonly Pick<DeliverySink, "accept">[]>(
-      "a list of receivers, one for each shard",
-      (given) => Array.isArray(given) && given.every((sink) => typeof sink?.accept === "function"),
-    )
-    .optional(),
   telemetry: option
     .objectWith<ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")
     .optional(),
@@ -73,7 +47,7 @@ const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
 export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
   /**
    * Connects and declares exchanges and queues, so that the first delivery does not wait. When no node can be reached it
-   * resolves all the same: it is tried again, and the response is 503 or that of the fallback meanwhile.
+   * resolves all the same: it is tried again, and the response is 503 meanwhile.
    *
    * @throws {ReceiverError} `BROKER_SETUP_INVALID`
    */
@@ -105,21 +79,20 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
  * @see interface §6
  */
 export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
+  return createIntake(options, connectAmqplib);
+}
+
+/** An intake with another AMQP client. */
+export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnect): RabbitmqIntake {
   const settings = parseOptions("rabbitmqIntake", intakeOptions, options);
-  const { source, limits, clock, logger, shards, fallback, telemetry, toleranceSeconds } = settings;
-  if (fallback && fallback.length !== shards) {
-    const found = `rabbitmqIntake: fallback: expected ${shards} receivers, one for each shard, got ${fallback.length}`;
-    throw new ReceiverError("CONFIGURATION_INVALID", found);
-  }
+  const { source, limits, clock, logger, shards, telemetry, toleranceSeconds } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const rejectionLog = createRejectionLog(logger, clock);
   const rejections: RejectionCounts = {};
-  const counts = { duplicates: 0, fallback: 0 };
+  let duplicates = 0;
   const inProgress = new Map<string, Promise<AcceptResult>>();
   const outage = new OutageLog(settings, {
-    begins: fallback
-      ? "deliveries cannot be published; the fallback stores them"
-      : "deliveries cannot be published; the response is 503 and they will be sent again",
+    begins: "deliveries cannot be published; the response is 503 and they will be sent again",
     ends: "deliveries are published again",
   });
   let closing: Promise<void> | undefined;
@@ -127,27 +100,30 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
   let isDeclared = false;
   let stopObserving = () => {};
 
-  const connection = new BrokerConnection<AmqpChannel>(settings, {
-    async setUp(opened) {
-      const channel = await opened.createConfirmChannel();
-      // The error also rejects the request that caused it, and only that names the queue.
-      channel.on("error", () => {});
-      if (!isDeclared) {
-        await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
-        isDeclared = true;
-      }
-      channel.on("return", () => {
-        isDeclared = false;
-        connection.fail(new Error("no queue takes a delivery; the queues are declared again"));
-      });
-      channel.on("error", (error) => connection.fail(error));
-      channel.on("close", () => connection.fail(new Error("the channel was closed")));
-      publisher.attach(channel);
-      return channel;
+  const connection = new BrokerConnection<AmqpChannel>(
+    { ...settings, connect },
+    {
+      async setUp(opened) {
+        const channel = await opened.createConfirmChannel();
+        // The error also rejects the request that caused it, and only that names the queue.
+        channel.on("error", () => {});
+        if (!isDeclared) {
+          await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
+          isDeclared = true;
+        }
+        channel.on("return", () => {
+          isDeclared = false;
+          connection.fail(new Error("no queue takes a delivery; the queues are declared again"));
+        });
+        channel.on("error", (error) => connection.fail(error));
+        channel.on("close", () => connection.fail(new Error("the channel was closed")));
+        publisher.attach(channel);
+        return channel;
+      },
+      onLost: (_channel, error) => publisher.detach(error),
     },
-    onLost: (_channel, error) => publisher.detach(error),
-  });
-  const publisher = new Publisher(settings, connection);
+  );
+  const publisher = new Publisher(clock, connection);
 
   const store = async (
     webhook: VerifiedWebhook,
@@ -172,11 +148,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
       return { outcome: "accepted" };
     } catch (error) {
       outage.add(error);
-      const sink = fallback?.[shard];
-      if (!sink || !isReceiverError(error, "BROKER_UNAVAILABLE")) throw error;
-      const result = await sink.accept(webhook, context);
-      counts.fallback += 1;
-      return result;
+      throw error;
     }
   };
 
@@ -208,7 +180,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
       const first = inProgress.get(name);
       if (first) {
         await first;
-        counts.duplicates += 1;
+        duplicates += 1;
         return { outcome: "duplicate" };
       }
       const result = store(webhook, deliverySource, context).finally(() => inProgress.delete(name));
@@ -226,7 +198,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
       connection: connection.stats,
       failingForMs: outage.failingForMs,
       published: { ...publisher.counts },
-      ...counts,
+      duplicates,
       rejections: { ...rejections },
       inFlight: publisher.inFlight,
       confirmMs: publisher.confirmMs,

@@ -2,8 +2,6 @@ import type { Clock } from "../clock.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "../logger.ts";
 import { defaults, option, sharedOptions } from "../options.ts";
 import { type Random, systemRandom } from "../random.ts";
-import type { AmqpConnect } from "./amqp.ts";
-import { connectAmqplib } from "./connect-amqplib.ts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {
@@ -36,8 +34,6 @@ export interface RabbitmqOptions {
   readonly logger?: ReceiverLogger | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** Opens a connection. Default: with the package `amqplib`. */
-  readonly connect?: AmqpConnect | undefined;
 }
 
 const isUrl = (value: unknown) => {
@@ -69,5 +65,4 @@ export const rabbitmqOptions = {
     .transform(guardLogger),
   clock: sharedOptions.clock,
   random: option.functionOf<Random>().default(() => systemRandom),
-  connect: option.functionOf<AmqpConnect>().default(() => connectAmqplib),
 };

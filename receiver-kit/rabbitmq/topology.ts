@@ -7,8 +7,7 @@
 // The shard is chosen by this package and the partition by the exchange, so that the number of partitions may change
 // while a task keeps its shard. Names contain the number of shards: a process that was started with another one shares
 // no queue with the others, and stores nothing in a wrong shard. The arguments of a queue cannot be changed once it
-// exists: other arguments, or another number of partitions, are another version. Consumers read the queues of the
-// versions before it until they are empty.
+// exists: other arguments, or another number of partitions, are another version, with consumers of its own.
 //
 // NO DELIVERY LIMIT. What the inbox cannot store is parked by the consumer, which knows why. The broker counts every
 // redelivery, such as those after a restart of the consumers, and would drop what exceeds its limit (20 by default from
@@ -17,14 +16,11 @@
 import { ReceiverError } from "../errors.ts";
 import type { AmqpChannel } from "./amqp.ts";
 
-export interface TopologyVersion {
+export interface Topology {
+  readonly name: string;
   readonly version: number;
   /** Queues per shard. */
   readonly partitions: number;
-}
-
-export interface Topology extends TopologyVersion {
-  readonly name: string;
   readonly shards: number;
   /** Members of each quorum queue. */
   readonly replicas: number;
@@ -124,7 +120,7 @@ export function explain(name: string, error: unknown): unknown {
     new ReceiverError("BROKER_SETUP_INVALID", `rabbitmq: ${name}: ${hint} (${message})`, { cause: error });
   if (code === 406)
     return invalid(
-      "it exists with other arguments, which cannot be changed: raise version, and list the former one in previous",
+      "it exists with other arguments, which cannot be changed: raise version, and consume the queues of the former one until they are empty",
     );
   if (code === 404) return invalid("it does not exist, and declare is false");
   if (code === 403) return invalid("the user of the URL may not configure it");

@@ -26,13 +26,6 @@ export const brokerMetrics: readonly Metric[] = [
     samples: ofIntake(({ published }) => byLabel("outcome", { ...published })),
   },
   {
-    name: "workspace_tasks.intake.fallback",
-    type: "counter",
-    unit: "{delivery}",
-    help: "Deliveries that the fallback of an intake stored.",
-    samples: ofIntake(({ fallback }) => single(fallback)),
-  },
-  {
     name: "workspace_tasks.intake.duplicates",
     type: "counter",
     unit: "{delivery}",

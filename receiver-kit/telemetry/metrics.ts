@@ -1,7 +1,4 @@
-// The metrics of receivers, intakes and consumers, once, for OpenMetrics and for OpenTelemetry:
-// `workspace_tasks.receiver.attempts` is the
-// instrument of OpenTelemetry and, with underscores and the suffix of its type, the family of OpenMetrics. That is also
-// what OpenTelemetry's exporter for Prometheus makes of it.
+// The metrics of receivers, intakes and consumers, as OpenTelemetry names them. Its exporter for Prometheus writes underscores for dots.
 
 import { brokerMetrics } from "./broker-metrics.ts";
 import { byLabel, type Metric, ofReceiver, seconds, single } from "./metric.ts";

@@ -56,9 +56,19 @@ const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({
  *
  * @example examples/receiver-telemetry.ts#open-telemetry
  * ```ts
+ * import { createServer } from "node:http";
  * import * as api from "@opentelemetry/api";
+ * import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
+ * import { MeterProvider } from "@opentelemetry/sdk-metrics";
  * import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
  * import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+ *
+ * // Here for Prometheus; other readers and exporters of OpenTelemetry fit, too.
+ * const exporter = new PrometheusExporter({ preventServerStart: true });
+ * const metricsServer = createServer((request, response) => {
+ *   exporter.getMetricsRequestHandler(request, response);
+ * });
+ * api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
  *
  * const secrets: string[] = [];
  * const receiver = createReceiver({

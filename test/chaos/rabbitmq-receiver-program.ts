@@ -42,8 +42,7 @@ const broker = {
 };
 
 if (role === "intake") {
-  const limits = hasUsualTimes ? {} : { confirmTimeoutMs: 2_000 };
-  const intake = rabbitmqIntake({ ...broker, secrets: [secretA], ...limits });
+  const intake = rabbitmqIntake({ ...broker, secrets: [secretA] });
   await intake.start();
   const app = express();
   app.post("/webhooks", webhookMiddleware(intake));

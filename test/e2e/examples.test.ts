@@ -36,7 +36,7 @@ const programs: Record<string, RegExp> = {
   "rotate-secret": /6 deliveries over a rotation: 6 handled, 0 failed/,
   "reconcile-after-downtime": /the receiver has: COMPLETED/,
   "receiver-fetch": /task\.completed: TAX_PREP/,
-  "receiver-telemetry": /deliveries_total\{source="default",outcome="accepted"\} [1-9]/,
+  "receiver-telemetry": /deliveries_total\{source="default",outcome="accepted".*\} [1-9]/,
   "receiver-tenants": /acme: task \S+ is COMPLETED[\s\S]*bolt: task \S+ is COMPLETED/,
   opentelemetry: /query Me: 2 attempt\(s\)\nmutation DeleteWebhookEndpoint: 1 attempt\(s\) failed: NOT_FOUND/,
   "typed-documents": /\d+ clients/,

@@ -22,7 +22,7 @@ function createMember(urls: readonly string[]) {
   );
   const receiver = createReceiver<PostgresTransaction>({
     secrets: [secretA],
-    inbox: postgresInbox(primaryPool(pools, { connectTimeoutMs: 1_000 }), { queryTimeoutMs: 2_000 }),
+    inbox: postgresInbox(primaryPool(pools), { queryTimeoutMs: 2_000 }),
     ...{ concurrency: 4, leaseMs: 2_000, pollMs: 200, acceptTimeoutMs: 3_000, logger: silentLogger },
     retry: { firstDelayMs: 50, delayMsMax: 500, attemptsMax: 1_000 },
   });

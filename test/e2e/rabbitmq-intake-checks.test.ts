@@ -27,10 +27,7 @@ async function createFixture(target: ShardReceiver): Promise<Required<IntakeFixt
     ...{ urls: [`amqp://guest:guest@127.0.0.1:${port}`], name, partitions: 1, logger: silentLogger },
     ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000 },
   });
-  const intake = rabbitmqIntake({
-    ...{ ...via(toIntake), secrets: [secretA] },
-    ...{ confirmTimeoutMs: 2_000, reconnectWaitMs: 2_000 },
-  });
+  const intake = rabbitmqIntake({ ...via(toIntake), secrets: [secretA] });
   const startConsumer = async () => {
     const started = rabbitmqConsumer({ ...via(toConsumer), receivers: [target] });
     await started.start();

@@ -20,7 +20,6 @@ import {
 } from "workspace-tasks/receiver-kit/rabbitmq";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
 import { freePort } from "../support/listen.ts";
-import { parseOpenMetrics } from "../support/open-metrics.ts";
 import { packageEnvironment } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { sampleEvent } from "../support/sample-event.ts";
@@ -52,8 +51,7 @@ async function startConsumer(
   receivers: readonly ShardReceiver[],
   fields: Partial<RabbitmqConsumerOptions> = {},
 ) {
-  const { confirmTimeoutMs: _, reconnectWaitMs: __, ...shared } = topology;
-  const consumer = rabbitmqConsumer({ ...shared, receivers, ...fields });
+  const consumer = rabbitmqConsumer({ ...topology, receivers, ...fields });
   onTestFinished(() => consumer.close({ graceMs: 0 }));
   await consumer.start();
   return consumer;
@@ -183,7 +181,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     });
   });
 
-  it("consume the queues of the former version after the number of partitions was changed", async () => {
+  it("store what is in the queues of both versions, with a consumer for each, after the number of partitions was changed", async () => {
     const topology = createTopology();
     const before = await startIntake(topology);
     for (const id of ids(10)) await before.fetch(requestOf(`task-${id}`, id));
@@ -191,11 +189,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const after = await startIntake(changed);
     await after.fetch(requestOf("task-1", "new"));
     const { receiver, stored } = createStore();
-    const missing = { version: 9, partitions: 1 };
-    const previous = [{ version: 1, partitions: 2 }, missing];
-    const consumer = await startConsumer(changed, [receiver], { previous });
+    await startConsumer(topology, [receiver]);
+    await startConsumer(changed, [receiver]);
     await poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
-    expect((await consumer.stats()).queues).toHaveLength(5);
   });
 
   it("name the remedy when a queue exists with other arguments", async () => {
@@ -234,7 +230,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await using proxy = await createFreezingProxy(Number(new URL(url).port));
     const topology = createTopology({
       ...{ urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`] },
-      ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000, confirmTimeoutMs: 4_000, reconnectWaitMs: 100 },
+      ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000 },
     });
     const intake = await startIntake(topology);
     const { receiver, stored } = createStore();
@@ -254,28 +250,17 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(stored).toContain("before");
   });
 
-  it("store deliveries in the fallback of their shard while RabbitMQ cannot be reached", async () => {
-    const shards = [createStore(), createStore()] as const;
-    const topology = createTopology({ urls: ["amqp://127.0.0.1:1"], shards: 2 });
-    const intake = await startIntake(topology, { fallback: shards.map(({ receiver }) => receiver) });
-    for (const id of ids(10)) expect((await intake.fetch(requestOf(`task-${id}`, id))).status).toBe(200);
-    for (const shard of [0, 1] as const)
-      expect(shards[shard].stored).toEqual(ids(10).filter((id) => shardOf(`task-${id}`, 2) === shard));
-    expect(intake.stats()).toMatchObject({ fallback: 10, published: { unsent: 10 } });
-  });
-
   it.skipIf(!hasPostgres)(
     "are set up by the example receiver-rabbitmq, which exits with 0 on SIGTERM",
     async () => {
       await using database = await (await sharedPostgres()).database();
-      const [port, metricsPort] = [await freePort(), await freePort()];
+      const port = await freePort();
       using example = new RunningProgram(
         [fileURLToPath(new URL("../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
         {
           env: {
             ...packageEnvironment,
             ...{ RABBITMQ_URLS: url, DATABASE_URL: database.url, PORT: String(port) },
-            METRICS_PORT: String(metricsPort),
             WORKSPACE_TASKS_SIGNING_SECRET: secretA,
           },
         },
@@ -295,13 +280,6 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       const [first, second] = [await rows("shard0.deliveries"), await rows("shard1.deliveries")];
       expect(Math.min(first.length, second.length)).toBeGreaterThan(0);
       expect(first.length + second.length).toBe(20);
-      const scraped = await (await fetch(`http://127.0.0.1:${metricsPort}/`)).text();
-      const families = parseOpenMetrics(scraped);
-      const confirmed = families.get("workspace_tasks_intake_published")?.samples[0];
-      expect(confirmed).toMatchObject({ labels: { outcome: "confirmed" }, value: 20 });
-      expect(families.get("workspace_tasks_consumer_queue_depth")?.samples).toHaveLength(8);
-      const shards = families.get("workspace_tasks_receiver_running")?.samples.map(({ labels }) => labels);
-      expect(shards).toMatchObject([{ shard: "0" }, { shard: "1" }]);
       example.signal("SIGTERM");
       expect(await example.ended()).toMatchObject({ code: 0 });
     },
@@ -338,16 +316,9 @@ describe("the options of RabbitMQ", () => {
     expect(() => rabbitmqIntake({ ...shared, urls: ["http://localhost"], secrets: [secretA] })).toThrow(
       "rabbitmqIntake: urls: expected a list of amqp:// or amqps:// URLs, got an array",
     );
-    expect(() => rabbitmqIntake({ ...shared, secrets: [secretA], shards: 2, fallback: [] })).toThrow(
-      "fallback: expected 2 receivers, one for each shard, got 0",
-    );
     const { receiver } = createStore();
     expect(() => rabbitmqConsumer({ ...shared, shards: 2, receivers: [receiver] })).toThrow(
       "receivers: expected 2, one for each shard, got 1",
-    );
-    const previous = [{ version: 1, partitions: 4 }];
-    expect(() => rabbitmqConsumer({ ...shared, receivers: [receiver], previous })).toThrow(
-      "previous: expected versions other than 1",
     );
     expect(() => rabbitmqConsumer({ ...shared, receivers: [receiver], ...{ prefech: 1 } })).toThrow(
       "did you mean prefetch?",

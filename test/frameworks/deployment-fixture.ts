@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 export const deployment = join(import.meta.dirname, "../../examples/deployment");
+const manifestFile = join(import.meta.dirname, "../../package.json");
 const packed = join(import.meta.dirname, "../../examples/frameworks/dist/package");
 const execute = promisify(execFile);
 
@@ -24,7 +25,15 @@ export async function createApplication(
   const [tarball = ""] = readdirSync(packed);
   cpSync(join(packed, tarball), join(folder, tarball));
   for (const file of files) cpSync(join(deployment, file), join(folder, file));
-  const dependencies = { "workspace-tasks": `file:${tarball}`, pg: "^8.23.1" };
+  const { devDependencies } = JSON.parse(readFileSync(manifestFile, "utf8"));
+  const names = [
+    "pg",
+    "@opentelemetry/api",
+    "@opentelemetry/exporter-prometheus",
+    "@opentelemetry/sdk-metrics",
+  ];
+  const versions = Object.fromEntries(names.map((name) => [name, devDependencies[name]]));
+  const dependencies = { "workspace-tasks": `file:${tarball}`, ...versions };
   const text = JSON.stringify({
     name: "application",
     version: "1.0.0",

@@ -3,7 +3,8 @@
 
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import * as rabbitmqKit from "workspace-tasks/receiver-kit/rabbitmq";
+import { createConsumer } from "../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
+import { createIntake } from "../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { secretA } from "../support/signed-delivery.ts";
 import { overrideInbox } from "../support/wrap-inbox.ts";
@@ -16,7 +17,8 @@ export interface BrokerReport {
   readonly faults: Readonly<Record<BrokerFault, number>>;
 }
 
-export type RabbitmqKit = Pick<typeof rabbitmqKit, "rabbitmqConsumer" | "rabbitmqIntake">;
+const product = { createConsumer, createIntake };
+export type RabbitmqKit = typeof product;
 
 const taskCount = 6;
 const copiesMax = 3;
@@ -24,8 +26,9 @@ const silent = { info() {}, warn() {}, error() {} };
 
 export async function runBrokerSimulation(
   seed: number,
-  kit: RabbitmqKit = rabbitmqKit,
+  patched: Partial<RabbitmqKit> = {},
 ): Promise<BrokerReport> {
+  const kit = { ...product, ...patched };
   const random = createRandom(seed, "broker");
   const clock = createVirtualClock(Date.UTC(2026, 5, 1));
   const broker = createBroker(clock, random.stream("faults"));
@@ -44,7 +47,7 @@ export async function runBrokerSimulation(
   };
 
   const shared = {
-    ...{ urls: ["amqp://broker.example"], partitions: 2, logger: silent, clock, connect: broker.connect },
+    ...{ urls: ["amqp://broker.example"], partitions: 2, logger: silent, clock },
     random: random.stream("kit").number,
   };
   const receiver = createReceiver({
@@ -64,8 +67,10 @@ export async function runBrokerSimulation(
     });
   });
   await receiver.start();
-  const intakes = [0, 1].map(() => kit.rabbitmqIntake({ ...shared, secrets: [secretA] }));
-  const consumers = [0, 1].map(() => kit.rabbitmqConsumer({ ...shared, receivers: [receiver] }));
+  const intakes = [0, 1].map(() => kit.createIntake({ ...shared, secrets: [secretA] }, broker.connect));
+  const consumers = [0, 1].map(() =>
+    kit.createConsumer({ ...shared, receivers: [receiver] }, broker.connect),
+  );
   for (const part of [...intakes, ...consumers]) void part.start();
   await clock.advance(60_000);
 

@@ -8,7 +8,7 @@ import type {
   AmqpConnection,
   AmqpMessage,
   AmqpPublishOptions,
-} from "workspace-tasks/receiver-kit/rabbitmq";
+} from "../../receiver-kit/rabbitmq/amqp.ts";
 import type { Random } from "./random.ts";
 
 export type BrokerFault = "refused" | "nack" | "lostConfirm" | "cut" | "reorder" | "repeat" | "late";

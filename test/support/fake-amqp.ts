@@ -4,7 +4,7 @@ import type {
   AmqpConnection,
   AmqpMessage,
   AmqpPublishOptions,
-} from "workspace-tasks/receiver-kit/rabbitmq";
+} from "../../receiver-kit/rabbitmq/amqp.ts";
 
 export interface FakePublish {
   readonly exchange: string;

@@ -6,13 +6,11 @@
 
 import { type Clock, systemClock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
-import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
+import { option, parseOptions, strictOptions } from "../../options.ts";
 import { withTimeout } from "../../with-timeout.ts";
 import type { PostgresClient, PostgresPool } from "./postgres-pool.ts";
 
 export interface PrimaryPoolOptions {
-  /** How long one server may take to connect and respond before the next one is asked. Default 1,500. */
-  readonly connectTimeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -32,14 +30,16 @@ const poolsOption = option.value<readonly PostgresPool[]>(
     given.every((pool) => typeof (pool as Partial<PostgresPool> | null)?.connect === "function"),
 );
 
+/** How long one server may take to connect and respond before the next one is asked. */
+const connectTimeoutMs = 1_500;
+
 const primaryPoolOptions = strictOptions<PrimaryPoolOptions>()({
-  connectTimeoutMs: option.durationMs.default(defaults.postgres.connectTimeoutMs),
   clock: option.clock.default(systemClock),
 });
 
 /**
  * A pool whose clients are connected to the primary: one pool per server, each with a `connectionTimeoutMillis`. After a
- * failover `connect` finds the new primary; nothing needs a restart. The pools belong to the caller, who ends them.
+ * failover `connect` finds the new primary; nothing needs a restart. A server that does not respond within 1.5 s is skipped. The pools belong to the caller, who ends them.
  *
  * @example examples/receiver-kit.test.ts#failover
  * ```ts
@@ -52,7 +52,7 @@ const primaryPoolOptions = strictOptions<PrimaryPoolOptions>()({
  */
 export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPoolOptions = {}): PostgresPool {
   parseOptions("primaryPool: pools", poolsOption, pools);
-  const { connectTimeoutMs, clock } = parseOptions("primaryPool", primaryPoolOptions, options);
+  const { clock } = parseOptions("primaryPool", primaryPoolOptions, options);
   const writable = new WeakSet<PostgresClient>();
   let current = 0;
   const currentPool = () => pools[current] as CountedPool;
@@ -80,7 +80,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
         (client) => client.release(),
         () => {},
       );
-      return unavailable(`no response within connectTimeoutMs (${connectTimeoutMs})`);
+      return unavailable(`no response within ${connectTimeoutMs} ms`);
     });
   };
 

@@ -11,13 +11,15 @@ import {
   type WebhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
-import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
+
 import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
 import { createGroupCommit } from "../../../receiver-kit/inbox/group-commit.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
 import { boundPool } from "../../../receiver-kit/inbox/postgres/bounded-pool.ts";
 import { SqliteWriter } from "../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
 import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
+import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
+import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { createKeySource } from "../../../receiver-kit/signature/key-source.ts";
 import { FakeAmqp } from "../../support/fake-amqp.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
@@ -123,7 +125,7 @@ function brokerFixture() {
   const errors: unknown[] = [];
   const note = (fields: object) => void errors.push((fields as { err?: unknown }).err);
   const shared = {
-    ...{ urls: ["amqp://one"], connect: amqp.connect, clock, random: () => 0.5 },
+    ...{ urls: ["amqp://one"], clock, random: () => 0.5 },
     logger: { info() {}, warn: note, error: note },
     operationTimeoutMs: 2_000,
   };
@@ -133,7 +135,7 @@ function brokerFixture() {
 /** A consumer with one delivery, which `accept` does not store. */
 async function consumerEnd(message: "of this version" | "of no version") {
   const { amqp, clock, shared, errors } = brokerFixture();
-  const consumer = rabbitmqConsumer({ ...shared, partitions: 1, receivers: [{ accept: hang }] });
+  const consumer = createConsumer({ ...shared, partitions: 1, receivers: [{ accept: hang }] }, amqp.connect);
   await consumer.start();
   const content = Buffer.from("{}");
   const delivery = { id: "m1", timestamp: 1, secretIndex: 0, body: content };
@@ -347,10 +349,10 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     "primaryPool waits for a server",
     async () => {
       const clock = createFixtureClock();
-      const pool = primaryPool([silentPool("no client")] as never, { connectTimeoutMs: 700, clock });
+      const pool = primaryPool([silentPool("no client")] as never, { clock });
       return endOf(Promise.resolve(pool.connect()), clock);
     },
-    "primaryPool: no response within connectTimeoutMs (700)",
+    "primaryPool: no response within 1500 ms",
   ],
   ...(["the commit before it", "its commit"] as const).map(
     (what) =>
@@ -394,7 +396,7 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     async () => {
       const { amqp, clock, shared, errors } = brokerFixture();
       amqp.onConnect = hang;
-      void rabbitmqIntake({ ...shared, secrets: [secretA] }).start();
+      void createIntake({ ...shared, secrets: [secretA] }, amqp.connect).start();
       await clock.advance(minuteMs);
       return errors();
     },
@@ -403,12 +405,12 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
   [
     "an intake waits for a confirm of the broker",
     async () => {
-      const { clock, shared } = brokerFixture();
-      const intake = rabbitmqIntake({ ...shared, secrets: [secretA], confirmTimeoutMs: 1_000 });
+      const { amqp, clock, shared } = brokerFixture();
+      const intake = createIntake({ ...shared, secrets: [secretA] }, amqp.connect);
       await intake.start();
       return endOf(intake.accept({ id: "a", timestamp: 1, secretIndex: 0, body: Buffer.from("{}") }), clock);
     },
-    "no confirm was received within confirmTimeoutMs (1000)",
+    "no confirm was received within 5000 ms",
   ],
   [
     "a consumer waits for its receiver to store a delivery",

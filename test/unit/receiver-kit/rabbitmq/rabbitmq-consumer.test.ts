@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ReceiverError, silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
-import { rabbitmqConsumer } from "workspace-tasks/receiver-kit/rabbitmq";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
+import { createConsumer } from "../../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 
@@ -14,10 +14,13 @@ async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>
       return { outcome: "accepted" } as const;
     },
   };
-  const consumer = rabbitmqConsumer({
-    ...{ urls: ["amqp://one"], partitions: 1, receivers: [receiver], connect: amqp.connect },
-    ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
-  });
+  const consumer = createConsumer(
+    {
+      ...{ urls: ["amqp://one"], partitions: 1, receivers: [receiver] },
+      ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
+    },
+    amqp.connect,
+  );
   await consumer.start();
   const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false, fields = {}) => {
     const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from("{}") };
@@ -161,10 +164,13 @@ describe("rabbitmqConsumer", () => {
     };
     const clock = createFixtureClock();
     const receiver = { accept: async () => ({ outcome: "accepted" }) as const };
-    const consumer = rabbitmqConsumer({
-      ...{ urls: ["amqp://one"], partitions: 3, receivers: [receiver], connect: amqp.connect },
-      ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
-    });
+    const consumer = createConsumer(
+      {
+        ...{ urls: ["amqp://one"], partitions: 3, receivers: [receiver] },
+        ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
+      },
+      amqp.connect,
+    );
     const started = consumer.start();
     await clock.advance(1_000);
     await started;
