@@ -1,7 +1,7 @@
 // A receiver that rejects even a valid delivery usually has one mistake. Each near miss is a delivery that is valid for
 // a receiver with that mistake: when it is acknowledged, the cause is known.
 
-import { createHmac } from "node:crypto";
+import { signatureOf } from "../signature/signature-of.ts";
 import { type Change, type Changes, describeResult, isAcknowledged } from "./checks/probe-check.ts";
 import type { ProbeResult } from "./target/connection.ts";
 import type { Delivery } from "./target/signing.ts";
@@ -102,7 +102,8 @@ const spaced = (text: string) =>
 
 const hashed = (contentOf: (delivery: Delivery) => string) =>
   signed(({ signing: { prefix, encoding, keyOf }, secret }, delivery) => {
-    return prefix + createHmac("sha256", keyOf(secret)).update(contentOf(delivery)).digest(encoding);
+    const signature = signatureOf(keyOf(secret), "", contentOf(delivery));
+    return prefix + Buffer.from(signature, "base64").toString(encoding);
   });
 
 const rawBytes = "compute the HMAC over the raw bytes of the request body";

@@ -1,7 +1,7 @@
 // The signature is computed over the raw bytes. Decoding them to text first, as is common, maps every invalid byte to
 // U+FFFD, so that a changed byte passes.
 
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
 import type { Clock } from "../clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
@@ -14,6 +14,7 @@ import {
   type TenantIdentity,
 } from "./key-source.ts";
 import { readSignatureHeaders, type SignedHeaders, type WebhookHeaders } from "./signature-headers.ts";
+import { signatureOf } from "./signature-of.ts";
 
 /** A delivery whose signature is valid. Its body is the bytes that were signed, not yet parsed. */
 export interface VerifiedWebhook {
@@ -130,7 +131,7 @@ function matchSignature(
 ): VerifiedWebhook {
   if (signatures.length > 0) {
     for (const [secretIndex, key] of keys.entries()) {
-      const expected = createHmac("sha256", key).update(signedPrefix).update(rawBody).digest("base64");
+      const expected = signatureOf(key, signedPrefix, rawBody);
       if (!includesInConstantTime(signatures, expected)) continue;
       rejectMovedDots(rawBody, id);
       return { id, timestamp, body: rawBody, secretIndex, ...(tenant && { tenant }) };

@@ -1,5 +1,5 @@
-import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
+import { signatureOf } from "../../signature/signature-of.ts";
 
 export type HeaderLine = readonly [name: string, value: string];
 
@@ -48,8 +48,7 @@ export const standardWebhooks: Signing = {
   keyOf: (secret) => Buffer.from(secret.replace(/^whsec_/, ""), "base64"),
   sign: signByLibrary,
   signWithKey({ id, timestamp, body }, key) {
-    const signed = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
-    return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`;
+    return `v1,${signatureOf(key, `${id}.${timestamp}.`, body)}`;
   },
 };
 
