@@ -14,7 +14,7 @@ export const defaults = {
   worker: { concurrency: 8, handlerTimeoutMs: 60_000, leaseMs: 30_000, pollMs: 1_000, keyOrder: "latest" },
   retry: { firstDelayMs: 1_000, delayMsMax: 3_600_000, attemptsMax: 15 },
   retention: { bodiesDays: 7, unhandledBodiesDays: 30, idsDays: 14, headsDays: 365 },
-  reconcile: { runningForMs: 900_000, tasksMax: 1_000, retryScheduleMs: 28 * 3_600_000 },
+  reconcile: { runningForMs: 900_000, retryScheduleMs: 28 * 3_600_000 },
   closeGraceMs: 10_000,
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },

@@ -31,14 +31,8 @@ export function clientOfShard(
   { shard, shards }: { readonly shard: number; readonly shards: number },
 ): ReconcileClient {
   const { tasks } = client;
-  async function* list({ offset = 0, ...options }: Parameters<ReconcileClient["tasks"]["list"]>[0]) {
-    // The offset counts the tasks of the shard.
-    let skip = offset;
-    for await (const task of tasks.list(options)) {
-      if (shardOf(task.id, shards) !== shard) continue;
-      if (skip > 0) skip -= 1;
-      else yield task;
-    }
+  async function* list(options: Parameters<ReconcileClient["tasks"]["list"]>[0]) {
+    for await (const task of tasks.list(options)) if (shardOf(task.id, shards) === shard) yield task;
   }
   return { tasks: { list }, ...(client.me && { me: () => client.me?.() as PromiseLike<unknown> }) };
 }

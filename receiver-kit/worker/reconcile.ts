@@ -1,9 +1,9 @@
 // Webhooks are notifications; the tasks API is the truth. What it returns is written to the inbox as events of the
 // channel `reconcile` and handled like deliveries: same ordering guard, same handlers, same retries.
 //
-// WHICH TASKS. Candidates: tasks `RUNNING` for too long, and those with dead or quarantined events, in the order of
-// their keys, each call from where the last one stopped. And the window: tasks that started since deliveries may have
-// been missed (see task-window.ts).
+// WHICH TASKS. The window: tasks that started since deliveries may have been missed (see task-window.ts). And candidates:
+// tasks `RUNNING` for too long, and those with dead or quarantined events. Tasks are processed as they come; of those that
+// were processed only the ids are kept.
 //
 // WHICH STATE. A change that is newer than the ordering head is enqueued. Where the API names another status with an
 // older time, one of the two times is wrong, or a delivery has overtaken the response. So the task is fetched a second
@@ -16,12 +16,12 @@ import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
-import type { InboxHead } from "../inbox/order-head.ts";
+import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
 import { withTimeout } from "../with-timeout.ts";
-import { type CandidatePage, findCandidates } from "./reconcile-candidates.ts";
+import { candidatesOf } from "./candidates.ts";
 import {
   changesOf,
   positionOf,
@@ -30,7 +30,7 @@ import {
   type TaskChange,
   toRow,
 } from "./task-changes.ts";
-import { listWindow } from "./task-window.ts";
+import { tasksOfWindow } from "./task-window.ts";
 
 export interface ReconcileOptions {
   /** Tasks that were reported `RUNNING` and have had no event for this long are fetched. Default 900,000. */
@@ -38,13 +38,11 @@ export interface ReconcileOptions {
   /**
    * Also fetches every task that started within this time; 0 for none. Default: what deliveries may have missed, which is
    * the time in which the service retries (28 hours) before the last accepted delivery or the last complete
-   * reconciliation, once an hour, and what has started since in between.
+   * list, once an hour, and what has started since in between.
    */
   readonly sinceMs?: number | undefined;
   /** Also fetches these tasks, whatever is known of them. */
   readonly taskIds?: readonly string[] | undefined;
-  /** Tasks listed at most, and candidates fetched at most, per call; the next call continues. Default 1,000. */
-  readonly tasksMax?: number | undefined;
   /**
    * The workspace of the client, in events that handlers receive; tasks of others are skipped. Default: the tenant's, else
    * what `client.me()` returns.
@@ -63,7 +61,6 @@ const reconcileOptions = strictOptions<ReconcileOptions>()({
       (given) => Array.isArray(given) && given.every((id) => typeof id === "string"),
     )
     .default([]),
-  tasksMax: option.positiveInteger.default(defaults.reconcile.tasksMax),
   workspaceId: option.value<string>("a string", (given) => typeof given === "string").optional(),
   tenant: z.looseObject({ id: option.name, workspaceId: option.text }, { error: "a tenant" }).optional(),
 });
@@ -90,8 +87,6 @@ export interface ReconcileReport {
   readonly otherWorkspaces: number;
   /** Times of the API that cannot be right: unreadable, or more than 10 minutes in the future. They are ignored. */
   readonly untrustedTimes: number;
-  /** False when `tasksMax` ended the list of tasks or of candidates; the next call continues there. */
-  readonly complete: boolean;
 }
 
 type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock" | "acceptTimeoutMs"> & {
@@ -110,15 +105,15 @@ export async function reconcileTasks(
 ): Promise<ReconcileReport> {
   parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
   const given = parseOptions("reconcile", reconcileOptions, options, "ARGUMENT_INVALID");
-  const { sinceMs, tasksMax, runningForMs, taskIds } = given;
   const workspaceId = await workspaceOf(client, given);
   const run = new Reconciliation(settings, client, workspaceId);
-  const window = await listWindow(settings, client, { sinceMs, tasksMax }, (task) => run.compare(task));
-  const candidates = await findCandidates(settings, { runningForMs, tasksMax, workspaceId });
-  await run.fetch([...new Set([...taskIds, ...candidates.taskIds])]);
+  for await (const task of tasksOfWindow(settings, client, given.sinceMs)) await run.compare(task);
+  for (const id of given.taskIds) await run.want(id);
+  for await (const candidate of candidatesOf(settings, given.runningForMs))
+    await run.wantCandidate(candidate);
+  await run.fetchWanted();
   await run.lookAgain();
-  await candidates.save();
-  return run.report(candidates, window.complete);
+  return run.report;
 }
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID` when the client is of another workspace than the tenant */
@@ -153,11 +148,15 @@ class Reconciliation {
   readonly #settings: Settings;
   readonly #client: ReconcileClient;
   readonly #workspaceId: string;
+  /** Tasks that were compared, or asked for. */
   readonly #seen = new Set<string>();
+  /** Tasks of the next request. */
+  readonly #wanted = new Set<string>();
   /** Position of the head of each key whose status differs, by task. */
   readonly #differing = new Map<string, Map<string, string>>();
   readonly #counts = {
-    ...{ examined: 0, enqueued: 0, corrected: 0, unchanged: 0, disputed: 0, missing: 0, untrustedTimes: 0 },
+    ...{ examined: 0, enqueued: 0, corrected: 0, unchanged: 0, disputed: 0 },
+    ...{ missing: 0, otherWorkspaces: 0, untrustedTimes: 0 },
   };
 
   constructor(settings: Settings, client: ReconcileClient, workspaceId: string) {
@@ -166,8 +165,30 @@ class Reconciliation {
     this.#workspaceId = workspaceId;
   }
 
-  report({ otherWorkspaces, complete }: CandidatePage, isWindowComplete: boolean): ReconcileReport {
-    return { ...this.#counts, otherWorkspaces, complete: complete && isWindowComplete };
+  get report(): ReconcileReport {
+    return { ...this.#counts };
+  }
+
+  /** Fetches the task with others, unless it was compared. */
+  async want(taskId: string): Promise<void> {
+    if (!this.#seen.has(taskId)) this.#wanted.add(taskId);
+    if (this.#wanted.size >= idsPerRequest) await this.fetchWanted();
+  }
+
+  async wantCandidate({ key, workspaceId }: ReconcileCandidate): Promise<void> {
+    const isOther = workspaceId !== null && this.#workspaceId !== "" && workspaceId !== this.#workspaceId;
+    const [taskId] = JSON.parse(key) as string[];
+    if (isOther) this.#counts.otherWorkspaces += 1;
+    else if (taskId !== undefined) await this.want(taskId);
+  }
+
+  async fetchWanted(): Promise<void> {
+    for await (const task of this.#tasksWith([...this.#wanted])) await this.compare(task);
+    for (const id of this.#wanted) {
+      if (!this.#seen.has(id)) this.#counts.missing += 1;
+      this.#seen.add(id);
+    }
+    this.#wanted.clear();
   }
 
   async compare(task: ReconcilableTask): Promise<void> {
@@ -181,12 +202,6 @@ class Reconciliation {
       const differing = this.#differing.get(task.id) ?? new Map<string, string>();
       this.#differing.set(task.id, differing.set(change.key, head?.position ?? ""));
     }
-  }
-
-  async fetch(taskIds: readonly string[]): Promise<void> {
-    const ids = taskIds.filter((id) => !this.#seen.has(id));
-    for await (const task of this.#tasksWith(ids)) await this.compare(task);
-    this.#counts.missing = ids.filter((id) => !this.#seen.has(id)).length;
   }
 
   /** Fetches the tasks again whose status differs: their heads were read before this request. */

@@ -25,11 +25,10 @@ export interface ReconcilableTask extends ReconcilableStage {
 /** What reconciliation needs of the SDK's client, or of anything that reads the tasks API. */
 export interface ReconcileClient {
   readonly tasks: {
-    /** Lists tasks, newest first, without the first `offset`; with `ids`, those of them that exist. */
+    /** Lists all tasks, newest first, `limit` per request; with `ids`, those of them that exist. */
     list(options: {
       readonly ids?: readonly string[];
       readonly limit?: number;
-      readonly offset?: number;
     }): AsyncIterable<ReconcilableTask>;
   };
   /** Called once for the workspace's id when `workspaceId` is not given. */

@@ -43,7 +43,6 @@ it("a receiver that missed deliveries gets the task states by reconciling, and l
     corrected: 0,
     unchanged: 0,
     missing: 0,
-    complete: true,
   });
   await mock.clock.advance(2_000);
   expect(states.slice(1).toSorted()).toEqual([

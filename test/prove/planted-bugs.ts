@@ -23,12 +23,15 @@ const seedsPerBug = 500;
 interface PatchedBug {
   readonly name: string;
   readonly bug: string;
+  /** The file to load, where that is not the one of the product's users. */
+  readonly entry?: string;
   readonly patches: readonly Patch[];
 }
 
 const brokerBugs: readonly PatchedBug[] = [
   {
     name: "acknowledged-before-stored",
+    entry: "rabbitmq/rabbitmq-consumer.ts",
     bug: "a message is acknowledged before its row is stored",
     patches: [
       {
@@ -40,6 +43,7 @@ const brokerBugs: readonly PatchedBug[] = [
   },
   {
     name: "accepted-before-the-confirm",
+    entry: "rabbitmq/rabbitmq-intake.ts",
     bug: "a delivery is accepted before the broker has confirmed its message",
     patches: [
       {
@@ -92,7 +96,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       name: `broker/${bug.name}`,
       bug: bug.bug,
       async find() {
-        using broken = await importPatched<RabbitmqKit>("receiver-kit", bug, "rabbitmq.ts");
+        using broken = await importPatched<Partial<RabbitmqKit>>("receiver-kit", bug, bug.entry);
         for (let seed = 1; seed <= seedsPerBug; seed += 1) {
           const { violation } = await runBrokerSimulation(seed, broken.module);
           if (violation !== undefined) return `seed ${seed}: ${violation}`;

@@ -153,11 +153,11 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "candidates-from-the-start",
-    bug: "each reconciliation fetches the same first candidates",
+    name: "candidates-left-out",
+    bug: "a reconciliation fetches only the first of the candidates",
     violates: ["R1"],
     product: "receiver-kit",
-    patches: [{ find: "if (key !== cursor) await", replace: "if (key.length > 0 && key < cursor) await" }],
+    patches: [{ find: "yield* page;", replace: "yield* page.slice(0, 1);" }],
   },
   {
     name: "order-not-strict",

@@ -48,7 +48,7 @@ export const quiesceParts: readonly ((run: SimulationRun) => Promise<unknown>)[]
   ({ world }) => world.clock.advance(0.2 * hourMs),
 ];
 
-/** Reconciles two candidates at a time, until each has had its turn. */
+/** Reconciles the candidates. */
 async function reconcileCandidates({ world, operator, receivers, service }: SimulationRun): Promise<void> {
   const source = storedSource(world.settings);
   const options = { source, runningForMs: 60_000, afterKey: "", limit: 100_000 };
@@ -59,11 +59,7 @@ async function reconcileCandidates({ world, operator, receivers, service }: Simu
   };
   const before = await taskIds();
   operator.askedTaskIds.clear();
-  const reconcileAll = async () => {
-    for (let left = before.size + 2; left > 0; left -= 2)
-      await operator.reconcile({ sinceMs: 0, tasksMax: 2 });
-  };
-  void reconcileAll();
+  void operator.reconcile({ sinceMs: 0 });
   await world.clock.advance(hourMs);
   for (const id of await taskIds()) {
     world.check("R1", !before.has(id) || operator.askedTaskIds.has(id), () => {

@@ -263,9 +263,9 @@ describe("options of the receiver kit", () => {
   it("reconcile and close reject unknown options with ARGUMENT_INVALID", async () => {
     await using receiver = createReceiver({ secrets, inbox: memoryInbox() });
     const client = { tasks: { async *list() {} } };
-    await expect(receiver.reconcile(client, { taskMax: 1 } as object)).rejects.toMatchObject({
+    await expect(receiver.reconcile(client, { taskIdz: 1 } as object)).rejects.toMatchObject({
       code: "ARGUMENT_INVALID",
-      message: "reconcile: unknown option taskMax; did you mean tasksMax?",
+      message: "reconcile: unknown option taskIdz; did you mean taskIds?",
     });
     await expect(receiver.reconcile({} as never)).rejects.toThrow(
       "reconcile: client: expected a client with tasks.list",

@@ -29,8 +29,8 @@ describe("clientOfShard", () => {
   const tasks = Array.from({ length: 50 }, (_, n) => ({ id: `task-${n}` }) as ReconcilableTask);
   const client: ReconcileClient = {
     tasks: {
-      async *list({ ids, offset = 0 }) {
-        yield* tasks.filter(({ id }) => ids?.includes(id) ?? true).slice(offset);
+      async *list({ ids }) {
+        yield* tasks.filter(({ id }) => ids?.includes(id) ?? true);
       },
     },
   };
@@ -41,10 +41,9 @@ describe("clientOfShard", () => {
     return found;
   };
 
-  it("lists each task in one shard, with offsets that count the tasks of the shard", async () => {
+  it("lists each task in one shard", async () => {
     const shards = await Promise.all([0, 1, 2].map((shard) => listed(shard, {})));
     expect(shards.flat().toSorted()).toEqual(tasks.map(({ id }) => id).toSorted());
-    expect(await listed(1, { offset: 5 })).toEqual(shards[1]?.slice(5));
   });
 
   it("lists the named tasks of the shard", async () => {

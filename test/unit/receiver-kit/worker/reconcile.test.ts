@@ -15,10 +15,9 @@ function tasksApi(tasks: readonly ReconcilableTask[]) {
   const client: ReconcileClient = {
     me: async () => ({ __typename: "WorkspaceUser", workspace: { id: "workspace-1" } }),
     tasks: {
-      async *list({ ids, offset = 0 }) {
-        asked.push(ids ?? (offset > 0 ? `from ${offset}` : "all"));
-        if (ids) yield* tasks.filter(({ id }) => ids.includes(id));
-        else yield* tasks.slice(offset);
+      async *list({ ids }) {
+        asked.push(ids ?? "all");
+        yield* ids ? tasks.filter(({ id }) => ids.includes(id)) : tasks;
       },
     },
   };
@@ -84,7 +83,7 @@ describe("receiver.reconcile", () => {
     const api = tasksApi([task("missed"), task("still-running", { status: "RUNNING", completedAt: null })]);
     expect(await fixture.receiver.reconcile(api.client, { sinceMs: 0 })).toEqual({
       ...{ examined: 2, enqueued: 1, corrected: 0, unchanged: 1, disputed: 0, missing: 0 },
-      ...{ otherWorkspaces: 0, untrustedTimes: 0, complete: true },
+      ...{ otherWorkspaces: 0, untrustedTimes: 0 },
     });
     await fixture.clock.settle();
     expect(api.asked.map((ids) => [...ids].toSorted())).toEqual([["missed", "still-running"]]);
@@ -488,7 +487,7 @@ describe("the tasks that receiver.reconcile fetches by default", () => {
       startedAgo(clock, "retried before", 48 * hourMs + 27 * hourMs),
       startedAgo(clock, "long ago", 48 * hourMs + 29 * hourMs),
     ]);
-    expect(await receiver.reconcile(api.client)).toMatchObject({ examined: 2, enqueued: 2, complete: true });
+    expect(await receiver.reconcile(api.client)).toMatchObject({ examined: 2, enqueued: 2 });
     await clock.settle();
     expect(fixture.states.slice(1).toSorted()).toEqual([
       "during COMPLETED reconcile",
@@ -516,22 +515,30 @@ describe("the tasks that receiver.reconcile fetches by default", () => {
     expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 2, enqueued: 1 });
   });
 
-  it("are listed over several calls when there are more than tasksMax", async () => {
+  it("are listed again from the start when the last call failed in between", async () => {
     await using fixture = await watchingScene();
-    const api = tasksApi(
-      Array.from({ length: 25 }, (_, n) => startedAgo(fixture.clock, `task-${n}`, n * 1_000)),
-    );
-    const reconcile = () => fixture.receiver.reconcile(api.client, { tasksMax: 10 });
-    const reports = [await reconcile(), await reconcile(), await reconcile(), await reconcile()];
-    expect(reports.map(({ complete }) => complete)).toEqual([false, false, false, true]);
+    const tasks = [1, 2, 3].map((n) => startedAgo(fixture.clock, `task-${n}`, n * hourMs));
+    let isBroken = true;
+    const client: ReconcileClient = {
+      tasks: {
+        async *list() {
+          yield* tasks.slice(0, 2);
+          if (isBroken) throw new Error("the connection was lost");
+          yield* tasks.slice(2);
+        },
+      },
+    };
+    await expect(fixture.receiver.reconcile(client)).rejects.toThrow("the connection was lost");
     await fixture.clock.settle();
-    expect(new Set(fixture.states).size).toBe(25);
-    expect(api.asked.filter((ids) => typeof ids === "string")).toEqual([
-      "all",
-      "from 5",
-      "from 10",
-      "from 15",
-    ]);
+    expect(fixture.states).toHaveLength(2);
+    isBroken = false;
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({
+      examined: 3,
+      unchanged: 2,
+      enqueued: 1,
+    });
+    // Within the hour only what has started since the newest is listed.
+    expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 1 });
   });
 
   it("reach a running task behind any number of dead events of unknown tasks", async () => {
@@ -542,15 +549,15 @@ describe("the tasks that receiver.reconcile fetches by default", () => {
       states.push(`${taskId} ${status}`);
     });
     await fixture.receiver.start();
-    for (let n = 0; n < 64; n++) {
+    for (let n = 0; n < 520; n++) {
       await fixture.deliver(sampleEvent({ taskId: `dead-${n}`, occurredAt: instant(1) }));
     }
     await deliverAndSettle(fixture, sampleEvent({ taskId: "real", occurredAt: instant(1) }));
     await fixture.clock.advance(900_000);
-    const { client } = tasksApi([task("real")]);
-    const reconcile = () => fixture.receiver.reconcile(client, { tasksMax: 20, sinceMs: 0 });
-    const reports = [await reconcile(), await reconcile(), await reconcile(), await reconcile()];
-    expect(reports.map(({ missing, enqueued }) => missing + enqueued)).toEqual([20, 20, 20, 20]);
+    const { client, asked } = tasksApi([task("real")]);
+    const report = await fixture.receiver.reconcile(client, { sinceMs: 0 });
+    expect(report).toMatchObject({ missing: 520, enqueued: 1 });
+    expect(asked.map((ids) => ids.length)).toEqual([...Array(10).fill(50), 21]);
     await fixture.clock.settle();
     expect(states).toEqual(["real RUNNING", "real COMPLETED"]);
   });
