@@ -53,6 +53,12 @@ export function parseBody(body: Uint8Array): ParsedBody {
   return unusable(`${issue?.path || "body"}: ${issue?.message ?? "is not an event"}`, value);
 }
 
+/** The JSON of a body, which may be no event; `undefined` when it is none. Never throws. */
+export function readJson(body: Uint8Array): unknown {
+  const text = decodeUtf8(body);
+  return text === undefined ? undefined : parseJson(text);
+}
+
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -1,7 +1,6 @@
 import { createByteBudget } from "../byte-budget.ts";
 import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import { parseDelivery } from "../event/parse-delivery.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { notifyListener } from "../notify-listener.ts";
@@ -9,6 +8,7 @@ import { defaults, option, parseOptions, sharedOptions, strictOptions } from "..
 import { tenantSource } from "../tenant-source.ts";
 import {
   afterVerify,
+  columnsOf,
   endResponse,
   interceptEnd,
   type MiddlewareErrorListener,
@@ -76,8 +76,15 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
     if (quarantine !== undefined) {
-      const { columns } = parseDelivery(body, timestamp * 1_000);
-      const row = { ...columns, source, id, timestamp, body, channel: "webhook", quarantine } as const;
+      const row = {
+        ...columnsOf(webhook),
+        source,
+        id,
+        timestamp,
+        body,
+        channel: "webhook",
+        quarantine,
+      } as const;
       await store("insert", body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
       return endResponse(response);
     }

@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
+import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
+import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
@@ -16,6 +18,21 @@ export interface ReceivedWebhook extends VerifiedWebhook {
   /** Why there is no event; names what is wrong and never repeats the body. */
   readonly problem: string | undefined;
 }
+
+/** What the inbox records of a delivery. Not a part of the request, which is the application's. */
+const columns = new WeakMap<ReceivedWebhook, EventColumns>();
+
+export function setReceived(
+  request: RequestWithWebhook,
+  webhook: VerifiedWebhook,
+  parsed: ParsedDelivery,
+): void {
+  const event = parsed.ok ? parsed.event : undefined;
+  request.webhook = { ...webhook, event, problem: parsed.ok ? undefined : parsed.reason };
+  columns.set(request.webhook, parsed.columns);
+}
+
+export const columnsOf = (webhook: ReceivedWebhook): EventColumns => columns.get(webhook) ?? emptyColumns;
 
 declare global {
   namespace Express {

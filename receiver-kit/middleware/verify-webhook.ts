@@ -9,7 +9,7 @@ import { notifyListener } from "../notify-listener.ts";
 import { parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
-import type { WebhookMiddleware } from "./received-webhook.ts";
+import { setReceived, type WebhookMiddleware } from "./received-webhook.ts";
 
 export interface VerifyWebhookOptions extends VerifierOptions {
   readonly limits?: RequestLimitOptions | undefined;
@@ -63,8 +63,7 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
     const pass = (webhook: VerifiedWebhook) => {
       const parsed = parseDelivery(webhook.body, clock.now());
       throwIfOtherWorkspace(webhook, parsed.workspace);
-      const event = parsed.ok ? parsed.event : undefined;
-      request.webhook = { ...webhook, event, problem: parsed.ok ? undefined : parsed.reason };
+      setReceived(request, webhook, parsed);
     };
     const reject = (error: unknown) => {
       if (isWebhookRejectedError(error)) notifyListener(onRejected, error);

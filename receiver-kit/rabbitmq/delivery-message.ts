@@ -97,13 +97,7 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 /** The id of the task that the body names, else the `webhook-id`: what decides the shard and the queue. */
-export function routingKeyOf({ id, body }: Pick<VerifiedWebhook, "id" | "body">): string {
-  try {
-    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
-    const { taskId } = JSON.parse(text) as { taskId?: unknown };
-    return isText(taskId) ? taskId : id;
-  } catch {
-    // Not JSON: the inbox will quarantine it.
-    return id;
-  }
+export function routingKeyOf(id: string, body: unknown): string {
+  const { taskId } = (body ?? {}) as { readonly taskId?: unknown };
+  return isText(taskId) ? taskId : id;
 }

@@ -1,7 +1,7 @@
 import type { AcceptContext, AcceptResult } from "../accept-result.ts";
 import type { RabbitmqIntakeStats } from "../broker-stats.ts";
 import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
-import { namedWorkspace, parseBody } from "../event/parse-delivery.ts";
+import { namedWorkspace, readJson } from "../event/parse-delivery.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
@@ -127,10 +127,11 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
 
   const store = async (
     webhook: VerifiedWebhook,
+    json: unknown,
     deliverySource: string,
     context: AcceptContext,
   ): Promise<AcceptResult> => {
-    const key = routingKeyOf(webhook);
+    const key = routingKeyOf(webhook.id, json);
     const shard = shardOf(key, shards);
     const delivery = {
       ...{ webhook, source: deliverySource, traceparent: context.traceparent },
@@ -173,7 +174,8 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     },
     async accept(webhook, context = {}) {
       if (closing) throw new ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
-      if (webhook.tenant) throwIfOtherWorkspace(webhook, namedWorkspace(parseBody(webhook.body).value));
+      const json = readJson(webhook.body);
+      throwIfOtherWorkspace(webhook, namedWorkspace(json));
       const deliverySource = tenantSource(source, webhook.tenant?.id);
       // Neither a source nor an id contains a space.
       const name = `${deliverySource} ${webhook.id}`;
@@ -183,7 +185,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
         duplicates += 1;
         return { outcome: "duplicate" };
       }
-      const result = store(webhook, deliverySource, context).finally(() => inProgress.delete(name));
+      const result = store(webhook, json, deliverySource, context).finally(() => inProgress.delete(name));
       inProgress.set(name, result);
       return result;
     },

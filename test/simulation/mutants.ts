@@ -157,7 +157,7 @@ export const mutants: readonly Mutant[] = [
     bug: "a reconciliation fetches only the first of the candidates",
     violates: ["R1"],
     product: "receiver-kit",
-    patches: [{ find: "yield* page;", replace: "yield* page.slice(0, 1);" }],
+    patches: [{ find: "yield* page;\n    afterKey", replace: "yield* page.slice(0, 1);\n    afterKey" }],
   },
   {
     name: "order-not-strict",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readJson } from "../../../../receiver-kit/event/parse-delivery.ts";
 import {
   decodeDelivery,
   encodeDelivery,
@@ -113,11 +114,11 @@ describe("the routing key of a delivery", () => {
     ["no JSON", "msg-1"],
     ["", "msg-1"],
   ])("of %s is %s", (body, key) => {
-    expect(routingKeyOf({ id: "msg-1", body: Buffer.from(body) })).toBe(key);
+    expect(routingKeyOf("msg-1", readJson(Buffer.from(body)))).toBe(key);
   });
 
   it("is read from the part of a buffer that the body is", () => {
     const bytes = new TextEncoder().encode('xx{"taskId":"task-1"}xx');
-    expect(routingKeyOf({ id: "msg-1", body: bytes.subarray(2, -2) })).toBe("task-1");
+    expect(routingKeyOf("msg-1", readJson(bytes.subarray(2, -2)))).toBe("task-1");
   });
 });
