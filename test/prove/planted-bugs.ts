@@ -58,7 +58,6 @@ const sqliteBug: PatchedBug = {
   name: "transaction-unchecked",
   bug: "a SQLite inbox does not notice that a handler has ended its transaction",
   patches: [
-    { find: "if (!ended && !connection.isInTransaction())", replace: "if (ended === null)" },
     {
       find: "if (!this.#failure && !this.#connection?.isInTransaction())",
       replace: "if (this.#failure === null)",

@@ -139,8 +139,7 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
       return beginSqliteTransaction({
         ...{ claim, settlement, wake },
         isAlone: isAlone === true || eventsPerTransactionMax === 1,
-        beginAlone: () => writer.beginAlone(limitMs),
-        beginShared: () => writer.beginShared(limitMs),
+        begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
         async settleInGroup() {
           const requested = settledEnd(claim, settlement);
           return settleOutcome(requested, await endRow(requested));

@@ -1,8 +1,10 @@
 // Handlers of several events and writes of the inbox in one transaction, so that they share a commit. Handlers take turns:
-// a turn lasts from a handler's first query to its end, and nothing else runs meanwhile. States of a turn:
+// a turn lasts from a handler's first query to its end, and nothing else runs meanwhile. A turn that is alone has the
+// transaction for itself, and may leave the connection with other settings. States of a turn:
 //
 //   waiting ─► running ─► kept ─► settled | repeat      kept: its writes wait for the commit
 //                        └► undone                       the handlers failed, or the time limit is over
+//   alone:                kept ─► settled | failed
 //
 // When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
 // in a transaction of its own, and the writes are repeated.
@@ -15,12 +17,14 @@ import { endedBySql } from "../transaction-control.ts";
 import { hasOtherSettings, nativeOf } from "./connection-settings.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
-/** A transaction, or a turn in one, as a handler uses it. */
+/** A turn, as a handler uses it. */
 export interface OpenTransaction {
   /** @throws {ReceiverError} `TRANSACTION_ENDED` after its end or the time limit, `TRANSACTION_ENDED_BY_SQL` */
   connection(): SqliteConnection;
   /** The driver's own; it is replaced when the handler leaves it with other settings. Throws as `connection` does. */
   native(): unknown;
+  /** Of one that is alone: the connection is closed at its end, so that what was set there is gone. */
+  replaceConnection(): void;
   /** `repeat`: nothing was written, because of another event. */
   commit(): Promise<"settled" | "repeat">;
   /** Resolves when nothing of it is open any more. Does nothing when it has ended already. */
@@ -33,9 +37,16 @@ export interface WriteOperation {
   reject(error: unknown): void;
 }
 
+/** After `timeoutMs` it is undone. */
+export interface TurnOptions {
+  readonly timeoutMs: number;
+  readonly isAlone: boolean;
+}
+
 const savepoint = "workspace_tasks_turn";
 
 export class Turn implements OpenTransaction {
+  readonly isAlone: boolean;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #ended = deferred<void>();
@@ -46,9 +57,11 @@ export class Turn implements OpenTransaction {
   #cancelTimeout = () => {};
   isKept = false;
   hadNative = false;
+  isReplaced = false;
 
-  constructor(timeoutMs: number, clock: Clock, begun: Deferred<OpenTransaction>) {
-    this.#timeoutMs = timeoutMs;
+  constructor(options: TurnOptions, clock: Clock, begun: Deferred<OpenTransaction>) {
+    this.isAlone = options.isAlone;
+    this.#timeoutMs = options.timeoutMs;
     this.#clock = clock;
     this.#begun = begun;
     this.#settled.promise.catch(() => {});
@@ -81,7 +94,11 @@ export class Turn implements OpenTransaction {
     return native;
   }
 
-  commit(): Promise<"settled" | "repeat"> {
+  replaceConnection(): void {
+    this.isReplaced = true;
+  }
+
+  async commit(): Promise<"settled" | "repeat"> {
     this.connection();
     this.isKept = true;
     this.#end(transactionEnded());
@@ -103,6 +120,12 @@ export class Turn implements OpenTransaction {
   settle(outcome: "settled" | "repeat"): void {
     this.#settled.resolve(outcome);
   }
+
+  /** It was not committed: one that was shared is repeated. */
+  fail(error: unknown): void {
+    if (this.isAlone) this.#settled.reject(error);
+    else this.settle("repeat");
+  }
 }
 
 export class SharedTransaction {
@@ -113,6 +136,7 @@ export class SharedTransaction {
   readonly #unwritten: WriteOperation[] = [];
   #isBroken = false;
   #hasOtherSettings = false;
+  #failure: unknown;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -125,6 +149,11 @@ export class SharedTransaction {
   /** A handler left the connection with other settings, so it is to be closed. */
   get hasOtherSettings(): boolean {
     return this.#hasOtherSettings;
+  }
+
+  /** Why it was not committed, where that was tried. */
+  get failure(): unknown {
+    return this.#failure;
   }
 
   /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
@@ -142,7 +171,8 @@ export class SharedTransaction {
       return;
     }
     await turn.run(this.#connection);
-    if (turn.hadNative && hasOtherSettings(this.#connection)) this.#isBroken = this.#hasOtherSettings = true;
+    this.#hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
+    if (this.#hasOtherSettings && !turn.isAlone) this.#isBroken = true;
     const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
     (isKept ? this.#kept : this.#undone).push(turn);
   }
@@ -174,7 +204,10 @@ export class SharedTransaction {
   /** Returns the operations that failed, or that were not committed, for the caller to repeat. */
   end(commit: (connection: SqliteConnection) => void): readonly WriteOperation[] {
     const isCommitted = this.#tryCommit(commit);
-    for (const turn of this.#kept) turn.settle(isCommitted ? "settled" : "repeat");
+    for (const turn of this.#kept) {
+      if (isCommitted) turn.settle("settled");
+      else turn.fail(this.#failure ?? endedBySql(sqliteEndings));
+    }
     for (const turn of this.#undone) turn.settle("repeat");
     if (!isCommitted) return [...this.#written.map(({ operation }) => operation), ...this.#unwritten];
     for (const { operation, result } of this.#written) operation.resolve(result);
@@ -184,7 +217,8 @@ export class SharedTransaction {
   #tryCommit(commit: (connection: SqliteConnection) => void): boolean {
     try {
       if (!this.#isBroken) commit(this.#connection);
-    } catch {
+    } catch (error) {
+      this.#failure = error;
       this.#isBroken = true;
     }
     if (this.#isBroken) tryRollback(this.#connection);

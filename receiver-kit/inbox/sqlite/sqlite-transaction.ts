@@ -3,7 +3,6 @@ import { createLazyTransaction, leaseLost, leftShared, superseded } from "../laz
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
 import { checkSavepoint, concernsConnection } from "./connection-settings.ts";
-import type { AloneTransaction } from "./sqlite-alone-transaction.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { endRow, readLease } from "./sqlite-ends.ts";
 import type { OpenTransaction } from "./sqlite-shared-transaction.ts";
@@ -36,8 +35,7 @@ interface Dependencies {
   readonly settlement: InboxSettlement;
   /** It may not be shared. */
   readonly isAlone: boolean;
-  readonly beginAlone: () => Promise<AloneTransaction>;
-  readonly beginShared: () => Promise<OpenTransaction>;
+  readonly begin: (isAlone: boolean) => Promise<OpenTransaction>;
   readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
@@ -53,7 +51,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   const { opened, fail, commit, rollback } = createLazyTransaction<OpenTransaction>({
     open() {
       isShared = !dependencies.isAlone && !setsConnection;
-      return open(dependencies, isShared ? dependencies.beginShared : beginAlone);
+      return open(dependencies, !isShared);
     },
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
@@ -70,11 +68,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     rollBack: (transaction) => transaction.rollback(),
     settleInGroup,
   });
-  let alone: AloneTransaction | undefined;
-  const beginAlone = async () => {
-    alone = await dependencies.beginAlone();
-    return alone;
-  };
   const leaveShared = () => {
     repeats = true;
     return fail(leftShared("the statement concerns the connection"));
@@ -90,7 +83,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
         setsConnection ||= concerns;
         const transaction = await opened();
         const connection = transaction.connection();
-        if (concerns) alone?.replaceConnection();
+        if (concerns) transaction.replaceConnection();
         return connection.query(statement, values);
       },
       async connection() {
@@ -122,11 +115,8 @@ function releaseMarker(transaction: OpenTransaction): void {
   }
 }
 
-async function open(
-  { claim, settlement }: Dependencies,
-  begin: () => Promise<OpenTransaction>,
-): Promise<OpenTransaction> {
-  const transaction = await begin();
+async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean): Promise<OpenTransaction> {
+  const transaction = await begin(isAlone);
   try {
     const lease = readLease(transaction.connection(), claim.lease);
     if (!lease) throw leaseLost();

@@ -24,23 +24,15 @@
 import type { Clock } from "../../clock.ts";
 import { deferred } from "../../deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import { type AloneTransaction, createAloneTransaction } from "./sqlite-alone-transaction.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";
 import {
   type OpenTransaction,
   SharedTransaction,
   Turn,
+  type TurnOptions,
   type WriteOperation,
 } from "./sqlite-shared-transaction.ts";
-
-/** A handler's, for a transaction of its own or a turn in a shared one. */
-type ExclusiveRequest = Turn | AloneRequest;
-
-interface AloneRequest {
-  start(connection: SqliteConnection, release: () => void): void;
-  reject(error: unknown): void;
-}
 
 export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;
@@ -60,7 +52,7 @@ export class SqliteWriter {
   #connection: SqliteConnection | undefined;
   readonly #reads: WriteOperation[] = [];
   readonly #writes: WriteOperation[] = [];
-  readonly #requests: ExclusiveRequest[] = [];
+  readonly #requests: Turn[] = [];
   #isExclusive = false;
   #isScheduled = false;
   #busySinceMs: number | undefined;
@@ -87,33 +79,10 @@ export class SqliteWriter {
     });
   }
 
-  /** Waits for the connection and begins a transaction, which is rolled back after `timeoutMs`. */
-  beginAlone(timeoutMs: number): Promise<AloneTransaction> {
-    return new Promise((resolve, reject) => {
-      const start: AloneRequest["start"] = (connection, release) => {
-        const transaction = createAloneTransaction(connection, {
-          ...{ timeoutMs, clock: this.#options.clock },
-          commit: () => this.#commitNow(connection),
-          rollBack: (error) => {
-            this.#rollBack(connection);
-            if (error !== undefined) this.#disconnectIfBroken(error);
-          },
-          release: (isUnusable) => {
-            if (this.#connection === connection && isUnusable()) this.#disconnect();
-            release();
-          },
-        });
-        resolve(transaction);
-      };
-      this.#requests.push({ start, reject });
-      this.#schedule();
-    });
-  }
-
-  /** Waits for a turn in a transaction that handlers share, which is undone after `timeoutMs`. */
-  beginShared(timeoutMs: number): Promise<OpenTransaction> {
+  /** Waits for a turn in a transaction: one that handlers share, or one of its own. */
+  begin(options: TurnOptions): Promise<OpenTransaction> {
     const begun = deferred<OpenTransaction>();
-    this.#requests.push(new Turn(timeoutMs, this.#options.clock, begun));
+    this.#requests.push(new Turn(options, this.#options.clock, begun));
     this.#schedule();
     return begun.promise;
   }
@@ -157,7 +126,7 @@ export class SqliteWriter {
     }
   }
 
-  #startExclusive(request: ExclusiveRequest): void {
+  #startExclusive(request: Turn): void {
     const connection = this.#begin(() => this.#requests.unshift(request));
     if (!connection) return;
     const { clock } = this.#options;
@@ -170,8 +139,7 @@ export class SqliteWriter {
       this.#exclusiveMsSinceBreak = 0;
       this.#passLater(breakMs);
     };
-    if (request instanceof Turn) void this.#share(connection, request).then(release);
-    else request.start(connection, release);
+    void this.#share(connection, request).then(release);
   }
 
   /** Never rejects. */
@@ -182,6 +150,7 @@ export class SqliteWriter {
     let next: Turn | undefined = first;
     while (next) {
       await shared.take(next);
+      if (next.isAlone) break;
       // What is ready to run meanwhile, such as the handler of the next event, joins.
       if (this.#requests.length === 0) await nextTurnOfTheLoop();
       if (!shared.isBroken) shared.write(this.#writes.splice(0, batchMax));
@@ -189,6 +158,7 @@ export class SqliteWriter {
       next = isFull ? undefined : this.#nextTurn();
     }
     this.#writes.unshift(...shared.end((each) => this.#commitNow(each)));
+    if (shared.failure !== undefined) this.#disconnectIfBroken(shared.failure);
     // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
     // is asked for one.
     if (this.#connection !== connection) return;
@@ -197,7 +167,7 @@ export class SqliteWriter {
 
   #nextTurn(): Turn | undefined {
     const [next] = this.#requests;
-    if (!(next instanceof Turn)) return undefined;
+    if (!next || next.isAlone) return undefined;
     this.#requests.shift();
     return next;
   }

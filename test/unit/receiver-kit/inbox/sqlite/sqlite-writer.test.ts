@@ -14,6 +14,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
     checkFile(): void {},
   };
   let connections = 0;
+  let isOpen = false;
   const connect = (): SqliteConnection => {
     connections += 1;
     const name = connections;
@@ -21,6 +22,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       log.push(sql);
       const error = faults.failWith(sql);
       if (error) throw error;
+      if (/^(BEGIN IMMEDIATE|COMMIT|ROLLBACK)$/.test(sql)) isOpen = sql.startsWith("BEGIN");
       return [];
     };
     return {
@@ -30,7 +32,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
       firstPrepared: (sql) => run(sql)[0],
       insertPrepared: (sql) => run(sql).length,
       changePrepared: (sql) => run(sql).length,
-      isInTransaction: () => true,
+      isInTransaction: () => isOpen,
       close: () => void log.push(`close ${name}`),
       native: undefined,
     };
@@ -98,19 +100,25 @@ describe("SqliteWriter", () => {
 
   it("lets nothing else run between the begin and the end of an exclusive transaction", async () => {
     const { writer, log, statement } = recordingWriter();
-    const transaction = await writer.beginAlone(1_000);
+    const transaction = await writer.begin({ timeoutMs: 1_000, isAlone: true });
     const insert = writer.write(statement("insert"));
     await nextPass();
     transaction.connection().exec("update");
     await transaction.commit();
     await insert;
-    expect(log).toEqual(["BEGIN IMMEDIATE", "update", "COMMIT", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
+    expect(log).toEqual([
+      ...["BEGIN IMMEDIATE", "SAVEPOINT workspace_tasks_turn", "update", "RELEASE workspace_tasks_turn"],
+      ...["COMMIT", "BEGIN IMMEDIATE", "insert", "COMMIT"],
+    ]);
   });
 
   it("begins exclusive transactions in the order of the requests, after the writes queued before", async () => {
     const { writer, log, statement } = recordingWriter();
     const insert = writer.write(statement("insert"));
-    const begun = [writer.beginAlone(1_000), writer.beginAlone(1_000)];
+    const begun = [
+      writer.begin({ timeoutMs: 1_000, isAlone: true }),
+      writer.begin({ timeoutMs: 1_000, isAlone: true }),
+    ];
     for (const [index, pending] of begun.entries()) {
       const transaction = await pending;
       transaction.connection().exec(`update ${index}`);
@@ -122,29 +130,33 @@ describe("SqliteWriter", () => {
 
   it("rolls an exclusive transaction back at its time limit and continues with the queue", async () => {
     const { writer, clock, log, statement } = recordingWriter();
-    const transaction = await writer.beginAlone(1_000);
+    const transaction = await writer.begin({ timeoutMs: 1_000, isAlone: true });
     const insert = writer.write(statement("insert"));
     await clock.advance(1_100);
     await insert;
-    expect(log).toEqual(["BEGIN IMMEDIATE", "ROLLBACK", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
+    const committed = [...log];
+    expect(committed.slice(2)).toEqual([
+      ...["ROLLBACK TO workspace_tasks_turn", "RELEASE workspace_tasks_turn", "COMMIT"],
+      ...["BEGIN IMMEDIATE", "insert", "COMMIT"],
+    ]);
     expect(() => transaction.connection()).toThrow(
       "the transaction was open for 1000 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
     );
     await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
-    expect(log).toHaveLength(5);
+    expect(log).toEqual(committed);
   });
 
   it("leaves the lock free for a moment when exclusive transactions follow each other without end", async () => {
     const { writer, clock, log } = recordingWriter();
     const hold = async () => {
-      const transaction = await writer.beginAlone(1_000);
+      const transaction = await writer.begin({ timeoutMs: 1_000, isAlone: true });
       await clock.advance(50);
       await transaction.commit();
       return clock.monotonic();
     };
     const ended: number[] = [];
     for (let n = 0; n < 4; n++) ended.push(await hold());
-    const next = writer.beginAlone(1_000);
+    const next = writer.begin({ timeoutMs: 1_000, isAlone: true });
     await nextPass();
     expect(log.filter((sql) => sql === "BEGIN IMMEDIATE")).toHaveLength(4);
     await clock.advance(12);
@@ -168,11 +180,12 @@ describe("SqliteWriter", () => {
   it("rejects everything queued once the write lock was busy for busyTimeoutMs", async () => {
     const { writer, clock, faults, statement } = recordingWriter({ busyTimeoutMs: 100 });
     faults.failWith = (sql) => (sql === "BEGIN IMMEDIATE" ? sqliteError("SQLITE_BUSY_SNAPSHOT") : undefined);
-    const queued = [writer.write(statement("insert")), writer.beginAlone(1_000)].map((pending) =>
-      pending.then(
-        () => "done",
-        (error: { code?: string }) => error.code,
-      ),
+    const queued = [writer.write(statement("insert")), writer.begin({ timeoutMs: 1_000, isAlone: true })].map(
+      (pending) =>
+        pending.then(
+          () => "done",
+          (error: { code?: string }) => error.code,
+        ),
     );
     await nextPass();
     await clock.advance(100);
