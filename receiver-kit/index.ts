@@ -1,5 +1,12 @@
-export type { AcceptContext, AcceptResult } from "./accept-result.ts";
-export type { Clock, TimerOptions } from "./clock.ts";
+export type {
+  EventHandler,
+  EventOf,
+  EventPattern,
+  EventPatterns,
+  HandlerContext,
+  StatePattern,
+  StatePatterns,
+} from "./attempt/handlers.ts";
 export {
   isReceiverError,
   NonRetryableError,
@@ -9,6 +16,7 @@ export {
   WebhookRejectedError,
   type WebhookRejectionCode,
 } from "./errors.ts";
+export type { AcceptContext, AcceptResult } from "./event/accept-result.ts";
 export type { EventColumns } from "./event/event-columns.ts";
 export type { DeliverySink } from "./http/webhook-handler.ts";
 export type {
@@ -57,12 +65,12 @@ export type {
   ReconcileCandidate,
 } from "./inbox/order-head.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
+export type { OrderingHead, OrderingHeadFilter, OrderingHeadReference } from "./maintenance/heads.ts";
 export type { RequestLimitOptions, RequestLimits } from "./options.ts";
-export type { Random } from "./random.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";
-export type { ReceiverStats } from "./receiver-stats.ts";
-export type { ObservedStats, ReceiverTelemetry } from "./receiver-telemetry.ts";
+export type { ReconcileOptions, ReconcileReport } from "./reconcile/reconcile.ts";
+export type { ReconcilableStage, ReconcilableTask, ReconcileClient } from "./reconcile/task-changes.ts";
 export type {
   Secrets,
   SecretsFunction,
@@ -79,15 +87,7 @@ export {
   type VerifierOptions,
   type VerifyOptions,
 } from "./signature/verifier.ts";
-export type {
-  EventHandler,
-  EventOf,
-  EventPattern,
-  EventPatterns,
-  HandlerContext,
-  StatePattern,
-  StatePatterns,
-} from "./worker/handlers.ts";
-export type { OrderingHead, OrderingHeadFilter, OrderingHeadReference } from "./worker/heads.ts";
-export type { ReconcileOptions, ReconcileReport } from "./worker/reconcile.ts";
-export type { ReconcilableStage, ReconcilableTask, ReconcileClient } from "./worker/task-changes.ts";
+export type { ReceiverStats } from "./stats/receiver-stats.ts";
+export type { ObservedStats, ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
+export type { Clock, TimerOptions } from "./time/clock.ts";
+export type { Random } from "./time/random.ts";

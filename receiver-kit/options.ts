@@ -3,8 +3,8 @@
 
 import { distance } from "fastest-levenshtein";
 import { z } from "zod";
-import { type Clock, systemClock } from "./clock.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
+import { type Clock, systemClock } from "./time/clock.ts";
 
 export const defaults = {
   source: "default",

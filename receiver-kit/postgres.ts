@@ -1,3 +1,4 @@
+export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/connection/primary-pool.ts";
 export { type PostgresInboxOptions, postgresInbox } from "./inbox/postgres/postgres-inbox.ts";
 export type {
   PostgresClient,
@@ -5,6 +6,5 @@ export type {
   PostgresQueryable,
   PostgresResult,
   PostgresRow,
-} from "./inbox/postgres/postgres-pool.ts";
-export type { PostgresTransaction } from "./inbox/postgres/postgres-transaction.ts";
-export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/primary-pool.ts";
+} from "./inbox/postgres/sql/postgres-pool.ts";
+export type { PostgresTransaction } from "./inbox/postgres/transactions/postgres-transaction.ts";

@@ -1,11 +1,3 @@
-export type {
-  BrokerConnectionStats,
-  ConsumeCounts,
-  PartitionStats,
-  PublishCounts,
-  RabbitmqConsumerStats,
-  RabbitmqIntakeStats,
-} from "./broker-stats.ts";
 export type { ShardReceiver } from "./rabbitmq/partition-consumer.ts";
 export {
   type RabbitmqConsumer,
@@ -19,3 +11,11 @@ export {
 } from "./rabbitmq/rabbitmq-intake.ts";
 export type { RabbitmqOptions } from "./rabbitmq/rabbitmq-options.ts";
 export { clientOfShard, shardOf } from "./rabbitmq/shard.ts";
+export type {
+  BrokerConnectionStats,
+  ConsumeCounts,
+  PartitionStats,
+  PublishCounts,
+  RabbitmqConsumerStats,
+  RabbitmqIntakeStats,
+} from "./stats/broker-stats.ts";

@@ -10,9 +10,9 @@ import {
   sharedOptions,
   strictOptions,
 } from "./options.ts";
-import { type Random, systemRandom } from "./random.ts";
-import type { ReceiverTelemetry } from "./receiver-telemetry.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
+import type { ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
+import { type Random, systemRandom } from "./time/random.ts";
 
 export interface RetentionOptions {
   /** Days that bodies of settled events are kept. Default 7. */

@@ -1,9 +1,31 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import {
+  type EventHandler,
+  type EventOf,
+  type EventPattern,
+  Handlers,
+  misspeltPattern,
+  type StatePattern,
+  type StatePatterns,
+} from "./attempt/handlers.ts";
+import { storeGraceMs } from "./attempt/running-attempts.ts";
 import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
+import {
+  headFilterSchema,
+  headReferenceSchema,
+  listHeads,
+  type OrderingHead,
+  type OrderingHeadFilter,
+  type OrderingHeadReference,
+  resetHead,
+} from "./maintenance/heads.ts";
+import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
+import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
 import { notifyListener } from "./notify-listener.ts";
 import { parseOptions } from "./options.ts";
 import {
@@ -13,36 +35,15 @@ import {
   replaySchema,
   resolveReceiverOptions,
 } from "./receiver-options.ts";
-import type { ReceiverStats, RejectionCounts } from "./receiver-stats.ts";
-import { observe } from "./receiver-telemetry.ts";
+import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
+import type { ReconcileClient } from "./reconcile/task-changes.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
+import { tenantSource } from "./signature/tenant-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
-import { tenantSource } from "./tenant-source.ts";
-import { settledWithin } from "./with-timeout.ts";
-import {
-  type EventHandler,
-  type EventOf,
-  type EventPattern,
-  Handlers,
-  misspeltPattern,
-  type StatePattern,
-  type StatePatterns,
-} from "./worker/handlers.ts";
-import {
-  headFilterSchema,
-  headReferenceSchema,
-  listHeads,
-  type OrderingHead,
-  type OrderingHeadFilter,
-  type OrderingHeadReference,
-  resetHead,
-} from "./worker/heads.ts";
+import type { ReceiverStats, RejectionCounts } from "./stats/receiver-stats.ts";
+import { observe } from "./stats/receiver-telemetry.ts";
+import { settledWithin } from "./time/with-timeout.ts";
 import { Ingest } from "./worker/ingest.ts";
-import { Maintenance, openWithRetentionTime } from "./worker/maintenance.ts";
-import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./worker/reconcile.ts";
-import { type ReplayOutcome, replayRow } from "./worker/replay.ts";
-import { storeGraceMs } from "./worker/running-attempts.ts";
-import type { ReconcileClient } from "./worker/task-changes.ts";
 import { Worker } from "./worker/worker.ts";
 
 export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {

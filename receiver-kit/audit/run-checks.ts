@@ -2,7 +2,7 @@
 // others, run alone afterwards; those that review the responses of all others run last.
 
 import { notifyListener } from "../notify-listener.ts";
-import { withTimeout } from "../with-timeout.ts";
+import { withTimeout } from "../time/with-timeout.ts";
 import { stillResponding } from "./checks/catalog.ts";
 import type { AuditCheck, Finding } from "./checks/check.ts";
 import type { AuditReport, AuditResult } from "./result.ts";

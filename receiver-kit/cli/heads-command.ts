@@ -1,8 +1,8 @@
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import { noArgument, runCommandGroup, type Subcommand } from "../../cli/command-line.ts";
 import { text, wholeNumber } from "../../cli/flags.ts";
+import { listHeads, resetHead } from "../maintenance/heads.ts";
 import { defaults } from "../options.ts";
-import { listHeads, resetHead } from "../worker/heads.ts";
 import { renderHeads } from "./inbox-report.ts";
 import { inboxCommand, position } from "./inbox-subcommand.ts";
 

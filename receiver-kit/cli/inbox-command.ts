@@ -7,9 +7,9 @@ import {
   type Subcommand,
 } from "../../cli/command-line.ts";
 import { flag, text, wholeNumber } from "../../cli/flags.ts";
-import { systemClock } from "../clock.ts";
 import { type Inbox, type InboxRowState, rowStates } from "../inbox/inbox.ts";
-import { replayRow } from "../worker/replay.ts";
+import { replayRow } from "../maintenance/replay.ts";
+import { systemClock } from "../time/clock.ts";
 import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";

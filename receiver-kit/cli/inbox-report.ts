@@ -1,5 +1,5 @@
 import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
-import type { OrderingHead } from "../worker/heads.ts";
+import type { OrderingHead } from "../maintenance/heads.ts";
 
 /** A table with one line per row. */
 export function renderRows(rows: readonly InboxRowSummary[]): string {

@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
 import { isReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type { Clock } from "../time/clock.ts";
 
 /**
  * Logs the first rejection per code as a warning: that is how a wrong secret or clock shows. Later ones go to

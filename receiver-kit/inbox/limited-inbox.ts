@@ -3,9 +3,9 @@
 // one call without end. `insert` is limited where deliveries are accepted, by `acceptTimeoutMs`. What a call does after
 // its limit is harmless: rows are unique, and claims are fenced.
 
-import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
-import { withTimeout } from "../with-timeout.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/with-timeout.ts";
 import type { HandlerTransaction, Inbox, InboxClaimResult } from "./inbox.ts";
 
 export interface InboxLimits {

@@ -1,11 +1,11 @@
-import { createByteBudget } from "../byte-budget.ts";
-import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import { tenantSource } from "../tenant-source.ts";
+import { tenantSource } from "../signature/tenant-source.ts";
+import type { Clock } from "../time/clock.ts";
+import { createByteBudget } from "../worker/byte-budget.ts";
 import {
   afterVerify,
   columnsOf,

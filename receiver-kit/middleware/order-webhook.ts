@@ -1,11 +1,11 @@
-import type { Clock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import { tenantSource } from "../tenant-source.ts";
-import { withTimeout } from "../with-timeout.ts";
+import { tenantSource } from "../signature/tenant-source.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/with-timeout.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
   afterVerify,

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
-import type { Clock } from "../clock.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
@@ -9,7 +8,8 @@ import type { Inbox } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
-import { withTimeout } from "../with-timeout.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/with-timeout.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
 export interface ReceivedWebhook extends VerifiedWebhook {

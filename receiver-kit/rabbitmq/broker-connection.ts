@@ -8,14 +8,14 @@
 // property of `ready`: the broker reads nothing more, and the connection stays open. Everything that is awaited has a
 // limit, because a broker may stop responding without closing the connection.
 
-import type { BrokerConnectionStats } from "../broker-stats.ts";
-import type { Clock } from "../clock.ts";
-import { type Deferred, deferred } from "../deferred.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
-import type { Random } from "../random.ts";
-import { settledWithin, withTimeout } from "../with-timeout.ts";
+import type { BrokerConnectionStats } from "../stats/broker-stats.ts";
+import type { Clock } from "../time/clock.ts";
+import { type Deferred, deferred } from "../time/deferred.ts";
+import type { Random } from "../time/random.ts";
+import { settledWithin, withTimeout } from "../time/with-timeout.ts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { explain } from "./topology.ts";
 

@@ -11,15 +11,15 @@
 // confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
 // of a newer release stays in the queue, for a process that reads it.
 
-import type { AcceptResult } from "../accept-result.ts";
-import type { ConsumeCounts } from "../broker-stats.ts";
-import type { Clock } from "../clock.ts";
 import { isReceiverError } from "../errors.ts";
+import type { AcceptResult } from "../event/accept-result.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
-import type { Random } from "../random.ts";
-import { settledWithin, withTimeout } from "../with-timeout.ts";
+import type { ConsumeCounts } from "../stats/broker-stats.ts";
+import type { Clock } from "../time/clock.ts";
+import type { Random } from "../time/random.ts";
+import { settledWithin, withTimeout } from "../time/with-timeout.ts";
 import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 import { decodeDelivery } from "./delivery-message.ts";
 

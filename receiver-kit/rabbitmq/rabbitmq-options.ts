@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "../logger.ts";
 import { defaults, option, sharedOptions } from "../options.ts";
-import { type Random, systemRandom } from "../random.ts";
+import type { Clock } from "../time/clock.ts";
+import { type Random, systemRandom } from "../time/random.ts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {

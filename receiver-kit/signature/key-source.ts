@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import type { Clock } from "../clock.ts";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
 import { didYouMean, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import { withTimeout } from "../with-timeout.ts";
+import type { Clock } from "../time/clock.ts";
+import { withTimeout } from "../time/with-timeout.ts";
 import { parseSecret } from "./secret.ts";
 import { findHeader, type WebhookHeaders } from "./signature-headers.ts";
 

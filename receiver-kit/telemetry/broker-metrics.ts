@@ -1,5 +1,5 @@
-import type { BrokerConnectionStats } from "../broker-stats.ts";
-import type { ObservedStats } from "../receiver-telemetry.ts";
+import type { BrokerConnectionStats } from "../stats/broker-stats.ts";
+import type { ObservedStats } from "../stats/receiver-telemetry.ts";
 import {
   byLabel,
   kindOf,

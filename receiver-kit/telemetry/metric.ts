@@ -1,6 +1,6 @@
-import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "../broker-stats.ts";
-import type { ReceiverStats } from "../receiver-stats.ts";
-import type { ObservedStats } from "../receiver-telemetry.ts";
+import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "../stats/broker-stats.ts";
+import type { ReceiverStats } from "../stats/receiver-stats.ts";
+import type { ObservedStats } from "../stats/receiver-telemetry.ts";
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;

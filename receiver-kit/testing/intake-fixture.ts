@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { AcceptContext, AcceptResult } from "../accept-result.ts";
-import { systemClock } from "../clock.ts";
 import { ReceiverError } from "../errors.ts";
+import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { systemClock } from "../time/clock.ts";
 import { holds, same } from "./assertions.ts";
 
 /** A running intake with one consumer. */

@@ -12,11 +12,11 @@
 // claim (see store-clock.ts).
 
 import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
-import { randomName } from "../random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import type { ClockStats } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource } from "../tenant-source.ts";
+import { includesSource } from "../signature/tenant-source.ts";
+import type { ClockStats } from "../stats/receiver-stats.ts";
+import { randomName } from "../time/random.ts";
 import { OutageLog } from "./outage-log.ts";
 import { StoreClock } from "./store-clock.ts";
 import { TenantTurns } from "./tenant-turns.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
 import type { Inbox, InboxLease } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
+import type { Clock } from "../time/clock.ts";
 
 interface Settings {
   readonly inbox: Pick<Inbox, "renew">;

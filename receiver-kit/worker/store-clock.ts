@@ -9,7 +9,7 @@
 // was set before the first poll of this worker: the worker repairs the times at its start, and when a row seems to wait for
 // longer than any retry or lease.
 
-import type { ClockStats } from "../receiver-stats.ts";
+import type { ClockStats } from "../stats/receiver-stats.ts";
 
 interface Bounds {
   readonly lowMs: number;

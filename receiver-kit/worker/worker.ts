@@ -21,20 +21,20 @@
 // RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
 // could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
-import { reported } from "../delivery-telemetry.ts";
+import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
+import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
 import { callSafely } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import type { AttemptOutcome, ClockStats, WorkerCounts } from "../receiver-stats.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { splitSource } from "../tenant-source.ts";
-import { settledWithin } from "../with-timeout.ts";
-import { type AttemptEvents, type AttemptSettings, runAttempt } from "./attempt.ts";
+import { splitSource } from "../signature/tenant-source.ts";
+import { reported } from "../stats/delivery-telemetry.ts";
+import type { AttemptOutcome, ClockStats, WorkerCounts } from "../stats/receiver-stats.ts";
+import { settledWithin } from "../time/with-timeout.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
 import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
 import { HeldLeases } from "./held-leases.ts";
 import { PrefetchSize } from "./prefetch-size.ts";
-import { type RunningAttempt, RunningAttempts, storeGraceMs } from "./running-attempts.ts";
 
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };

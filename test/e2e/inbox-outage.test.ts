@@ -11,7 +11,7 @@ import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { postgresMigrations } from "../../receiver-kit/inbox/postgres/postgres-migrations.ts";
+import { postgresMigrations } from "../../receiver-kit/inbox/postgres/sql/postgres-migrations.ts";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { sqliteMigrations } from "../../receiver-kit/inbox/sqlite/sqlite-migrations.ts";
 import { serveExpress } from "../support/express-server.ts";

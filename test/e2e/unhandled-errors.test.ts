@@ -9,7 +9,7 @@ const root = path.join(import.meta.dirname, "../..");
 
 async function run(source: string, ...flags: string[]) {
   const text = `
-    import { catchUnhandled } from "../../receiver-kit/worker/unhandled-errors.ts";
+    import { catchUnhandled } from "./receiver-kit/attempt/unhandled-errors.ts";
     import { setTimeout as pause } from "node:timers/promises";
     const query = new Error("of a query");
     const watch = () => catchUnhandled(query, () => console.log("reported"));

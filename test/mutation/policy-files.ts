@@ -6,7 +6,7 @@ const unit = (path: string) => `test/unit/${path.replace(/\.ts$/, ".test.ts")}`;
 /** Files with a test file of their own, and further tests that cover them. */
 const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/call/operation.ts": [],
-  "receiver-kit/inbox/first-words.ts": [],
+  "receiver-kit/inbox/sql/first-words.ts": [],
   "sdk/call/redactor.ts": [],
   "sdk/engine/document.ts": [],
   "sdk/events/webhook-event.ts": [],
@@ -31,7 +31,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "mock-server/control/controls/list-page.ts": [],
   "mock-server/rules/deliveries/retry-plan.ts": [],
   "mock-server/rules/webhooks/page-iterator.ts": [],
-  "receiver-kit/byte-budget.ts": [],
+  "receiver-kit/worker/byte-budget.ts": [],
   "receiver-kit/event/event-order.ts": [],
   "receiver-kit/event/parse-delivery.ts": [],
   "receiver-kit/rabbitmq/delivery-message.ts": [],
@@ -40,10 +40,10 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "receiver-kit/signature/verifier.ts": ["test/unit/receiver-kit/signature/verifier-differential.test.ts"],
   "receiver-kit/worker/chain-queue.ts": [],
   "receiver-kit/worker/prefetch-size.ts": [],
-  "receiver-kit/worker/retry-policy.ts": [],
+  "receiver-kit/attempt/retry-policy.ts": [],
   "receiver-kit/worker/store-clock.ts": [],
   "receiver-kit/inbox/memory/wake-queue.ts": [],
-  "receiver-kit/inbox/postgres/claim-size.ts": [],
+  "receiver-kit/inbox/postgres/transactions/claim-size.ts": [],
 };
 
 export const policyFiles: Readonly<Record<string, readonly string[]>> = Object.fromEntries(

@@ -39,7 +39,7 @@ export const longestFiles: readonly string[] = [
   "test/e2e/check-receiver-basic-faults.test.ts",
   "test/e2e/module-formats.test.ts",
   "test/e2e/mock-processes.test.ts",
-  "test/unit/receiver-kit/inbox/postgres/shared-transactions.test.ts",
+  "test/unit/receiver-kit/inbox/postgres/transactions/shared-transactions.test.ts",
   "test/conformance/deliveries.test.ts",
   "test/e2e/inbox-outage.test.ts",
   "test/conformance/rate-limit.test.ts",

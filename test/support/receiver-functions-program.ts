@@ -16,7 +16,7 @@ import {
   webhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { type Clock, systemClock } from "../../receiver-kit/clock.ts";
+import { type Clock, systemClock } from "../../receiver-kit/time/clock.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
 import { listen } from "./listen.ts";
 import { sampleEvent } from "./sample-event.ts";

@@ -1,4 +1,4 @@
-import { includesSource } from "../../tenant-source.ts";
+import { includesSource } from "../../signature/tenant-source.ts";
 import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
 import type { InboxHeadFilter, InboxHeadReference, InboxHeadSummary } from "../order-head.ts";
 import type { MemoryRow } from "./memory-rows.ts";

@@ -11,7 +11,7 @@ import type {
   InboxStats,
   NewInboxRow,
 } from "../inbox.ts";
-import { emptyStates } from "../inbox-row.ts";
+import { emptyStates } from "../sql/inbox-row.ts";
 
 interface RowFields extends Omit<InboxRowDetails, "bodyBytes"> {
   /** 0 until the first failure: a clock that is set cannot delay the row. */

@@ -1,29 +1,29 @@
-import { type Clock, systemClock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
-import { createGroupCommit } from "../group-commit.ts";
+import { type Clock, systemClock } from "../../time/clock.ts";
 import type { Inbox, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
-import { sqlMethods } from "../sql-methods.ts";
-import { boundPool } from "./bounded-pool.ts";
-import { ClaimSize } from "./claim-size.ts";
-import { migratePostgres, requireMigrated } from "./migrate-postgres.ts";
-import { identifier } from "./postgres-expressions.ts";
-import { callFunction } from "./postgres-functions.ts";
-import { beginSharedTransaction } from "./postgres-handler-transaction.ts";
-import { listenForRows } from "./postgres-listener.ts";
-import { createNotifier } from "./postgres-notifier.ts";
-import * as operations from "./postgres-operations.ts";
+import { createGroupCommit } from "../sql/group-commit.ts";
+import { sqlMethods } from "../sql/sql-methods.ts";
+import { boundPool } from "./connection/bounded-pool.ts";
+import { migratePostgres, requireMigrated } from "./connection/migrate-postgres.ts";
+import { listenForRows } from "./connection/postgres-listener.ts";
+import { createNotifier } from "./connection/postgres-notifier.ts";
+import { identifier } from "./sql/postgres-expressions.ts";
+import { callFunction } from "./sql/postgres-functions.ts";
 import {
   ignorePoolErrors,
   letPoolErrorsThrow,
   type PostgresPool,
   type PostgresQueryable,
-} from "./postgres-pool.ts";
-import { type PostgresStatements, postgresStatements } from "./postgres-statements.ts";
-import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
-import { beginsPlain } from "./session-reset.ts";
-import { SharedTransactions } from "./shared-transactions.ts";
+} from "./sql/postgres-pool.ts";
+import { type PostgresStatements, postgresStatements } from "./sql/postgres-statements.ts";
+import { beginsPlain } from "./sql/session-reset.ts";
+import { ClaimSize } from "./transactions/claim-size.ts";
+import { beginSharedTransaction } from "./transactions/postgres-handler-transaction.ts";
+import * as operations from "./transactions/postgres-operations.ts";
+import { beginPostgresTransaction, type PostgresTransaction } from "./transactions/postgres-transaction.ts";
+import { SharedTransactions } from "./transactions/shared-transactions.ts";
 
 export interface PostgresInboxOptions {
   /** Schema of the inbox's tables; lower case. Default `workspace_tasks`. */

@@ -5,7 +5,7 @@
 // next event has a new one. What is done with the driver's own connection is not seen: then the settings are compared.
 
 import { ReceiverError } from "../../errors.ts";
-import { leadingBlanks } from "../transaction-control.ts";
+import { leadingBlanks } from "../sql/transaction-control.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
 
 const ofRows = "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|VALUES|SAVEPOINT|RELEASE|ROLLBACK";

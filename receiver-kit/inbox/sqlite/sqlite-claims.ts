@@ -7,8 +7,8 @@ import {
   type InboxRowReference,
   leaseExpired,
 } from "../inbox.ts";
-import { toBoolean, toClaims, toNumber, toReference } from "../inbox-row.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
+import { toBoolean, toClaims, toNumber, toReference } from "../sql/inbox-row.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 

@@ -1,7 +1,7 @@
 // SQLite counts by reading, and a read blocks the event loop. So deliveries are counted in steps, between which others are
 // stored: rows that are settled or purged meanwhile may or may not be counted.
 
-import type { SqlRow } from "../inbox-row.ts";
+import type { SqlRow } from "../sql/inbox-row.ts";
 import { countLive, countOutcomes, oldestKey, oldestWaiting, sharedStatements } from "./sqlite-statements.ts";
 import type { SqliteWriter } from "./sqlite-writer.ts";
 

@@ -1,8 +1,8 @@
 // How rows end on SQLite, in one synchronous step inside a transaction: of the writer, or of a handler.
 
 import type { InboxLease } from "../inbox.ts";
-import { toNumber } from "../inbox-row.ts";
 import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
+import { toNumber } from "../sql/inbox-row.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 

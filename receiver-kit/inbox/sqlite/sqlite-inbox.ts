@@ -1,9 +1,9 @@
-import type { Clock } from "../../clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
+import type { Clock } from "../../time/clock.ts";
 import type { Inbox } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
-import { sqlMethods } from "../sql-methods.ts";
+import { sqlMethods } from "../sql/sql-methods.ts";
 import { claimRows, renewLeases } from "./sqlite-claims.ts";
 import { countStates, listStepRows } from "./sqlite-counts.ts";
 import {

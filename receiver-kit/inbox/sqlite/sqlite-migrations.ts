@@ -7,7 +7,7 @@
 // rows of a key; the rows of a lease are known by their numbers. Without AUTOINCREMENT a number may be used again once the
 // newest row was purged; nothing refers to it then. A mark of no source counts for the whole file.
 
-import { type Migration, type SchemaVersion, schemaVersionOf, throwIfTooOld } from "../schema-version.ts";
+import { type Migration, type SchemaVersion, schemaVersionOf, throwIfTooOld } from "../sql/schema-version.ts";
 import { type SqliteConnection, type SqliteRow, tryRollback } from "./sqlite-driver.ts";
 
 export const sqliteMigrations: readonly Migration<string>[] = [

@@ -3,9 +3,9 @@
 import type { EventColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type { InboxInsertResult, InboxRowReference, NewInboxRow } from "../inbox.ts";
-import { toNumber } from "../inbox-row.ts";
 import type { InboxHeadReference } from "../order-head.ts";
-import type { InlineOptions } from "../sql-methods.ts";
+import { toNumber } from "../sql/inbox-row.ts";
+import type { InlineOptions } from "../sql/sql-methods.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import * as sql from "./sqlite-statements.ts";
 

@@ -9,11 +9,11 @@
 // When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
 // in a transaction of its own, and the writes are repeated.
 
-import type { Clock } from "../../clock.ts";
-import { type Deferred, deferred } from "../../deferred.ts";
 import { ReceiverError } from "../../errors.ts";
+import type { Clock } from "../../time/clock.ts";
+import { type Deferred, deferred } from "../../time/deferred.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
-import { endedBySql } from "../transaction-control.ts";
+import { endedBySql } from "../sql/transaction-control.ts";
 import { hasOtherSettings, nativeOf } from "./connection-settings.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 

@@ -1,7 +1,7 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
 // row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { isDue, type SqlTables, sqlStatements } from "../sql-statements.ts";
+import { isDue, type SqlTables, sqlStatements } from "../sql/sql-statements.ts";
 
 const tables: SqlTables = {
   deliveries: "workspace_tasks_deliveries",

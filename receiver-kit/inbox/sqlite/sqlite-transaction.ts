@@ -1,7 +1,7 @@
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
-import { controlKeyword, controlRejected, endedBySql } from "../transaction-control.ts";
+import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
 import { checkSavepoint, concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { endRow, readLease } from "./sqlite-ends.ts";

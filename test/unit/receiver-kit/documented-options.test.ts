@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { memoryInbox, NonRetryableError } from "workspace-tasks/receiver-kit";
+import { retryDelayMs } from "../../../receiver-kit/attempt/retry-policy.ts";
 import { defaults } from "../../../receiver-kit/options.ts";
 import { resolveReceiverOptions } from "../../../receiver-kit/receiver-options.ts";
-import { retryDelayMs } from "../../../receiver-kit/worker/retry-policy.ts";
 import {
   createFixtureClock,
   createReceiverFixture,
@@ -33,12 +33,12 @@ const source = { source: "default" };
 const files: Readonly<Record<string, object>> = {
   "options.ts": limits,
   "receiver-options.ts": { ...source, ...ingest, ...worker, ...retry, ...retention },
-  "worker/reconcile.ts": reconcile,
+  "reconcile/reconcile.ts": reconcile,
   "signature/verifier.ts": { toleranceSeconds: defaults.toleranceSeconds },
   "inbox/memory/memory-inbox.ts": memory,
   "inbox/sqlite/sqlite-inbox.ts": sqlite,
   "inbox/postgres/postgres-inbox.ts": { ...postgres, migrate: true },
-  "inbox/postgres/primary-pool.ts": postgres,
+  "inbox/postgres/connection/primary-pool.ts": postgres,
   "middleware/dedupe-webhook.ts": { ...source, ...ingest, leaseMs: 30_000 },
   "middleware/order-webhook.ts": { ...source, ...ingest, waitMs: defaults.orderWaitMs },
   "rabbitmq/rabbitmq-options.ts": { ...rabbitmq, declare: true },

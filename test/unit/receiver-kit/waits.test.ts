@@ -13,9 +13,9 @@ import {
 import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 
 import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
-import { createGroupCommit } from "../../../receiver-kit/inbox/group-commit.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
-import { boundPool } from "../../../receiver-kit/inbox/postgres/bounded-pool.ts";
+import { boundPool } from "../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
+import { createGroupCommit } from "../../../receiver-kit/inbox/sql/group-commit.ts";
 import { SqliteWriter } from "../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
 import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";

@@ -6,8 +6,8 @@ import type {
   RabbitmqConsumerStats,
   RabbitmqIntakeStats,
 } from "workspace-tasks/receiver-kit/rabbitmq";
-import { emptyStates } from "../../../../receiver-kit/inbox/inbox-row.ts";
-import type { ObservedStats } from "../../../../receiver-kit/receiver-telemetry.ts";
+import { emptyStates } from "../../../../receiver-kit/inbox/sql/inbox-row.ts";
+import type { ObservedStats } from "../../../../receiver-kit/stats/receiver-telemetry.ts";
 import { brokerMetrics } from "../../../../receiver-kit/telemetry/broker-metrics.ts";
 import { metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";
 

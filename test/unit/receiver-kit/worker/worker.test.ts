@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import type { Inbox, InboxClaim, InboxRowReference } from "workspace-tasks/receiver-kit";
+import { Handlers } from "../../../../receiver-kit/attempt/handlers.ts";
 import type { FailedAttempt, InboxLease, InboxSettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
 import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
-import { Handlers } from "../../../../receiver-kit/worker/handlers.ts";
 import { Worker } from "../../../../receiver-kit/worker/worker.ts";
 import { deferred } from "../../../support/deferred.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";

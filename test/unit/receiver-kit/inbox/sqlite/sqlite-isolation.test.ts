@@ -6,11 +6,11 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { type Clock, systemClock } from "../../../../../receiver-kit/clock.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { type Clock, systemClock } from "../../../../../receiver-kit/time/clock.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 

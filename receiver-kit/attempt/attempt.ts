@@ -1,0 +1,238 @@
+import type { WebhookEvent } from "../../sdk/events/index.ts";
+import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
+import { parseBody } from "../event/parse-delivery.ts";
+import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
+import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
+import { notifyListener } from "../notify-listener.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
+import { splitSource } from "../signature/tenant-source.ts";
+import type { AttemptOutcome } from "../stats/receiver-stats.ts";
+import type { Cancellation } from "./cancellation.ts";
+import { HandlerQueries } from "./handler-queries.ts";
+import type { HandlerContext, Handlers, Registration } from "./handlers.ts";
+import { retryDelayMs } from "./retry-policy.ts";
+
+export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
+  readonly handlers: Handlers<Transaction>;
+};
+
+/** A claimed row that is handled. */
+export interface Attempt {
+  readonly claim: InboxClaim;
+  /** Position of the key's head; earlier rows of the same claim may have advanced it. */
+  readonly head: string | null;
+  readonly cancellation: Cancellation;
+}
+
+export interface AttemptEvents {
+  onDead(error: unknown): void;
+  /** The handlers have ended, however, and the end of the attempt is being recorded. */
+  onHandled(transaction: { readonly isExclusive: boolean }): void;
+  /** After that: the handlers run again. */
+  onRepeat(): void;
+  /** A query of the handler was rejected after it had ended. */
+  onLateQuery(handler: string, query: string): void;
+  /** The error of an attempt that failed. */
+  onFailed?(error: unknown): void;
+}
+
+/** Handles one claimed row, once. Never rejects. */
+export async function runAttempt<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  attempt: Attempt,
+  events: AttemptEvents,
+): Promise<AttemptOutcome> {
+  const outcome = await tryOnce(settings, attempt, events, false);
+  if (outcome !== "repeat") return outcome;
+  events.onRepeat();
+  const alone = await tryOnce(settings, attempt, events, true);
+  return alone === "repeat" ? settleFailure(settings, attempt, events, superseded()) : alone;
+}
+
+async function tryOnce<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  attempt: Attempt,
+  events: AttemptEvents,
+  isAlone: boolean,
+): Promise<AttemptOutcome | "repeat"> {
+  const { inbox, handlerTimeoutMs: timeoutMs } = settings;
+  const staleness = stalenessOf(attempt);
+  const settlement = settlementOf(attempt.claim, staleness);
+  const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, isAlone });
+  try {
+    try {
+      await runHandlers(settings, attempt, { transaction, staleness, events });
+    } finally {
+      events.onHandled({ isExclusive: transaction.isExclusive === true });
+    }
+    const outcome = await transaction.commit();
+    if (outcome === "superseded") throw superseded();
+    if (outcome === "lost") throw leaseLost();
+    if (outcome === "repeat") return "repeat";
+    const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
+    return isStale ? "stale" : "done";
+  } catch (error) {
+    // When that fails, the connection was lost, and the transaction with it.
+    const repeats = await transaction.rollback().catch(() => undefined);
+    if (repeats && !attempt.cancellation.reason) return "repeat";
+    return settleFailure(settings, attempt, events, error);
+  }
+}
+
+interface Staleness {
+  /** Something newer was applied before. */
+  readonly stale: boolean;
+  /** Equal positions are the same event, which has been applied unless an operator replayed it. */
+  readonly alreadyApplied: boolean;
+}
+
+function stalenessOf({ claim: { position, replays }, head }: Attempt): Staleness {
+  if (position === null || head === null) return { stale: false, alreadyApplied: false };
+  return { stale: position < head, alreadyApplied: position === head && replays === 0 };
+}
+
+function settlementOf(
+  { orderKey: key, position, status, replays }: InboxClaim,
+  { stale, alreadyApplied }: Staleness,
+): InboxSettlement {
+  if (stale || alreadyApplied) return { state: "stale", advance: null };
+  if (key === null || position === null) return { state: "done", advance: null };
+  return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
+}
+
+interface HandlerRun<Transaction> {
+  readonly transaction: HandlerTransaction<Transaction>;
+  readonly staleness: Staleness;
+  readonly events: AttemptEvents;
+}
+
+async function runHandlers<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  { claim, cancellation }: Attempt,
+  { transaction, staleness, events }: HandlerRun<Transaction>,
+): Promise<void> {
+  const { handlers, clock, handlerTimeoutMs } = settings;
+  const event = readEvent(claim);
+  const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
+  if (matching.length === 0) return;
+  let queries: HandlerQueries | undefined;
+  const runOne = async ({ name, handler }: Registration<Transaction>) => {
+    const own = new HandlerQueries({
+      handler: `${name}, for the event ${event.event} ${claim.id},`,
+      onLate: (query) => events.onLateQuery(name, query),
+    });
+    queries = own;
+    const handle = own.watch(transaction.handle);
+    try {
+      await handler(event, createContext(claim, event, { handle, staleness, cancellation }));
+      await own.settle();
+      own.end("had returned");
+    } catch (error) {
+      own.end("had thrown");
+      own.throwCauseOf(error);
+    }
+  };
+  const runAll = async () => {
+    for (const each of matching) {
+      if (cancellation.reason) throw cancellation.reason;
+      await runOne(each);
+    }
+  };
+  const cancelTimeout = clock.schedule(handlerTimeoutMs, () => {
+    const message = `the handlers of this event took longer than handlerTimeoutMs (${handlerTimeoutMs})`;
+    cancellation.cancel(new ReceiverError("HANDLER_TIMEOUT", message));
+  });
+  try {
+    await cancellation.race(runAll());
+  } finally {
+    cancelTimeout();
+    queries?.end("was cancelled");
+  }
+}
+
+interface ContextParts<Transaction> {
+  readonly handle: Transaction;
+  readonly staleness: Staleness;
+  readonly cancellation: Cancellation;
+}
+
+function createContext<Transaction>(
+  claim: InboxClaim,
+  event: WebhookEvent,
+  { handle, staleness, cancellation }: ContextParts<Transaction>,
+): HandlerContext<Transaction> {
+  const { source, tenant } = splitSource(claim.source);
+  return {
+    id: claim.id,
+    source,
+    tenant,
+    secretIndex: claim.secretIndex ?? undefined,
+    traceparent: claim.traceparent ?? undefined,
+    channel: claim.channel,
+    receivedAtMs: claim.receivedAtMs,
+    body: claim.body,
+    attempt: claim.attempts,
+    replayed: claim.replays > 0,
+    ...staleness,
+    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
+    transaction: handle,
+    get signal() {
+      return cancellation.signal;
+    },
+  };
+}
+
+/** Events read from the tasks API were written by the receiver itself; a delivery is parsed again. */
+function readEvent({ channel, body }: InboxClaim): WebhookEvent {
+  if (channel === "reconcile") return JSON.parse(new TextDecoder().decode(body)) as WebhookEvent;
+  // Its time was checked when it was stored; the clock may have been set back since.
+  const parsed = parseBody(body);
+  if (!parsed.ok) throw new NonRetryableError(`the stored delivery cannot be parsed: ${parsed.reason}`);
+  return parsed.event;
+}
+
+function eventIdOf(event: WebhookEvent): string | undefined {
+  const id = event["id"];
+  return typeof id === "string" && id !== "" ? id : undefined;
+}
+
+async function settleFailure<Transaction>(
+  { inbox, retry, random, logger }: AttemptSettings<Transaction>,
+  { claim, cancellation }: Attempt,
+  events: AttemptEvents,
+  error: unknown,
+): Promise<AttemptOutcome> {
+  const { source, id, attempts: attempt } = claim;
+  // What a handler throws after its attempt was cancelled is a consequence, not the cause.
+  const cause = cancellation.reason ?? error;
+  notifyListener(events.onFailed, cause);
+  if (isReceiverError(cause, "LEASE_LOST")) {
+    logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
+    return "lost";
+  }
+  try {
+    if (isReceiverError(cause, "SUPERSEDED") || isReceiverError(cause, "RECEIVER_CLOSING")) {
+      return (await inbox.fail(claim, { kind: "release" })) ? "released" : "lost";
+    }
+    const text = errorText(cause);
+    if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
+      if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
+      events.onDead(cause);
+      return "dead";
+    }
+    const delayMs = retryDelayMs(retry, attempt, random);
+    logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
+    return (await inbox.fail(claim, { kind: "retry", delayMs, error: text })) ? "retried" : "lost";
+  } catch (thrown) {
+    // The lease ends by itself, and with it the attempt.
+    logger.warn({ source, id, err: thrown }, "the end of an attempt could not be recorded");
+    return "lost";
+  }
+}
+
+/** One line that every database can store. */
+function errorText(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: PostgreSQL rejects NUL in text, terminals interpret the others
+  return text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, 500);
+}

@@ -1,0 +1,148 @@
+import { ReceiverError } from "../errors.ts";
+import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
+import { leaseLost } from "../inbox/lazy-transaction.ts";
+import type { Clock } from "../time/clock.ts";
+import { settledWithin } from "../time/with-timeout.ts";
+import type { Attempt } from "./attempt.ts";
+import { Cancellation } from "./cancellation.ts";
+
+export interface RunningAttempt extends Attempt {
+  /** When its handlers ended; since then it waits for the inbox alone. */
+  handledAtMs: number | undefined;
+  hasSlot: boolean;
+}
+
+/** The attempts in progress of a worker, and their end when it stops. */
+export class RunningAttempts {
+  readonly #clock: Clock;
+  readonly #attempts = new Map<InboxLease, RunningAttempt>();
+  readonly #handlingOf = new Map<string, number>();
+  #handling = 0;
+  #onStopped: (() => void) | undefined;
+  #stoppingSinceMs = 0;
+  #cancelStopCheck = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Those that wait for the inbox to record their end included. */
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  /** Those with a slot: their handlers run. */
+  get handling(): number {
+    return this.#handling;
+  }
+
+  /** The first to be started. */
+  get oldest(): RunningAttempt | undefined {
+    return this.#attempts.values().next().value;
+  }
+
+  has(lease: InboxLease): boolean {
+    return this.#attempts.has(lease);
+  }
+
+  handlingOf(source: string): number {
+    return this.#handlingOf.get(source) ?? 0;
+  }
+
+  add(claim: InboxClaim, head: string | null): RunningAttempt {
+    const cancellation = new Cancellation();
+    const attempt: RunningAttempt = { claim, head, cancellation, handledAtMs: undefined, hasSlot: false };
+    this.#attempts.set(claim.lease, attempt);
+    this.#setSlot(attempt, true);
+    return attempt;
+  }
+
+  /** The handlers of the attempt have ended. It keeps its slot while it has a connection for itself. */
+  handled(attempt: RunningAttempt, { isExclusive }: { readonly isExclusive: boolean }): void {
+    attempt.handledAtMs = this.#clock.monotonic();
+    if (!isExclusive) this.#setSlot(attempt, false);
+    if (this.#onStopped) this.#checkStopLater();
+  }
+
+  /** Its handlers run again. */
+  repeated(attempt: RunningAttempt): void {
+    attempt.handledAtMs = undefined;
+    this.#setSlot(attempt, true);
+  }
+
+  remove(attempt: RunningAttempt): void {
+    this.#setSlot(attempt, false);
+    this.#attempts.delete(attempt.claim.lease);
+    this.#endStopIfIdle();
+  }
+
+  #setSlot(attempt: RunningAttempt, hasSlot: boolean): void {
+    if (attempt.hasSlot === hasSlot) return;
+    attempt.hasSlot = hasSlot;
+    const { source } = attempt.claim;
+    const change = hasSlot ? 1 : -1;
+    this.#handling += change;
+    const count = this.handlingOf(source) + change;
+    if (count > 0) this.#handlingOf.set(source, count);
+    else this.#handlingOf.delete(source);
+  }
+
+  /** Aborts the attempt on a row of a lost lease. */
+  abort(lease: InboxLease): void {
+    this.#attempts.get(lease)?.cancellation.cancel(leaseLost());
+  }
+
+  /**
+   * Resolves when the attempts have ended; aborts them after `graceMs`, and at once when the inbox is silent: `renew`
+   * returns false or does not return.
+   */
+  async stop(graceMs: number, renew: () => Promise<boolean>): Promise<void> {
+    if (this.#attempts.size === 0) return;
+    const stopped = new Promise<void>((resolve) => {
+      this.#onStopped = resolve;
+    });
+    this.#stoppingSinceMs = this.#clock.monotonic();
+    this.#checkStopLater();
+    this.#abortIfUnreachable(renew);
+    const cancelGrace = this.#clock.schedule(graceMs, () => this.#abortAll(`graceMs (${graceMs}) is over`));
+    await stopped;
+    cancelGrace();
+    this.#cancelStopCheck();
+  }
+
+  #abortIfUnreachable(renew: () => Promise<boolean>): void {
+    let isReachable = false;
+    const renewed = renew().then((succeeded) => {
+      isReachable = succeeded;
+    });
+    void settledWithin(renewed, storeGraceMs, this.#clock).then(() => {
+      if (!isReachable) this.#abortAll(`the inbox did not renew its lease within ${storeGraceMs} ms`);
+    });
+  }
+
+  #abortAll(reason: string): void {
+    const closing = `the receiver is closing and ${reason}; the event will be handled again`;
+    for (const { cancellation } of this.#attempts.values()) {
+      cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
+    }
+  }
+
+  /** An attempt that waits for the inbox alone is waited for until its grace ends. */
+  #checkStopLater(): void {
+    this.#cancelStopCheck();
+    this.#cancelStopCheck = this.#clock.schedule(storeGraceMs, () => this.#endStopIfIdle());
+  }
+
+  #endStopIfIdle(): void {
+    if (!this.#onStopped) return;
+    const nowMs = this.#clock.monotonic();
+    const waits = [...this.#attempts.values()].some(({ handledAtMs }) => {
+      const sinceMs = Math.max(handledAtMs ?? Number.POSITIVE_INFINITY, this.#stoppingSinceMs);
+      return nowMs - sinceMs < storeGraceMs;
+    });
+    if (!waits) this.#onStopped();
+  }
+}
+
+/** How long a worker that stops waits for calls of the inbox. */
+export const storeGraceMs = 1_000;

@@ -1,0 +1,36 @@
+import { ReceiverError } from "../../../errors.ts";
+import { firstWords } from "../../sql/first-words.ts";
+
+const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+/** The transaction is aborted by an earlier error. */
+const aborted = "25P02";
+
+/** The statements of one handler that failed. */
+export class FailedStatements {
+  #last: { readonly statement: string; readonly code: string } | undefined;
+  #isConflict = false;
+
+  /** One was ended by a deadlock, or would have broken the isolation level. */
+  get isConflict(): boolean {
+    return this.#isConflict;
+  }
+
+  add(statement: string, error: unknown): void {
+    const code = codeOf(error);
+    if (code === aborted) return;
+    this.#last = { statement, code };
+    this.#isConflict ||= code.startsWith("40");
+  }
+
+  /** What to report instead of `error`: that the transaction is aborted says nothing about why. */
+  explain(error: unknown): unknown {
+    if (codeOf(error) !== aborted) return error;
+    const { statement, code } = this.#last ?? { statement: "", code: "" };
+    const failed = this.#last ? `"${firstWords(statement)} …" (SQLSTATE ${code})` : "a statement";
+    return new ReceiverError(
+      "TRANSACTION_ABORTED",
+      `PostgreSQL had aborted the transaction of this event, because ${failed} failed and the handler caught the error; throw it, or run the statement between SAVEPOINT and ROLLBACK TO`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,217 @@
+import { inSeries } from "../../../time/in-series.ts";
+import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
+import { createLazyTransaction, leaseLost, superseded } from "../../lazy-transaction.ts";
+import { isSuperseded, type RowEndResult, settledEnd } from "../../row-end.ts";
+import { controlKeyword, controlRejected, endedBySql } from "../../sql/transaction-control.ts";
+import type { PooledClient } from "../connection/bounded-pool.ts";
+import { endTransaction, watchTransaction } from "../connection/watch-transaction.ts";
+import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
+import { isLeftOver } from "../sql/session-reset.ts";
+import { FailedStatements } from "./failed-statements.ts";
+import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
+
+/** What handlers see as `context.transaction` with the PostgreSQL inbox. */
+export interface PostgresTransaction {
+  /**
+   * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
+   * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
+   * or `turnMs` is over. Then, and when a statement cannot be shared, the handlers of the event run again in a transaction
+   * of their own, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
+   * and savepoints. What a handler sets or leaves in the session, no other one sees: see `resetSessions`.
+   *
+   * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the
+   * attempt then fails. SAVEPOINT is allowed.
+   */
+  query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
+  /**
+   * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. It must not be
+   * released. What would begin or end a transaction is rejected as by `query`, and so is every query after the end.
+   */
+  client(): Promise<PostgresClient>;
+}
+
+export interface TransactionDependencies {
+  readonly database: PostgresDatabase;
+  readonly claim: InboxClaim;
+  readonly settlement: InboxSettlement;
+  readonly timeoutMs: number;
+  /** The handlers do not run again in this attempt. */
+  readonly isAlone?: boolean | undefined;
+  /** Executed after the transaction; may be empty. */
+  readonly resetSession: string;
+  readonly settleInGroup: () => Promise<InboxSettleOutcome>;
+  /** Rows of the source can be claimed now. */
+  notify(source: string): void;
+}
+
+type Dependencies = TransactionDependencies;
+
+/** A transaction of one event. */
+export function beginPostgresTransaction(
+  dependencies: Dependencies,
+): HandlerTransaction<PostgresTransaction> {
+  const { settleInGroup, resetSession, isAlone } = dependencies;
+  const failed = new FailedStatements();
+  let isExclusive = false;
+  const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
+    open() {
+      isExclusive = true;
+      return open(dependencies);
+    },
+    async commit({ id, pooled, end }) {
+      const { client } = pooled;
+      const commit = async () => {
+        const { hasMore } = await endInTransaction(dependencies, client, id);
+        // One message: behind a pooler the next one may reach another session.
+        return { hasMore, isTainted: isLeftOver(await client.query(`COMMIT; ${resetSession}`)) };
+      };
+      try {
+        const { hasMore, isTainted } = await pooled.within(commit());
+        pooled.release(isTainted);
+        if (hasMore) dependencies.notify(dependencies.claim.source);
+        return "settled";
+      } catch (error) {
+        throw failed.explain(error);
+      } finally {
+        end();
+      }
+    },
+    rollBack: async ({ pooled, end }) => {
+      await pooled.rollBack(resetSession);
+      end();
+    },
+    settleInGroup,
+  });
+  const check = (statement: string, client?: PostgresClient) => {
+    // Afterwards the client belongs to another transaction of the pool.
+    throwIfEnded();
+    const keyword = controlKeyword(statement);
+    if (keyword) fail(controlRejected(keyword));
+    // The server would execute and commit each statement after the end by itself.
+    if (client?.getTransactionStatus?.() === "I") fail(endedBySql(endings));
+  };
+  const query: PostgresTransaction["query"] = async (statement, values) => {
+    const { client } = (await opened()).pooled;
+    check(statement, client);
+    const single = { text: statement, queryMode: "extended" } as const;
+    try {
+      return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
+    } catch (error) {
+      failed.add(statement, error);
+      throw error;
+    }
+  };
+  const series = inSeries();
+  return {
+    handle: {
+      async query(statement, values) {
+        check(statement);
+        // What fails leaves none behind it at the client.
+        return series(() => query(statement, values));
+      },
+      async client() {
+        const { client } = (await opened()).pooled;
+        return guardClient(client, (statement) => check(statement, client), failed);
+      },
+    },
+    get isExclusive() {
+      return isExclusive;
+    },
+    commit,
+    async rollback() {
+      await rollback();
+      return failed.isConflict && !isAlone ? "repeat" : undefined;
+    },
+  };
+}
+
+const endings = "a COMMIT or ROLLBACK";
+
+/** Ends the row as requested, or throws why that cannot be. */
+async function endInTransaction(
+  dependencies: Dependencies,
+  client: PostgresClient,
+  id: string,
+): Promise<RowEndResult> {
+  const { database, claim, settlement } = dependencies;
+  const requested = settledEnd(claim, settlement);
+  const [ended] = await endRows(client, database, [requested], id);
+  if (ended?.result === requested.outcome) return ended;
+  if (ended) throw superseded();
+  const { rows } = await client.query(database.sql.currentTransaction);
+  throw rows[0]?.["xact"] === id ? leaseLost() : endedBySql(endings);
+}
+
+/** The client as handlers may use it: `check` sees each statement before it is sent. */
+function guardClient(
+  client: PostgresClient,
+  check: (statement: string) => void,
+  failed: FailedStatements,
+): PostgresClient {
+  const query = (...args: unknown[]) => {
+    const [first] = args as [string | { readonly text?: string } | undefined];
+    const statement = (typeof first === "string" ? first : first?.text) ?? "";
+    try {
+      check(statement);
+    } catch (error) {
+      const callback = args.at(-1);
+      return typeof callback === "function" ? callback(error) : Promise.reject(error);
+    }
+    const result: unknown = Reflect.apply(client.query, client, args);
+    // Its caller handles the rejection.
+    if (result instanceof Promise) result.catch((error: unknown) => failed.add(statement, error));
+    return result;
+  };
+  return new Proxy(client, {
+    get(target, property) {
+      if (property === "query") return query;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+interface OpenedTransaction {
+  readonly pooled: PooledClient;
+  /** Of the server's transaction. */
+  readonly id: string;
+  /** Called when the transaction was committed or rolled back, or its client is dead. */
+  end(): void;
+}
+
+/**
+ * Nothing of the inbox is locked while the handler runs: the end of the row, right before the commit, fails when the
+ * lease was lost meanwhile. The server is told to end a transaction whose process is paused.
+ */
+async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
+  const { database, claim, settlement, timeoutMs } = dependencies;
+  const { pool, sql } = database;
+  const pooled = await pool.checkOut();
+  const { client } = pooled;
+  const begin = async () => {
+    const limitMs = Math.max(1, Math.ceil(timeoutMs));
+    await client.query(
+      `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
+    );
+    const { keyId, worker, generation } = claim.lease;
+    const [lease] = (await client.query(sql.checkLease, [keyId, worker, generation])).rows;
+    if (!lease) throw leaseLost();
+    if (isSuperseded(settlement, lease["head"])) throw superseded();
+    return { id: String(lease["xact"]), pid: Number(lease["pid"]), began: String(lease["began"]) };
+  };
+  try {
+    const { id, ...backend } = await pooled.within(begin());
+    const unwatch = watchTransaction(pool, pooled, backend);
+    return {
+      ...{ id, pooled },
+      end() {
+        unwatch();
+        // The transaction of a dead client is still open at the server, with its row locked.
+        if (pooled.isBroken) void endTransaction(pool, backend);
+      },
+    };
+  } catch (error) {
+    await pooled.rollBack();
+    throw error;
+  }
+}

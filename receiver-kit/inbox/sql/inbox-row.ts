@@ -1,0 +1,164 @@
+// Both databases name their columns alike, so their rows are read in one place.
+
+import {
+  type DeliveryChannel,
+  type InboxClaim,
+  type InboxLease,
+  type InboxMarks,
+  type InboxRowDetails,
+  type InboxRowReference,
+  type InboxRowState,
+  type InboxRowSummary,
+  type InboxStats,
+  type InboxWaitingSource,
+  rowStates,
+  type StoredInboxRow,
+} from "../inbox.ts";
+import type { InboxHead, InboxHeadSummary, ReconcileCandidate } from "../order-head.ts";
+
+export type SqlRow = Readonly<Record<string, unknown>>;
+
+/** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
+export function toClaims(rows: readonly SqlRow[], worker: string): readonly InboxClaim[] {
+  const leases = new Map<number, InboxLease>();
+  return rows.map((row) => {
+    const keyId = Number(row["key_id"]);
+    const lease = leases.get(keyId) ?? {
+      keyId,
+      worker,
+      generation: Number(row["generation"]),
+      openRows: new Set<number>(),
+    };
+    leases.set(keyId, lease);
+    lease.openRows?.add(Number(row["seq"]));
+    return Object.assign(toStoredRow(row), {
+      attempts: Number(row["attempts"]) + 1,
+      body: toBytes(row["body"]) ?? new Uint8Array(),
+      lease,
+      head: toText(row["head"]),
+    });
+  });
+}
+
+export function toSummary(row: SqlRow): InboxRowSummary {
+  return {
+    ...toStoredRow(row),
+    state: row["state"] as InboxRowState,
+    dueAtMs: Number(row["due_at"]),
+    lastError: toText(row["last_error"]),
+    bodyBytes: toNumber(row["body_bytes"]),
+  };
+}
+
+export function toDetails(row: SqlRow): InboxRowDetails {
+  return { ...toSummary(row), body: toBytes(row["body"]) };
+}
+
+export function toReference(row: SqlRow): InboxRowReference {
+  return { source: String(row["source"]), id: String(row["webhook_id"]) };
+}
+
+export function toHead(row: SqlRow | undefined): InboxHead | undefined {
+  return (
+    row && {
+      position: String(row["position"]),
+      status: toText(row["status"]),
+      unchangedMs: Number(row["unchanged"]),
+    }
+  );
+}
+
+export function toHeadSummary(row: SqlRow): InboxHeadSummary {
+  return {
+    source: String(row["source"]),
+    key: String(row["order_key"]),
+    position: String(row["position"]),
+    status: toText(row["status"]),
+    workspaceId: toText(row["workspace"]),
+    movedAtMs: Number(row["moved_at"]),
+  };
+}
+
+/** A key may be found for several reasons; the first counts. */
+export function toCandidates(rows: readonly SqlRow[]): readonly ReconcileCandidate[] {
+  const found = new Map<string, ReconcileCandidate>();
+  for (const row of rows) {
+    const key = String(row["order_key"]);
+    const reason = row["reason"] as ReconcileCandidate["reason"];
+    if (!found.has(key)) found.set(key, { key, reason, workspaceId: toText(row["workspace"]) });
+  }
+  return [...found.values()];
+}
+
+/** From rows of `name` and `value`; one without a name where there are no marks. */
+export function toMarks(rows: readonly SqlRow[]): InboxMarks {
+  const named = rows.filter((row) => row["name"] !== null);
+  return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
+}
+
+export function toWaiting(row: SqlRow): InboxWaitingSource {
+  return { source: String(row["source"]), dueInMs: Number(row["due_in"]) };
+}
+
+export function emptyStates(): Record<InboxRowState, number> {
+  return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<InboxRowState, number>;
+}
+
+/** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
+export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): InboxStats {
+  const rows = emptyStates();
+  let oldestPendingMs: number | null = null;
+  for (const { state, count, oldest } of counts) {
+    rows[state as InboxRowState] = Number(count);
+    const pendingMs = state === "pending" ? toNumber(oldest) : null;
+    // Below 0 for rows stored before the clock was set back.
+    if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
+  }
+  return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
+}
+
+function toStoredRow(row: SqlRow): StoredInboxRow {
+  return {
+    source: String(row["source"]),
+    id: String(row["webhook_id"]),
+    event: toText(row["event"]),
+    orderKey: toText(row["order_key"]),
+    position: toText(row["position"]),
+    status: toText(row["status"]),
+    workspaceId: toText(row["workspace"]),
+    seq: Number(row["seq"]),
+    channel: row["channel"] as DeliveryChannel,
+    timestamp: Number(row["signed_at"]),
+    receivedAtMs: Number(row["received_at"]),
+    secretIndex: toNumber(row["secret_index"]),
+    traceparent: toText(row["traceparent"]),
+    attempts: attemptsOf(row),
+    replays: Number(row["replays"]),
+  };
+}
+
+/** The queue counts failed attempts; nothing is recorded where the first one ended well. */
+function attemptsOf({ attempts, state }: SqlRow): number {
+  const recorded = toNumber(attempts) ?? (state === "done" ? 1 : 0);
+  return state === "running" ? recorded + 1 : recorded;
+}
+
+function toText(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** PostgreSQL returns 64-bit integers as text. */
+export function toNumber(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+/** SQLite has numbers in their place. */
+export function toBoolean(value: unknown): boolean {
+  return value === true || value === 1;
+}
+
+/** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
+function toBytes(value: unknown): Uint8Array | null {
+  if (value instanceof Uint8Array) return value;
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
+}

@@ -1,0 +1,176 @@
+// The methods of an inbox that need single statements, the same for both databases.
+
+import { tenantRange } from "../../signature/tenant-source.ts";
+import type { VerifiedWebhook } from "../../signature/verifier.ts";
+import type { Inbox, InboxRowState, InboxRowSummary } from "../inbox.ts";
+import {
+  type SqlRow,
+  toBoolean,
+  toCandidates,
+  toDetails,
+  toHead,
+  toHeadSummary,
+  toMarks,
+  toNumber,
+  toStats,
+  toSummary,
+  toWaiting,
+} from "./inbox-row.ts";
+import type { SqlStatements } from "./sql-statements.ts";
+
+export interface SqlExecutor {
+  /** Returns the rows of a statement that changes nothing. */
+  read(statement: string, values: readonly unknown[]): Promise<readonly SqlRow[]>;
+  /** Returns how many rows a statement changed. */
+  change(statement: string, values: readonly unknown[]): Promise<number>;
+  /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
+  countStates(): Promise<readonly SqlRow[]>;
+  /** How many rows one statement reads at most to find those of a list; it may block other work. */
+  readonly listStepRows: number;
+  /** Stores a row begun inline, or takes over one whose lease ended; returns no row when it did neither. */
+  beginInline(webhook: VerifiedWebhook, options: InlineOptions): Promise<readonly SqlRow[]>;
+  /** `$1` of the statements that need the time; `null` for the server's clock. */
+  now(): number | null;
+  /** Called when rows of `source` may have become claimable. */
+  wake(source: string): void;
+}
+
+export interface InlineOptions {
+  readonly source: string;
+  readonly leaseMs: number;
+}
+
+export interface SqlMethodStatements extends SqlStatements {
+  readonly finishInline: string;
+}
+
+type Method =
+  | ("list" | "get" | "discard" | "beginInline" | "finishInline")
+  | ("head" | "listHeads" | "resetHead" | "readMarks" | "writeMarks" | "repairTimes")
+  | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
+
+const isUnhandledState = (state: InboxRowState) => state === "dead" || state === "quarantined";
+
+/** How many keys one statement reads at most. */
+const pageKeys = 5_000;
+
+export function sqlMethods(
+  { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
+  sql: SqlMethodStatements,
+  toList: (states: readonly InboxRowState[]) => unknown,
+): Pick<Inbox, Method> {
+  const readRange = async () => {
+    const [range] = await read(sql.seqRange, []);
+    return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
+  };
+  /** Number of the first row that is too young, by bisection: the times of receipt need no index. */
+  const findBoundary = async (afterMs: number, asOfMs: number | null) => {
+    const { first, last } = await readRange();
+    let [expired, young] = [first - 1, last + 1];
+    while (young - expired > 1) {
+      const middle = Math.floor((expired + young) / 2);
+      const [row] = await read(sql.rowFrom, [now(), afterMs, middle, asOfMs]);
+      if (row && toBoolean(row["is_expired"])) expired = Number(row["seq"]);
+      else young = middle;
+    }
+    return young;
+  };
+  let purgedTo = 0;
+  /** In pages; the next call continues where this one ends. */
+  const purgeHeads = async (afterMs: number, asOfMs: number | null, headsMax: number) => {
+    let changed = 0;
+    while (changed < headsMax) {
+      const [page] = await read(sql.keysPage, [purgedTo, pageKeys]);
+      const last = toNumber(page?.["last"]);
+      if (last !== null) {
+        const values = [now(), afterMs, headsMax - changed, asOfMs, purgedTo, last];
+        changed += await change(sql.purgeHeads, values);
+      }
+      // A page of which heads may be left is read again.
+      if (changed < headsMax) purgedTo = last ?? 0;
+      if (last === null) break;
+    }
+    return changed;
+  };
+  return {
+    async list({ states, source = null, beforeSeq = null, limit = 50 }) {
+      if (states?.every(isUnhandledState)) {
+        const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, toList(states), limit];
+        return (await read(sql.listUnhandled, values)).map(toSummary);
+      }
+      const { first, last } = await readRange();
+      const found: InboxRowSummary[] = [];
+      let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);
+      while (below > first && found.length < limit) {
+        const from = Math.max(first, below - listStepRows);
+        const left = limit - found.length;
+        const rows = await read(sql.listRows, [below, source, states ? toList(states) : null, left, from]);
+        for (const row of rows) found.push(toSummary(row));
+        below = from;
+      }
+      return found;
+    },
+    async get({ source, id }) {
+      const [row] = await read(sql.getRow, [source, id]);
+      return row && toDetails(row);
+    },
+    discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
+    async beginInline(webhook, inlineOptions) {
+      const [begun] = await beginInline(webhook, inlineOptions);
+      if (begun) return { state: "begun", generation: Number(begun["generation"]) };
+      const { source, leaseMs } = inlineOptions;
+      const [row] = await read(sql.inlineLease, [now(), source, webhook.id]);
+      if (row?.["state"] !== "inline") return { state: "done" };
+      const isAhead = Number(row["ahead"]) > 0;
+      if (isAhead) await change(sql.repairInline, [now(), source, webhook.id, leaseMs]);
+      return { state: "busy", retryAfterMs: isAhead ? leaseMs : Math.max(0, Number(row["ends_in"])) };
+    },
+    async finishInline(id, { source, generation, outcome }) {
+      const recorded = outcome === "done" ? null : "inline";
+      return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
+    },
+    async repairTimes({ source, keyOrder }) {
+      const repairKeys = keyOrder === "strict" ? sql.repairKeysStrict : sql.repairKeysLatest;
+      const keys = await change(repairKeys, [now(), source]);
+      const leases = await change(sql.repairLeases, [now(), source]);
+      if (keys > 0) wake(source);
+      return keys + leases;
+    },
+    head: async (source, key) => toHead((await read(sql.headOf, [now(), source, key]))[0]),
+    listHeads: async ({ source, keyPrefix = "", afterKey = "", limit = 50 }) =>
+      (await read(sql.listHeads, [source, afterKey, keyPrefix, limit])).map(toHeadSummary),
+    async resetHead({ source, key }) {
+      const isReset = (await change(sql.resetHead, [source, key])) > 0;
+      await change(sql.deleteEmptyKey, [source, key]);
+      return isReset;
+    },
+    reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
+      toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
+    async readMarks(source) {
+      const rows = await read(sql.readMarks, [now(), source]);
+      return { nowMs: Number(rows[0]?.["now"]), marks: toMarks(rows) };
+    },
+    async writeMarks(source, marks) {
+      for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
+    },
+    async purge({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) {
+      const purged = async (statement: string, afterMs: number) => {
+        const boundary = await findBoundary(afterMs, asOfMs);
+        return change(statement, [now(), afterMs, rowsMax, asOfMs, boundary]);
+      };
+      const bodies = await purged(sql.purgeBodies, Math.min(bodiesMs, rowsMs));
+      const unhandled = await purged(sql.purgeUnhandledBodies, unhandledBodiesMs);
+      const rows = await purged(sql.purgeRows, rowsMs);
+      return rows + bodies + unhandled + (await purgeHeads(headsMs, asOfMs, rowsMax));
+    },
+    async waitingSources(source) {
+      const { from, to } = tenantRange(source);
+      return (await read(sql.waitingSources, [now(), source, from, to])).map(toWaiting);
+    },
+    async backlog(source, limit) {
+      const [row] = await read(sql.countBacklog, [source, limit]);
+      return Math.min(limit, Number(row?.["count"]));
+    },
+    stats: async () => toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
+  };
+}

@@ -1,0 +1,52 @@
+import type { ReceiverErrorCode } from "../errors.ts";
+import type { InboxStats } from "../inbox/inbox.ts";
+
+export interface IngestCounts {
+  accepted: number;
+  duplicates: number;
+  quarantined: number;
+  /** Duplicates with another body than the first. */
+  conflicts: number;
+}
+
+export type AttemptOutcome =
+  | "done"
+  | "stale"
+  | "retried"
+  | "dead"
+  /** Due again, not counted: the receiver closes, or a newer event was applied during the attempt. */
+  | "released"
+  /** Another worker may have the row; this attempt left no trace in the inbox. */
+  | "lost";
+
+export type WorkerCounts = Record<AttemptOutcome, number>;
+
+export type RejectionCounts = Partial<Record<ReceiverErrorCode, number>>;
+
+export interface ClockStats {
+  /** How often the inbox's clock was set by more than a second while this receiver ran. */
+  readonly jumps: number;
+  /** By how much, the last time; negative when it was set back. */
+  readonly lastJumpMs: number | null;
+}
+
+export interface ReceiverStats {
+  /** The receiver's source. */
+  readonly source: string;
+  /** Deliveries since this receiver was created. */
+  readonly ingest: Readonly<IngestCounts>;
+  /** Requests without a 2xx response since this receiver was created, by code. */
+  readonly rejections: Readonly<RejectionCounts>;
+  /** Attempts of this receiver's worker, by how they ended. */
+  readonly attempts: Readonly<WorkerCounts>;
+  /** Queries that were rejected because their handler had returned, thrown or been cancelled. */
+  readonly lateQueries: number;
+  /** Events being handled by this receiver right now. */
+  readonly running: number;
+  /** Jumps of the inbox's clock that this receiver's worker noticed. */
+  readonly clock: ClockStats;
+  /** How long this receiver could not store deliveries, or claim events; `null` while it can. */
+  readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
+  /** Of the whole inbox, other sources included. */
+  readonly inbox: InboxStats;
+}

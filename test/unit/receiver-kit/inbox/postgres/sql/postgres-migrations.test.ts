@@ -1,0 +1,188 @@
+import type { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import { postgresStatements } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
+import { claimOptions, doneWith, runningAt } from "../../../../../support/inbox-rows.ts";
+import type { PostgresDatabase } from "../../../../../support/postgres.ts";
+import { describeSchemaVersions } from "../../../../../support/schema-version-suite.ts";
+import { sharedPostgres } from "../../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../../support/with-postgres.ts";
+
+let database: PostgresDatabase;
+let schemas = 0;
+
+beforeAll(async () => {
+  database = await (await sharedPostgres()).database();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+describeWithPostgres("with PostgreSQL", () => {
+  describeSchemaVersions("PostgreSQL inbox", async () => {
+    schemas += 1;
+    const schema = `versions_${schemas}`;
+    const pool = database.pool();
+    return {
+      table: (name) => `${schema}.${name}`,
+      execute: async (statement) => (await pool.query(statement)).rows,
+      async open() {
+        const inbox = postgresInbox(pool, { schema });
+        await inbox.open();
+        return inbox;
+      },
+      [Symbol.asyncDispose]: () => pool.end(),
+    };
+  });
+
+  it("an inbox with `migrate: false` names the function that the schema does not have, and opens once it has", async () => {
+    const pool = database.pool();
+    const schema = "functions_missing";
+    const unmigrated = postgresInbox(pool, { schema, migrate: false });
+    await expect(unmigrated.open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(
+        /functions_missing has no function insert_rows_\w{8}: open .* migrate: true/,
+      ),
+    });
+    const migrated = postgresInbox(pool, { schema });
+    await migrated.open();
+    await unmigrated.open();
+    const { rows } = await pool.query(
+      "SELECT proname FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY proname",
+      [schema],
+    );
+    const names = rows.map(({ proname }) => String(proname).replace(/_\w{8}$/, ""));
+    expect(names).toEqual([
+      ...["advance_head", "begin_inline", "claim_latest", "claim_strict", "end_rows", "finish_inline"],
+      ...["insert_rows", "require_version", "reset_session"],
+    ]);
+    // As after a release with other functions: they are created beside those of the older one.
+    await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO older`);
+    await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("advance_head_");
+    await postgresInbox(pool, { schema }).open();
+    await postgresInbox(pool, { schema, migrate: false }).open();
+    await pool.end();
+  });
+
+  it("a role that may use the schema and its tables, and create nothing, runs a receiver", async () => {
+    const pool = database.pool();
+    const schema = "least_privileges";
+    await postgresInbox(pool, { schema }).open();
+    await pool.query(`CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA ${schema} TO runner;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO runner;
+      GRANT USAGE ON SEQUENCE ${schema}.row_numbers TO runner`);
+    const runners = database.pool({ user: "runner" });
+    const inbox = postgresInbox(runners, { schema });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
+    await inbox.close();
+    await runners.end();
+    await pool.end();
+  });
+
+  it("the schema of an inbox may have the name of a reserved word", async () => {
+    const pool = database.pool();
+    const schema = "select";
+    await postgresInbox(pool, { schema }).open();
+    const inbox = postgresInbox(pool, { schema, migrate: false });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+    const [claim] = (await inbox.claim(claimOptions())).claims;
+    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
+    await inbox.close();
+    await pool.end();
+  });
+
+  it("a delivery that waits for a migration is not stored when that excludes its release", async () => {
+    await using migration = await beginMigration("excluded");
+    const { pool, inbox, migrating } = migration;
+    await migrating.query("UPDATE excluded.inbox_version SET oldest_usable = 2, oldest_release = '7.1.0'");
+    const stored = expect(inbox.insert(runningAt("task-1", 1))).rejects.toMatchObject({
+      code: "RELEASE_TOO_OLD",
+    });
+    await waitForLocks(pool, 1);
+    await migrating.query("COMMIT");
+    await stored;
+    expect((await pool.query("SELECT 1 FROM excluded.deliveries")).rows).toEqual([]);
+  });
+
+  it("a delivery that waits for a migration is stored when that permits its release", async () => {
+    await using migration = await beginMigration("permitted");
+    const { pool, inbox, migrating } = migration;
+    await migrating.query("ALTER TABLE permitted.deliveries ADD COLUMN added text");
+    await migrating.query("UPDATE permitted.inbox_version SET version = 2");
+    const stored = inbox.insert(runningAt("task-1", 1));
+    await waitForLocks(pool, 1);
+    await migrating.query("COMMIT");
+    expect(await stored).toEqual({ outcome: "new" });
+  });
+
+  it("a transaction with an older snapshot than the migration is not told that its release may write", async () => {
+    const pool = database.pool();
+    const schema = "snapshots";
+    await postgresInbox(pool, { schema }).open();
+    const { requireVersion } = postgresStatements(`"${schema}"`);
+    const reader = await pool.connect();
+    await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    await reader.query("SELECT 1 FROM pg_class");
+    await pool.query(
+      `BEGIN; TRUNCATE ${schema}.inbox_version; INSERT INTO ${schema}.inbox_version VALUES (3, 2, '7.1.0'); COMMIT`,
+    );
+    await expect(reader.query(requireVersion)).rejects.toThrow("the schema was migrated meanwhile");
+    reader.release(true);
+    await pool.end();
+  });
+
+  it("a migration that waits for a transaction which waits for it is repeated", async () => {
+    const pool = database.pool();
+    const schema = "deadlock";
+    await postgresInbox(pool, { schema }).open();
+    const { requireVersion } = postgresStatements(`"${schema}"`);
+    // As when the schema has another table, and no version yet.
+    await pool.query(`DELETE FROM ${schema}.inbox_version; DROP TABLE ${schema}.queue, ${schema}.marks, ${schema}.bodies;
+      DROP TABLE ${schema}.deliveries, ${schema}.ordering_keys; DROP SEQUENCE ${schema}.row_numbers`);
+    const holder = await pool.connect();
+    await holder.query(`BEGIN; LOCK TABLE ${schema}.inbox_version IN ACCESS SHARE MODE`);
+    const inbox = postgresInbox(pool, { schema });
+    const opened = inbox.open();
+    await waitForLocks(pool, 1);
+    // The migration gives up its wait, and tries again.
+    await waitForLocks(pool, 0);
+    await holder.query("ROLLBACK");
+    holder.release();
+    await opened;
+    expect((await pool.query(requireVersion)).rows).toEqual([{ version: 1 }]);
+    await inbox.close();
+    await pool.end();
+  });
+});
+
+/** A schema whose version another session is changing. */
+async function beginMigration(schema: string) {
+  const pool = database.pool();
+  const inbox = postgresInbox(pool, { schema });
+  await inbox.open();
+  const migrating = await pool.connect();
+  await migrating.query(`BEGIN; TRUNCATE ${schema}.inbox_version;
+    INSERT INTO ${schema}.inbox_version VALUES (1, 1, '0.1.0')`);
+  return {
+    ...{ pool, inbox, migrating },
+    async [Symbol.asyncDispose]() {
+      migrating.release(true);
+      await inbox.close();
+      await pool.end();
+    },
+  };
+}
+
+/** Until so many sessions of this database wait for the lock of a table. */
+async function waitForLocks(pool: Pool, count: number): Promise<void> {
+  for (let found = -1; found !== count; ) {
+    const { rows } = await pool.query(
+      `SELECT count(*)::integer AS count FROM pg_locks
+       WHERE NOT granted AND locktype = 'relation' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    found = rows[0]?.count;
+  }
+}
