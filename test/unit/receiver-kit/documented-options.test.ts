@@ -173,16 +173,4 @@ describe("the documented limit of an option of the receiver kit holds at its bor
   ])("%s", async (_title, act, expected) => {
     expect(await act()).toEqual(expected);
   });
-
-  it.each([
-    [{ retention: { idsDays: 13.99 } }, "retention.idsDays: expected a number of at least 14"],
-    [{ retention: { idsDays: 20, headsDays: 19 } }, "retention.headsDays: expected at least idsDays"],
-    [
-      { retry: { delayMsMax: 2 ** 31 } },
-      "retry.delayMsMax: expected a whole number of milliseconds from 1 to",
-    ],
-    [{ retry: { attemptsMax: 0 } }, "retry.attemptsMax: expected a positive whole number"],
-  ])("%j is rejected", (options, message) => {
-    expect(() => settingsOf(options)).toThrow(message);
-  });
 });

@@ -171,33 +171,6 @@ describe("readSignatureHeaders", () => {
 });
 
 describe("a rejection by the signature headers", () => {
-  it.each([
-    [{ "webhook-id": "" }, "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -", undefined],
-    [{ "webhook-timestamp": "x" }, "webhook-timestamp: expected whole Unix seconds in plain digits", "msg_1"],
-    [
-      { "webhook-signature": `v1,${"A".repeat(4_094)}` },
-      "webhook-signature: expected at most 4096 characters, got 4097",
-      "msg_1",
-    ],
-    [
-      { "webhook-signature": Array.from({ length: 17 }, () => "v1,AAAA").join(" ") },
-      "webhook-signature: expected at most 16 signatures, got 17",
-      "msg_1",
-    ],
-    [
-      { "webhook-signature": "junk" },
-      "webhook-signature: expected signatures such as v1,<base64>, with one space between them",
-      "msg_1",
-    ],
-    [{ "webhook-id": ["a", "a"] }, "webhook-id: expected one header, got several", undefined],
-    [{ "webhook-id": 5 }, "webhook-id: expected 1 to 255 letters, digits or . _ : ~ + / = @ -", undefined],
-  ])(
-    "by %j says what is expected, and names the delivery as soon as it can",
-    (changed, message, webhookId) => {
-      expect(refusalOf({ ...good, ...changed })).toMatchObject({ message, webhookId });
-    },
-  );
-
   it("does not happen at the limits themselves", () => {
     const longest = `v1,${"A".repeat(4_093)}`;
     expect(readSignatureHeaders({ ...good, "webhook-signature": longest }).signatures).toHaveLength(1);

@@ -43,41 +43,22 @@ function bodyOf(vector: (typeof signatures.vectors)[number]): Buffer {
   return Buffer.from(before + repeat.repeat(times) + after);
 }
 
-describe("a vector signed by another library", () => {
-  it.each(signatures.vectors)("verifies: $name", async (vector) => {
-    const verifier = createVerifier({
-      secrets: [vector.secret],
-      clock: stoppedClock(vector.timestamp * 1000),
-    });
+it.each(signatures.vectors)(
+  "a vector signed by another library verifies, and not with one bit of the body changed: $name",
+  async (vector) => {
+    const clock = stoppedClock(vector.timestamp * 1000);
+    const verifier = createVerifier({ secrets: [vector.secret], clock });
     const raw = bodyOf(vector);
+    const { id, timestamp, signature } = vector;
     const headers = {
-      "webhook-id": vector.id,
-      "webhook-timestamp": String(vector.timestamp),
-      "webhook-signature": vector.signature,
+      ...{ "webhook-id": id, "webhook-timestamp": String(timestamp), "webhook-signature": signature },
     };
-    await expect(verifier.verify(raw, headers)).resolves.toEqual({
-      id: vector.id,
-      timestamp: vector.timestamp,
-      body: raw,
-      secretIndex: 0,
-    });
-  });
-
-  it.each(signatures.vectors)("does not verify with one bit of the body changed: $name", async (vector) => {
-    const verifier = createVerifier({
-      secrets: [vector.secret],
-      clock: stoppedClock(vector.timestamp * 1000),
-    });
-    const changed = Buffer.concat([bodyOf(vector), Buffer.alloc(bodyOf(vector).length === 0 ? 1 : 0)]);
+    expect(await verifier.verify(raw, headers)).toEqual({ id, timestamp, body: raw, secretIndex: 0 });
+    const changed = Buffer.concat([raw, Buffer.alloc(raw.length === 0 ? 1 : 0)]);
     changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
-    const headers = {
-      "webhook-id": vector.id,
-      "webhook-timestamp": String(vector.timestamp),
-      "webhook-signature": vector.signature,
-    };
     expect((await rejectionOf(verifier.verify(changed, headers))).code).toBe("SIGNATURE_MISMATCH");
-  });
-});
+  },
+);
 
 describe("verifier.verify", () => {
   const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
@@ -330,57 +311,9 @@ describe("a WebhookRejectedError", () => {
   });
 });
 
-describe("what a verifier says and returns", () => {
+describe("what a verifier returns", () => {
   const clock = stoppedClock();
   const { headers, body: raw } = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
-  const message = async (pending: Promise<unknown>) => {
-    const { message: text, webhookId } = await rejectionOf(pending);
-    return [text, webhookId];
-  };
-
-  it("a delivery from the future is rejected with its distance and a question about the clock", async () => {
-    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock((nowSeconds - 301) * 1_000) });
-    expect(await message(verifier.verify(raw, headers))).toEqual([
-      "webhook-timestamp: signed 301 s in the future, expected at most 300 s; is this machine's clock right?",
-      "msg_1",
-    ]);
-  });
-
-  it("a signature that does not match is rejected with what was compared", async () => {
-    const verifier = createVerifier({ secrets: [secretB, secretX], clock });
-    expect(await message(verifier.verify(raw, headers))).toEqual([
-      "none of 1 v1 signatures matches the body of 24 bytes with any of 2 secrets: " +
-        "another endpoint's secret, or a body changed in transit",
-      "msg_1",
-    ]);
-  });
-
-  it("a body that begins like a timestamp is rejected with the reason", async () => {
-    const odd = signDelivery({ body: `${nowSeconds}.{}`, timestampSeconds: nowSeconds, id: "msg_2" });
-    const verifier = createVerifier({ secrets: [secretA], clock });
-    expect(await message(verifier.verify(odd.body, odd.headers))).toEqual([
-      "the body begins like the end of an id and a timestamp: the signature is that of another delivery",
-      "msg_2",
-    ]);
-  });
-
-  it.each([
-    [null, "null"],
-    [undefined, "undefined"],
-    ["text", "string"],
-    [{}, "object"],
-  ])("a body that is %j is rejected as %s", async (given, type) => {
-    const verifier = createVerifier({ secrets: [secretA], clock });
-    expect(await message(verifier.verify(given as never, headers))).toEqual([
-      `expected the raw body as bytes (Uint8Array or Buffer), got ${type}: ` +
-        "only the exact bytes received can be verified, not a decoded or parsed body",
-      undefined,
-    ]);
-  });
-
-  it("an option that cannot work is reported in the name of createVerifier", () => {
-    expect(() => createVerifier({ secrets: [secretA], toleranceSeconds: 0 })).toThrow(/^createVerifier: /);
-  });
 
   it("secrets are found by URL and headers, and the tenant whose they are is returned", async () => {
     const requests: unknown[] = [];
