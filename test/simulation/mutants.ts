@@ -194,8 +194,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: ".update(rawBody).digest(",
-        replace: '.update(Buffer.from(rawBody).toString("utf8")).digest(',
+        find: "signatureOf(key, signedPrefix, rawBody)",
+        replace: 'signatureOf(key, signedPrefix, Buffer.from(rawBody).toString("utf8"))',
       },
     ],
   },
