@@ -26,7 +26,7 @@ function runModule(source: string): RunningProgram {
   const imports = `
     import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
     import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-    import { runningAt } from "../support/inbox-rows.ts";
+    import { runningAt } from "./test/support/inbox-rows.ts";
     const secrets = [${JSON.stringify(secretA)}];`;
   const node = [...packageFlagsOfTypescript, "--input-type=module"];
   return new RunningProgram([...node, "--eval", imports + source], { cwd: root });
@@ -143,7 +143,7 @@ describe("the inbox command", () => {
       setInterval(() => {}, 1000);`);
       await receiver.said(/busy/);
       using commands = runModule(`
-      import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
+      import { runInboxCommand } from "./receiver-kit/cli/inbox-command.ts";
       for (let n = 0; n < 20; n++) {
         const io = { stdout: process.stdout, stderr: process.stdout, env: {}, stop: new AbortController().signal };
         const name = n % 2 === 0 ? "replay" : "discard";
