@@ -60,13 +60,12 @@ export interface Exploration {
 export interface ExploreOptions {
   /** In milliseconds of real time. Default: none. */
   readonly budgetMs?: number | undefined;
-  readonly statesMax?: number | undefined;
   readonly isDeduplicated?: boolean | undefined;
 }
 
 export async function explore(scope: Scope, options: ExploreOptions = {}): Promise<Exploration> {
-  const { budgetMs = Number.POSITIVE_INFINITY, statesMax = Number.POSITIVE_INFINITY } = options;
-  const graph = createGraph(options.isDeduplicated ?? true);
+  const { budgetMs = Number.POSITIVE_INFINITY, isDeduplicated = true } = options;
+  const graph = createGraph(isDeduplicated);
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
   let schedules = 0;
@@ -93,7 +92,7 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
   };
 
   await dispose(await visit(-1, undefined));
-  while (next < graph.size && !counterexample && elapsedMs() < budgetMs && graph.size < statesMax) {
+  while (next < graph.size && !counterexample && elapsedMs() < budgetMs) {
     if (!graph.isEnd(next)) {
       const choices = waiting.get(next) ?? (await choicesOf(scope, graph.schedule(next)));
       waiting.delete(next);
@@ -114,7 +113,7 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
 }
 
 /** Runs one schedule from the start. */
-export async function replay(scope: Scope, schedule: readonly string[]): Promise<Execution> {
+async function replay(scope: Scope, schedule: readonly string[]): Promise<Execution> {
   const execution = await scope.start();
   for (const label of schedule) {
     if (!execution.choices().some((choice) => choice.label === label)) {

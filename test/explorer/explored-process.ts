@@ -27,7 +27,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-const startMs = Date.UTC(2026, 5, 1);
+export const startMs = Date.UTC(2026, 5, 1);
 
 export interface ExploredTimers extends ExploredTime {
   /** The timers of a process in their order: what each runs, and when. */

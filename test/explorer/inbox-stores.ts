@@ -6,7 +6,7 @@ import type {
   MemoryTransaction,
 } from "workspace-tasks/receiver-kit";
 import type * as Parts from "./explored-parts.ts";
-import type { ExploredProcess, ExploredTimers } from "./explored-process.ts";
+import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 
 /** A store that the processes share, as the explorer sees it. */
 export interface StoreUnderTest {
@@ -65,76 +65,65 @@ interface VisibleMemoryInbox {
   };
 }
 
-/** @param change replaces a part of the inbox, as a mutant does */
-export const memoryStore =
-  (change: (inbox: Inbox<MemoryTransaction>) => Inbox<MemoryTransaction> = (inbox) => inbox, wakes = true) =>
-  async (parts: typeof Parts, time: ExploredTimers): Promise<StoreUnderTest> => {
-    const storeTime = { ...createStoreClock(time) };
-    const memory = parts.memoryInbox({ clock: storeTime });
-    const inbox = change(memory);
-    const visible = memory as unknown as VisibleMemoryInbox;
-    const holders = new Map<string, ExploredProcess>();
-    const keys = () => [...visible.private_keys.private_byId.values()];
-    const relative = (atMs: number) =>
-      Number.isFinite(atMs) && atMs > 0 ? Math.max(-1, atMs - storeTime.now()) : "-";
-    return {
-      quietTurns: 1,
-      connect(process) {
-        // Its own object: the receiver limits the calls of each connection.
-        return new Proxy(inbox as Inbox<unknown>, {
-          get(target, name: keyof Inbox<unknown>) {
-            if (name === "durable") return true;
-            if (name === "subscribe" && !wakes) return undefined;
-            if (name === "subscribe")
-              return (wake: () => void) => target.subscribe?.(() => wakeIfRunning(process, wake));
-            const member: unknown = target[name];
-            return typeof member === "function" ? member.bind(target) : member;
-          },
-        });
-      },
-      async crash() {},
-      claimed(process, claims) {
-        for (const { lease } of claims) holders.set(lease.worker, process);
-      },
-      heldBy: (process) =>
-        keys()
-          .filter(({ worker }) => worker !== null && holders.get(worker) === process)
-          .map(({ name }) => name)
-          .sort()
-          .join(),
-      leaseText: ({ keyId, generation }) => {
-        const key = visible.private_keys.private_byId.get(keyId);
-        return key ? `${key.name} ${key.generation - generation}` : "ended";
-      },
-      fingerprint: () => {
-        const rows = [...visible.private_rows.private_rows.values()].map(
-          ({ id, state, attempts, replays, dueAtMs }) =>
-            `${id} ${state} ${attempts} ${replays} ${relative(dueAtMs)}`,
-        );
-        const keyTexts = keys().map(
-          ({ name, worker, wakeAtMs, leasedAtMs, claimed, suspects, head, waiting }) =>
-            `${name} ${worker === null} ${relative(wakeAtMs)} ${worker === null ? "" : relative(leasedAtMs)} ${claimed.map(({ id }) => id)} ${suspects} ${head?.position} ${waiting.map(({ id }) => id)}`,
-        );
-        return JSON.stringify([rows.sort(), keyTexts.sort()]);
-      },
-      rows: () => memory.list({ limit: 1_000 }),
-      writeEffect: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
-      writeState: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
-      dispose() {},
-    };
-  };
-
-function wakeIfRunning(process: ExploredProcess, wake: () => void): void {
-  if (process.state !== "running") return;
-  wake();
-}
-
-const startMs = Date.UTC(2026, 5, 1);
-
-function createStoreClock(time: ExploredTimers) {
-  return {
+export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Promise<StoreUnderTest> {
+  const storeTime = {
     now: () => startMs + time.nowMs,
     monotonic: () => time.nowMs,
     schedule: () => () => {},
   };
+  const memory = parts.memoryInbox({ clock: storeTime });
+  const visible = memory as unknown as VisibleMemoryInbox;
+  const holders = new Map<string, ExploredProcess>();
+  const keys = () => [...visible.private_keys.private_byId.values()];
+  const relative = (atMs: number) =>
+    Number.isFinite(atMs) && atMs > 0 ? Math.max(-1, atMs - storeTime.now()) : "-";
+  return {
+    quietTurns: 1,
+    connect(process) {
+      // Its own object: the receiver limits the calls of each connection.
+      return new Proxy(memory as Inbox<unknown>, {
+        get(target, name: keyof Inbox<unknown>) {
+          if (name === "durable") return true;
+          if (name === "subscribe")
+            return (wake: () => void) => target.subscribe?.(() => wakeIfRunning(process, wake));
+          const member: unknown = target[name];
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
+    },
+    async crash() {},
+    claimed(process, claims) {
+      for (const { lease } of claims) holders.set(lease.worker, process);
+    },
+    heldBy: (process) =>
+      keys()
+        .filter(({ worker }) => worker !== null && holders.get(worker) === process)
+        .map(({ name }) => name)
+        .sort()
+        .join(),
+    leaseText: ({ keyId, generation }) => {
+      const key = visible.private_keys.private_byId.get(keyId);
+      return key ? `${key.name} ${key.generation - generation}` : "ended";
+    },
+    fingerprint: () => {
+      const rows = [...visible.private_rows.private_rows.values()].map(
+        ({ id, state, attempts, replays, dueAtMs }) =>
+          `${id} ${state} ${attempts} ${replays} ${relative(dueAtMs)}`,
+      );
+      const keyTexts = keys().map(
+        ({ name, worker, wakeAtMs, leasedAtMs, claimed, suspects, head, waiting }) =>
+          `${name} ${worker === null} ${relative(wakeAtMs)} ${worker === null ? "" : relative(leasedAtMs)} ${claimed.map(({ id }) => id)} ${suspects} ${head?.position} ${waiting.map(({ id }) => id)}`,
+      );
+      return JSON.stringify([rows.sort(), keyTexts.sort()]);
+    },
+    rows: () => memory.list({ limit: 1_000 }),
+    writeEffect: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
+    writeState: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
+    dispose() {},
+  };
+}
+
+function wakeIfRunning(process: ExploredProcess, wake: () => void): void {
+  if (process.state !== "running") return;
+  wake();
 }

@@ -130,7 +130,7 @@ export async function loadProducts(
       const { name } = definition;
       if ("calls" in definition) return sdkScope({ name, sdk: await loadSdk(), ...definition.calls });
       const parts = await loadParts();
-      const createStore = definition.store === "memory" ? memoryStore() : (await loadFolder()).createStore;
+      const createStore = definition.store === "memory" ? memoryStore : (await loadFolder()).createStore;
       return inboxScope({ name, parts, createStore, ...definition.inbox });
     },
     [Symbol.dispose]() {

@@ -29,7 +29,6 @@ export interface SdkScopeOptions {
   /** Requests per minute that the service accepts, and the clients expect. */
   readonly limit: number;
   readonly budgets?: Partial<SdkBudgets> | undefined;
-  readonly maxRetries?: number | undefined;
 }
 
 const windowMs = 60_000;
@@ -56,7 +55,7 @@ interface CallRecord {
 }
 
 function startSdkExecution(options: SdkScopeOptions): Execution {
-  const { sdk, limit, maxRetries = 2 } = options;
+  const { sdk, limit } = options;
   const time = createTime();
   const left = { ...noBudgets, ...options.budgets };
   const story: string[] = [];
@@ -109,7 +108,7 @@ function startSdkExecution(options: SdkScopeOptions): Execution {
       clock: process.clock,
       random: () => 0.5,
       timeoutMs: 15_000,
-      maxRetries,
+      maxRetries: 2,
       rateLimit: { requests: limit },
       fetch: async (_, init) => {
         const request = parseRequest(init);

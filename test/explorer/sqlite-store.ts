@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Inbox } from "workspace-tasks/receiver-kit";
 import type { SqliteConnection, SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import { interceptSqlite } from "../support/intercept-sqlite.ts";
 import type * as Parts from "./explored-parts.ts";
-import type { ExploredProcess, ExploredTimers } from "./explored-process.ts";
+import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 import type { StateWrite, StoreUnderTest } from "./inbox-stores.ts";
 
 export interface SqliteFolder extends Disposable {
@@ -54,8 +55,6 @@ const tables = ["deliveries", "bodies", "ordering_keys", "queue", "marks"].map(
   (name) => `workspace_tasks_${name}`,
 );
 
-const startMs = Date.UTC(2026, 5, 1);
-
 async function createStore(
   parts: typeof Parts,
   files: OpenFiles,
@@ -83,13 +82,7 @@ async function createStore(
         connections.set(process, connection);
         return connection;
       };
-      const inbox = parts.sqliteInbox({ path, driver: connect, clock: process.clock }) as Inbox<unknown>;
-      return new Proxy(inbox, {
-        get(target, name: keyof Inbox<unknown>) {
-          const member: unknown = target[name];
-          return typeof member === "function" ? member.bind(target) : member;
-        },
-      });
+      return parts.sqliteInbox({ path, driver: connect, clock: process.clock }) as Inbox<unknown>;
     },
     async crash(process) {
       const connection = connections.get(process);
@@ -163,6 +156,7 @@ interface Mortal extends SqliteConnection {
 function mortal(files: OpenFiles, process: ExploredProcess): Mortal {
   const inner = files.take();
   let isOpen = true;
+  const isInTransaction = () => isOpen && inner.isInTransaction();
   const use = <Result>(run: () => Result): Result => {
     if (!isOpen || process.state === "dead") throw new Error("the process has ended");
     return run();
@@ -177,17 +171,5 @@ function mortal(files: OpenFiles, process: ExploredProcess): Mortal {
     }
     files.giveBack(inner);
   };
-  const withoutSync = (statement: string) => statement.replace("synchronous = FULL", "synchronous = OFF");
-  return {
-    native: inner.native,
-    die: end,
-    close: end,
-    isInTransaction: () => isOpen && inner.isInTransaction(),
-    exec: (statement) => use(() => inner.exec(statement)),
-    query: (statement, values) => use(() => inner.query(withoutSync(statement), values)),
-    queryPrepared: (statement, values) => use(() => inner.queryPrepared(statement, values)),
-    firstPrepared: (statement, values) => use(() => inner.firstPrepared(statement, values)),
-    insertPrepared: (statement, values) => use(() => inner.insertPrepared(statement, values)),
-    changePrepared: (statement, values) => use(() => inner.changePrepared(statement, values)),
-  };
+  return { ...interceptSqlite(inner, (_, call) => use(call)), die: end, close: end, isInTransaction };
 }

@@ -5,8 +5,7 @@ import { sharedPostgres } from "../support/shared-server.ts";
 import { hasPostgres } from "../support/with-postgres.ts";
 import { describeWithSpin } from "../support/with-spin.ts";
 import { checkModel } from "./check-model.ts";
-import { modelMutants } from "./model-mutants.ts";
-import { modelChecks, violatedBy } from "./models.ts";
+import { modelChecks } from "./models.ts";
 import { replayAll, replayedBounds } from "./replay-checks.ts";
 import {
   loadReplayedParts,
@@ -26,12 +25,6 @@ describeWithSpin("the model of the inbox", () => {
     },
     120_000,
   );
-
-  // The other planted bugs are tried by `npm run prove`.
-  it("SPIN finds that a lease which belongs to a key alone has two holders", async () => {
-    const mutant = modelMutants.find(({ name }) => name === "lease-by-key")!;
-    expect(mutant.violates).toContain(violatedBy(await checkModel({ ...mutant, isShortest: true })));
-  }, 120_000);
 
   describe("replayed", () => {
     let parts: Awaited<ReturnType<typeof loadReplayedParts>>;

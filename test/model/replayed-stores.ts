@@ -7,7 +7,8 @@ import type { Pool } from "pg";
 import type { Clock, Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
 import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
-import { importPatched, type Patch } from "../simulation/patched-product.ts";
+import { importPatched } from "../simulation/patched-product.ts";
+import { interceptSqlite } from "../support/intercept-sqlite.ts";
 import type * as Parts from "./replayed-parts.ts";
 
 export interface StoredRow {
@@ -49,9 +50,8 @@ export interface ReplayedInbox {
   close(): Promise<void>;
 }
 
-/** The parts of the receiver kit, with a bug or none. */
-export async function loadReplayedParts(patches: readonly Patch[] = []) {
-  const options = { name: "replayed", patches, exposesPrivate: true };
+export async function loadReplayedParts() {
+  const options = { name: "replayed", patches: [], exposesPrivate: true };
   return importPatched<typeof Parts>("receiver-kit", options, "../test/model/replayed-parts.ts");
 }
 
@@ -160,16 +160,9 @@ export async function sqliteStore({ sqliteInbox, loadSqliteDriver }: typeof Part
   await first.close();
   connection.exec(`CREATE TABLE ${prefix}effects (name TEXT)`);
   const empty = tableNames.map((name) => `DELETE FROM ${prefix}${name};`).join(" ");
-  const shared = {
-    ...openFile(file),
-    close() {},
-  };
+  const shared = interceptSqlite(openFile(file), (_, call) => call());
   shared.exec("PRAGMA synchronous = OFF");
-  const driver = () => ({
-    ...shared,
-    query: (statement: string, values?: Parameters<typeof shared.query>[1]) =>
-      shared.query(statement.replace("synchronous = FULL", "synchronous = OFF"), values),
-  });
+  const driver = () => ({ ...shared, close() {} });
   return {
     async open(clock) {
       connection.exec(`BEGIN; ${empty} COMMIT`);

@@ -33,8 +33,6 @@ export interface ModelRun {
   readonly difference: string | undefined;
 }
 
-type CreateMock = typeof createMockServer;
-
 interface Step {
   readonly client: WorkspaceTasksClient;
   readonly mock: MockServer;
@@ -43,14 +41,10 @@ interface Step {
 }
 
 /** Makes `count` random calls; ends at the first difference. */
-export async function runApiModel(
-  seed: number,
-  count: number,
-  createMock: CreateMock = createMockServer,
-): Promise<ModelRun> {
+export async function runApiModel(seed: number, count: number): Promise<ModelRun> {
   const random = createRandom(seed, "api model");
   const clock = createVirtualClock();
-  await using mock = await createMock({
+  await using mock = await createMockServer({
     listen: false,
     clock,
     seed,

@@ -24,5 +24,5 @@ export function formatFailure(report: SimulationReport, mutant?: string): string
   ].join("\n");
 }
 
-export const repeatCommand = (seed: number, mutant?: string): string =>
+const repeatCommand = (seed: number, mutant?: string): string =>
   `npm run simulate -- --seed ${seed}${mutant === undefined ? "" : ` --mutant ${mutant}`}`;

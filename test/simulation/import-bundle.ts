@@ -1,12 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 
 export interface Bundle<Module> extends Disposable {
   readonly module: Module;
-  /** The files of this repository in it, from its root. */
-  readonly sources: readonly string[];
 }
 
 const root = resolve(import.meta.dirname, "../..");
@@ -36,10 +34,10 @@ export async function importBundle<Module>(
       plugins: [{ name: "replaced-sources", load: (id) => sources.get(id) }],
       transform: { target: "node20.19" },
     });
-    const { output } = await build.write({ file, format: "esm", codeSplitting: false });
+    await build.write({ file, format: "esm", codeSplitting: false });
     await build.close();
     const module = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as Module;
-    return { module, sources: output.flatMap(sourcesIn), [Symbol.dispose]: dispose };
+    return { module, [Symbol.dispose]: dispose };
   } catch (error) {
     dispose();
     throw error;
@@ -48,8 +46,3 @@ export async function importBundle<Module>(
 
 /** The package's own names, and what the bundler adds for syntax that Node 20 lacks. */
 const isOwn = /^(workspace-tasks|@oxc-project)\//;
-
-const sourcesIn = (file: { readonly type: string; readonly moduleIds?: readonly string[] }) =>
-  (file.moduleIds ?? [])
-    .filter((id) => id.startsWith(root) && !id.includes("node_modules"))
-    .map((id) => relative(root, id).replaceAll("\\", "/"));

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { distance } from "fastest-levenshtein";
 import { type Bundle, importBundle } from "./import-bundle.ts";
 
 /** A change of a product's source text. It names no file: the text must occur once in all products. */
@@ -71,24 +70,6 @@ function applyPatch(sources: Map<string, string>, mutant: string, { find, replac
     );
     return;
   }
-  const places = matches.length > 0 ? matches.map(nameOf).join(", ") : "nowhere";
-  const similar = closestLine(sources, find.split("\n")[0] ?? "");
-  throw new Error(
-    [
-      `mutant ${mutant} does not match the sources: expected its text once, found it ${places}`,
-      `  text: ${find}`,
-      `  most similar line: ${nameOf(similar.path)}:${similar.line}: ${similar.text}`,
-      `Change the patch in test/simulation/mutants.ts, so that it puts the same bug into the present code.`,
-    ].join("\n"),
-  );
-}
-
-const nameOf = (path: string) => relative(root, path);
-
-function closestLine(sources: ReadonlyMap<string, string>, wanted: string) {
-  const lines = [...sources].flatMap(([path, text]) =>
-    text.split("\n").map((line, index) => ({ path, line: index + 1, text: line.trim() })),
-  );
-  const ranked = lines.map((line) => ({ ...line, distance: distance(line.text, wanted.trim()) }));
-  return ranked.reduce((best, line) => (line.distance < best.distance ? line : best));
+  const places = matches.length > 0 ? matches.map((place) => relative(root, place)).join(", ") : "nowhere";
+  throw new Error(`mutant ${mutant}: expected its text once in the sources, found it ${places}: ${find}`);
 }

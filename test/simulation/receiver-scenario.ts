@@ -11,6 +11,7 @@ import {
   type Receiver,
   type ReconcileClient,
 } from "workspace-tasks/receiver-kit";
+import { advanceUntilSettled } from "../support/advance-until-settled.ts";
 import { instant } from "../support/inbox-rows.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../support/sample-event.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
@@ -140,24 +141,15 @@ async function retry<Transaction>(
   options: ScenarioOptions<Transaction>,
   work: () => Promise<unknown>,
 ): Promise<void> {
+  const clock = { advance: (byMs: number) => pass(options, byMs) };
   let failure: unknown;
   for (let tries = 0; tries < triesMax; tries++) {
-    const outcome = { settled: false, failed: false };
-    const working = work().then(
-      () => {
-        outcome.settled = true;
-      },
-      (error: unknown) => {
-        outcome.settled = true;
-        outcome.failed = true;
-        failure = error;
-      },
+    const ended = work().then(
+      () => undefined,
+      (error: unknown) => error,
     );
-    for (let seconds = 0; seconds < hangsAfterSeconds && !outcome.settled; seconds++)
-      await pass(options, 1_000);
-    if (!outcome.settled) throw new Error("hangs");
-    await working;
-    if (!outcome.failed) return;
+    failure = await advanceUntilSettled(clock, ended, hangsAfterSeconds);
+    if (failure === undefined) return;
     await pass(options, 5_000);
   }
   throw new Error(`did not succeed in ${triesMax} tries`, { cause: failure });

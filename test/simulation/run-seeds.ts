@@ -22,10 +22,7 @@ export interface SeedsResult {
   readonly totals: Totals;
 }
 
-export async function runSeeds(
-  { from, count, products }: SeedRange,
-  onRun: (report: SimulationReport, totals: Totals) => void = () => {},
-): Promise<SeedsResult> {
+export async function runSeeds({ from, count, products }: SeedRange): Promise<SeedsResult> {
   const totals: Totals = { seeds: 0, deliveries: 0, crashes: noCrashes(), faults: noFaults() };
   for (let seed = from; seed < from + count; seed++) {
     const report = await runSimulation({ seed, products });
@@ -33,7 +30,6 @@ export async function runSeeds(
     totals.deliveries += report.counts.deliveries;
     for (const point of crashPoints) totals.crashes[point] += report.crashes[point];
     for (const kind of faultKinds) totals.faults[kind] += report.faults[kind];
-    onRun(report, totals);
     if (report.violation) return { failed: report, totals };
   }
   return { failed: undefined, totals };

@@ -8,15 +8,14 @@ import * as receiverKit from "workspace-tasks/receiver-kit";
 import * as sdk from "workspace-tasks/sdk";
 import { actions, type SimulationRun } from "./actions.ts";
 import type { CrashCounts } from "./crash-points.ts";
-import { type Fault, type FaultCounts, faultPlanOf } from "./faults.ts";
+import { type FaultCounts, faultPlanOf } from "./faults.ts";
 import { createInboxChecks } from "./inbox-checks.ts";
 import type { Violation } from "./invariants.ts";
 import { createOperator, elsewhereUrl, receiverUrl } from "./operator.ts";
 import { checkFinalState, quiesceParts } from "./quiesce.ts";
 import { createReceivers, type Receivers } from "./receivers.ts";
-import { nothingReduced, type Reduction } from "./reduction.ts";
 import { createService } from "./service.ts";
-import { type SimulationSettings, settingsOf } from "./settings.ts";
+import { settingsOf } from "./settings.ts";
 import { injectStepFaults } from "./step-faults.ts";
 import { maybeSetStoreClock } from "./store-clock.ts";
 import { sendAsOtherTenant } from "./tenants.ts";
@@ -27,10 +26,6 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Replacements for the products. */
   readonly products?: Partial<Products> | undefined;
-  /** How many of its last lines the trace keeps. Default 30. */
-  readonly traceLines?: number | undefined;
-  /** What the run leaves out. Default: nothing. */
-  readonly reduction?: Reduction | undefined;
 }
 
 export interface SimulationReport {
@@ -42,19 +37,12 @@ export interface SimulationReport {
   readonly traceTail: readonly string[];
   readonly crashes: CrashCounts;
   readonly faults: FaultCounts;
-  /** Numbers of the faults that occurred, for `Reduction`. */
-  readonly occurred: readonly number[];
   readonly counts: { readonly deliveries: number; readonly rows: number };
 }
 
-export async function runSimulation({
-  seed,
-  products,
-  reduction = nothingReduced,
-  traceLines,
-}: SimulationOptions): Promise<SimulationReport> {
-  const settings = reducedSettings(seed, reduction);
-  const world = createWorld(settings, { sdk, receiverKit, ...products }, { reduction, traceLines });
+export async function runSimulation({ seed, products }: SimulationOptions): Promise<SimulationReport> {
+  const settings = settingsOf(seed);
+  const world = createWorld(settings, { sdk, receiverKit, ...products });
   const { clock, trace } = world;
   const receivers = createReceivers(world);
   await using mock = await createMock(world, receivers);
@@ -72,7 +60,7 @@ export async function runSimulation({
   let steps = 0;
   const step = async (name: string, act: () => unknown) => {
     steps += 1;
-    if (!reduction.steps.has(steps)) trace.log(`step ${steps}: ${name}`);
+    trace.log(`step ${steps}: ${name}`);
     await act();
     for (const process of service.sdkProcesses) process.checkPending();
     await inboxChecks.run();
@@ -81,13 +69,11 @@ export async function runSimulation({
   while (steps < settings.steps && !world.violation) {
     const action = pickAction(timing.number());
     await step(action.name, async () => {
-      if (!reduction.steps.has(steps)) {
-        await action.run(run);
-        await injectStepFaults(run, steps);
-        sendAsOtherTenant(run);
-        await maybeSetStoreClock(run);
-        await maybeSendSkewedEvent(run);
-      }
+      await action.run(run);
+      await injectStepFaults(run, steps);
+      sendAsOtherTenant(run);
+      await maybeSetStoreClock(run);
+      await maybeSendSkewedEvent(run);
       await clock.advance(timing.pick(pausesMs));
     });
   }
@@ -97,20 +83,11 @@ export async function runSimulation({
   if (!world.violation) await checkFinalState(run, inboxChecks);
   const rows = await receivers.store.list({ limit: 100_000 });
   return {
-    ...{ seed, steps, violation: world.violation, crashes: world.crashes },
-    ...{ faults: world.faults, occurred: world.occurred },
+    ...{ seed, steps, violation: world.violation, crashes: world.crashes, faults: world.faults },
     traceHash: trace.hash,
     traceTail: [...trace.tail],
     counts: { deliveries: service.eventIds.size, rows: rows.length },
   };
-}
-
-function reducedSettings(seed: number, { settings, faults }: Reduction): SimulationSettings {
-  const { probabilities, ...others } = settingsOf(seed);
-  const left = Object.entries(probabilities).map(([fault, probability]) => {
-    return [fault, faults.has(fault as Fault) ? 0 : probability];
-  });
-  return { ...others, ...settings, probabilities: Object.fromEntries(left) };
 }
 
 const keyLifetimeMs = 30 * 86_400_000;

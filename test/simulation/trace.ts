@@ -6,13 +6,15 @@ export interface Trace {
   /** A short name for an id, the same in every run of a seed. */
   nameOf(kind: string, id: string): string;
   readonly hash: string;
-  /** The last lines, until `endTail`. */
+  /** The last 30 lines, until `endTail`. */
   readonly tail: readonly string[];
   /** What follows is no longer kept. */
   endTail(): void;
 }
 
-export function createTrace(nowMs: () => number, tailMax = 30): Trace {
+const tailMax = 30;
+
+export function createTrace(nowMs: () => number): Trace {
   const hash = createHash("sha256");
   const tail: string[] = [];
   const names = new Map<string, string>();

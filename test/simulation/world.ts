@@ -5,7 +5,6 @@ import { type CrashCounts, noCrashes } from "./crash-points.ts";
 import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
 import { createRandom, type Random } from "./random.ts";
-import { nothingReduced, type Reduction } from "./reduction.ts";
 import type { SimulationSettings } from "./settings.ts";
 import { createStoreClock, type StoreClock } from "./store-clock.ts";
 import { createTrace, type Trace } from "./trace.ts";
@@ -35,8 +34,6 @@ export interface SimulationWorld {
   readonly faults: FaultCounts;
   /** Counts a fault that is not drawn by `faultOccurs`. */
   injected(kind: FaultKind): void;
-  /** The numbers of the faults that were drawn and occurred, for `Reduction`. */
-  readonly occurred: readonly number[];
   readonly storeOutage: StoreOutage;
   /** The first violation; the run ends with the step in which it was found. */
   readonly violation: Violation | undefined;
@@ -64,22 +61,11 @@ export function storedSource({ tenants }: SimulationSettings): string {
   return tenants ? `${source}/${mainTenant}` : source;
 }
 
-export interface WorldOptions {
-  readonly reduction?: Reduction | undefined;
-  readonly traceLines?: number | undefined;
-}
-
-export function createWorld(
-  settings: SimulationSettings,
-  products: Products,
-  { reduction = nothingReduced, traceLines }: WorldOptions = {},
-): SimulationWorld {
+export function createWorld(settings: SimulationSettings, products: Products): SimulationWorld {
   const clock = createVirtualClock();
-  const trace = createTrace(clock.now, traceLines);
+  const trace = createTrace(clock.now);
   let violation: Violation | undefined;
   let faultsOff = false;
-  let occurrences = 0;
-  const occurred: number[] = [];
   const faults = noFaults();
   return {
     faults,
@@ -101,13 +87,9 @@ export function createWorld(
     },
     faultOccurs(fault, random) {
       if (!random.happens(settings.probabilities[fault]) || faultsOff) return false;
-      occurrences += 1;
-      if (reduction.faults.has(fault) || reduction.occurrences.has(occurrences)) return false;
-      occurred.push(occurrences);
       faults[fault] += 1;
       return true;
     },
-    occurred,
     disableFaults() {
       faultsOff = true;
     },

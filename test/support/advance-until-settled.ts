@@ -1,9 +1,8 @@
-const secondsMax = 100_000;
-
-/** Advances a virtual clock by seconds until the promise settles. */
+/** Advances a virtual clock by seconds until the promise settles; fails when it takes more than `secondsMax`. */
 export async function advanceUntilSettled<Value>(
   clock: { advance(byMs: number): Promise<unknown> },
   promise: Promise<Value>,
+  secondsMax = 100_000,
 ): Promise<Value> {
   let settled = false;
   const settle = () => {
