@@ -1,35 +1,26 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
-import { createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type AuditReport, auditChecks, auditReceiver } from "workspace-tasks/receiver-kit/audit";
+import { type AuditReport, auditChecks } from "workspace-tasks/receiver-kit/audit";
 import type { CommandIo } from "../../cli/command-line.ts";
 import { runCheckReceiverCommand } from "../../receiver-kit/cli/check-receiver-command.ts";
 import { packageFlags } from "../support/package-flags.ts";
+import { failedIds, respondingWith, secret } from "../support/receivers/audit-fixture.ts";
 import { startReferenceReceiver } from "../support/receivers/reference-receiver.ts";
-import { type RunningReceiver, serveReceiver } from "../support/receivers/running-receiver.ts";
 import { runCommand } from "../support/run-command.ts";
 import { createSelfSignedCertificate } from "../support/self-signed-certificate.ts";
 
 const run = promisify(execFile);
 const bin = fileURLToPath(new URL("../../bin/workspace-tasks.js", import.meta.url));
 
-const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
-const otherSecret = `whsec_${Buffer.alloc(32, 0x7c).toString("base64")}`;
 const fast = ["--timeout-ms", "5000", "--stall-timeout-ms", "4000"];
 
 const command = (argv: readonly string[], io?: Partial<CommandIo>) =>
   runCommand(runCheckReceiverCommand, argv, io);
-
-function respondingWith(listener: RequestListener): Promise<RunningReceiver> {
-  return serveReceiver(createServer(listener));
-}
 
 describe.concurrent("check-receiver", () => {
   it("check-receiver returns 0 when every MUST passed, even if a SHOULD failed", async () => {
@@ -38,25 +29,6 @@ describe.concurrent("check-receiver", () => {
     expect(out).toContain("FAIL  SHOULD  signature.trailing-junk");
     expect(out).toContain("Every MUST passed.");
     expect(code).toBe(0);
-  });
-
-  it("check-receiver says in its last line when effects were not seen", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [secret], flaw: "stores-no-ids" });
-    const only = ["--only", "duplicates.again,order.older-after-newer"];
-    const { code, out } = await command([receiver.url, "--secret", secret, ...only, ...fast]);
-    expect(out).toContain("Effects not seen, judged by responses only: duplicates, order (2 checks).");
-    expect(out).toMatch(/Every MUST passed; effects not seen\. \([\d.]+ s\)\n$/);
-    expect(code).toBe(0);
-  });
-
-  it("check-receiver returns 1 when a MUST failed", async () => {
-    await using receiver = await startReferenceReceiver({
-      secrets: [secret],
-      flaw: "has-no-past-limit",
-    });
-    const { code, out } = await command([receiver.url, "--secret", secret, "--only", "timestamp", ...fast]);
-    expect(out).toContain("1 MUST failed.");
-    expect(code).toBe(1);
   });
 
   it("check-receiver returns 2 and writes to stderr when it could not run", async () => {
@@ -224,72 +196,6 @@ describe("check-receiver without a terminal", () => {
   });
 });
 
-describe.concurrent("auditReceiver problem", () => {
-  const diagnose = async (url: string) =>
-    (await auditReceiver({ url, secret, timeoutMs: 2_000, stallTimeoutMs: 200 })).problem;
-
-  it("the problem is NOT_FOUND when the path is wrong", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [secret] });
-    await using express404 = await serveReceiver(createServer(express()), "/nowhere");
-    expect(receiver.url).not.toBe(express404.url);
-    expect(await diagnose(express404.url)).toMatchObject({ code: "NOT_FOUND" });
-  });
-
-  it("the problem is REDIRECTED or WRONG_ROUTE when the receiver redirects or takes another method", async () => {
-    await using redirecting = await respondingWith(
-      (_, response) => void response.writeHead(308, { location: "/" }).end(),
-    );
-    await using getting = await respondingWith((_, response) => void response.writeHead(405).end());
-    expect(await diagnose(redirecting.url)).toMatchObject({ code: "REDIRECTED" });
-    expect(await diagnose(getting.url)).toMatchObject({ code: "WRONG_ROUTE" });
-  });
-
-  it("the problem is NO_RESPONSE, CLOSED or NOT_HTTP when the receiver does not respond with HTTP", async () => {
-    await using silent = await respondingWith(() => {});
-    await using closing = await respondingWith((request) => void request.socket.destroy());
-    expect(await diagnose(silent.url)).toMatchObject({ code: "NO_RESPONSE" });
-    expect(await diagnose(closing.url)).toMatchObject({ code: "CLOSED" });
-    const ssh = createTcpServer(
-      (socket) =>
-        void socket
-          .on("error", () => {})
-          .resume()
-          .end("SSH-2.0-example\r\n"),
-    );
-    await using talking = await serveReceiver(ssh);
-    expect(await diagnose(talking.url)).toMatchObject({ code: "NOT_HTTP" });
-  });
-
-  it("the hint names --old-secret when the receiver has only that secret", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [otherSecret] });
-    const report = await auditReceiver({
-      url: receiver.url,
-      secret,
-      oldSecret: otherSecret,
-      timeoutMs: 2_000,
-    });
-    expect(report.problem?.hints.join()).toContain("It knows the secret given as --old-secret");
-  });
-
-  it("the hint names a JSON body parser that runs before the handler", async () => {
-    const app = express();
-    app.use(express.json());
-    app.post("/webhooks", express.raw({ type: () => true }), (request, response) => {
-      response.status(Buffer.isBuffer(request.body) ? 200 : 400).end();
-    });
-    await using receiver = await serveReceiver(createServer(app));
-    const problem = await diagnose(receiver.url);
-    expect(problem?.hints.join()).toContain("a JSON body parser consumes the body");
-  });
-
-  it("the problem is OBSERVE_URL when the observe URL returns no counts", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [secret] });
-    const observeUrl = new URL("/elsewhere", receiver.url).href;
-    const { problem } = await auditReceiver({ url: receiver.url, secret, observeUrl, timeoutMs: 2_000 });
-    expect(problem).toMatchObject({ code: "OBSERVE_URL" });
-  });
-});
-
 describe("check-receiver over https", () => {
   const { key, cert } = createSelfSignedCertificate(Date.now());
 
@@ -305,17 +211,7 @@ describe("check-receiver over https", () => {
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: certificate };
     const { stdout } = await run(process.execPath, args, { env });
     const report = JSON.parse(stdout) as AuditReport & { verdict: string };
-    expect(report.results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(failedIds(report)).toEqual([]);
     expect(report).toMatchObject({ verdict: "passed", url: expect.stringMatching(/^https:/) });
-  });
-
-  it("the problem is UNREACHABLE when the certificate is not trusted, or the receiver has no TLS", async () => {
-    await using secure = await startReferenceReceiver({ secrets: [secret], tls: { key, cert } });
-    await using plain = await startReferenceReceiver({ secrets: [secret] });
-    const untrusted = await auditReceiver({ url: secure.url, secret });
-    expect(untrusted.problem).toMatchObject({ code: "UNREACHABLE" });
-    expect(untrusted.problem?.hints.join()).toContain("NODE_EXTRA_CA_CERTS");
-    const unencrypted = await auditReceiver({ url: plain.url.replace("http:", "https:"), secret });
-    expect(unencrypted.problem?.hints.join()).toContain("does not speak TLS");
   });
 });

@@ -36,7 +36,7 @@ export const longestFiles: readonly string[] = [
   "test/crash/poison.test.ts",
   "test/e2e/rabbitmq-intake-checks.test.ts",
   "test/unit/receiver-kit/inbox/postgres/postgres-replication.test.ts",
-  "test/e2e/check-receiver-basic-faults.test.ts",
+  "test/e2e/check-receiver-rejections.test.ts",
   "test/e2e/module-formats.test.ts",
   "test/e2e/mock-processes.test.ts",
   "test/unit/receiver-kit/inbox/postgres/transactions/shared-transactions.test.ts",

@@ -26,31 +26,22 @@ export function serveInProcess(name: ReceiverName, ...secrets: string[]): Promis
   return running(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], env }));
 }
 
-/** The flaws that the receiver in Python can have. */
-export type PythonFlaw =
-  | "uses-the-text-as-key"
-  | "serializes-the-body-again"
-  | "checks-no-age"
-  | "compares-a-prefix"
-  | "requires-a-task"
-  | "responds-409-to-duplicates";
-
 /** A receiver on Python's standard library. `bodyTimeoutSeconds` is how long it waits for a stalled body. */
 export function startPythonReceiver(
   secret: string,
   bodyTimeoutSeconds: number,
-  flaw?: PythonFlaw,
+  flaw?: "serializes-the-body-again",
 ): Promise<RunningReceiver> {
   const args = [pythonScript, secret, String(bodyTimeoutSeconds), ...(flaw ? [flaw] : [])];
   return running(spawn("python3", args, { stdio: ["ignore", "pipe", "ignore"] }));
 }
 
 /** The version of `python3`, or the reason why it cannot be used. */
-export function findPython(command = "python3"): { readonly version: string } | { readonly missing: string } {
-  const { error, status, stdout, stderr } = spawnSync(command, ["--version"], { encoding: "utf8" });
+export function findPython(): { readonly version: string } | { readonly missing: string } {
+  const { error, status, stdout, stderr } = spawnSync("python3", ["--version"], { encoding: "utf8" });
   // A folder on the PATH that may not be read turns ENOENT into EACCES.
-  if (error) return { missing: `${command} cannot be started` };
-  if (status !== 0) return { missing: `${command} ended with ${stderr.trim() || `exit code ${status}`}` };
+  if (error) return { missing: "python3 cannot be started" };
+  if (status !== 0) return { missing: `python3 ended with ${stderr.trim() || `exit code ${status}`}` };
   return { version: stdout.trim() };
 }
 

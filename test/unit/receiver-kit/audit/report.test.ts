@@ -94,50 +94,17 @@ SHOULD  0 passed, 1 failed
   });
 
   it("the text report has the problem instead of a table when check-receiver could not run", () => {
-    const problem = {
-      code: "UNREACHABLE",
-      message: "could not connect",
-      hints: ["Start the receiver."],
-    } as const;
-    expect(renderTextReport(reportOf([], { problem }))).toBe(
-      `check-receiver: http://127.0.0.1:3000/webhooks (tolerance 300 s)
-
-Could not run: could not connect.
-      hint      Start the receiver.
-`,
-    );
+    const problem = { code: "UNREACHABLE", message: "could not connect", hints: ["Start it."] } as const;
+    const text = renderTextReport(reportOf([], { problem }));
+    expect(text).toMatch(/Could not run: could not connect\.\n +hint +Start it\.\n$/);
+    expect(text).not.toContain("MUST");
   });
 
-  it("the text report has the failure and its cause when a valid delivery was not acknowledged", () => {
-    const problem = {
-      code: "REJECTED",
-      message: "the receiver responded 401",
-      hints: ["It has another secret."],
-    } as const;
-    const failed = {
-      ...failing,
-      id: "baseline.valid-delivery",
-      received: "401",
-      fix: "It has another secret.",
-    };
+  it("the text report says that no other check ran when a valid delivery was not acknowledged", () => {
+    const problem = { code: "REJECTED", message: "the receiver responded 401", hints: [] } as const;
+    const failed = { ...failing, id: "baseline.valid-delivery", received: "401" };
     const report = reportOf([failed], { problem });
-    expect(renderTextReport(report)).toBe(
-      `check-receiver: http://127.0.0.1:3000/webhooks (tolerance 300 s)
-
-FAIL  MUST    baseline.valid-delivery  rejects an old delivery  401
-
-FAIL  baseline.valid-delivery (MUST): rejects an old delivery
-      sent      an old delivery
-      expected  a 4xx response
-      received  401
-      fix       It has another secret.
-
-MUST    0 passed, 1 failed
-SHOULD  0 passed, 0 failed
-No other check ran: each needs a valid delivery to be acknowledged.
-1 MUST failed. (1.2 s)
-`,
-    );
+    expect(renderTextReport(report)).toContain("No other check ran");
     expect([verdictOf(report), exitCodeOf(report)]).toEqual(["failed", 1]);
   });
 
@@ -163,20 +130,18 @@ No other check ran: each needs a valid delivery to be acknowledged.
     expect(text).toContain("Every MUST passed; effects not seen.");
     expect(renderTextReport(reportOf([passing]))).not.toContain("ffects");
   });
-
-  it("the text report has colors only on request", () => {
-    const report = reportOf([passing, failing, skipped]);
-    expect(renderTextReport(report)).not.toContain("\u001b");
-    const colored = renderTextReport(report, { color: true });
-    for (const text of ["\u001b[32mpass\u001b[0m", "\u001b[31mFAIL\u001b[0m", "\u001b[2mskip\u001b[0m"]) {
-      expect(colored).toContain(text);
-    }
-  });
 });
 
 describe("verdictOf", () => {
   it.each([
     ["passed, exit code 0, when every MUST passed", [passing, weak, skipped], {}, "passed", 0],
+    [
+      "passed, exit code 0, when only a SHOULD has no result",
+      [passing, { ...open, requirement: "SHOULD" }],
+      {},
+      "passed",
+      0,
+    ],
     ["failed, exit code 1, when a MUST failed", [passing, failing, open], {}, "failed", 1],
     [
       "failed, exit code 1, when the receiver stopped",
@@ -191,10 +156,6 @@ describe("verdictOf", () => {
     const report = reportOf(results, more);
     expect(verdictOf(report)).toBe(verdict);
     expect(exitCodeOf(report)).toBe(exitCode);
-  });
-
-  it("the verdict ignores a SHOULD without a result", () => {
-    expect(verdictOf(reportOf([passing, { ...open, requirement: "SHOULD" }]))).toBe("passed");
   });
 
   it("the JSON document has the verdict, the counts and the results", () => {
@@ -216,15 +177,14 @@ describe("verdictOf", () => {
 });
 
 describe("auditChecks", () => {
-  it("docs/maintainers/receiver-reports.md describes the checks as they are", () => {
-    const published = readFileSync(
-      new URL("../../../../docs/maintainers/receiver-reports.md", import.meta.url),
-      "utf8",
-    );
-    const rows = published.split("\n");
-    const missing = auditChecks.filter(
-      ({ id, title }) => !rows.some((row) => row.startsWith(`| ${id} | `) && row.endsWith(` | ${title} |`)),
-    );
-    expect(missing.map(({ id }) => id)).toEqual([]);
+  // Reports and scripts of users refer to ids: one never changes its meaning or requirement.
+  it("docs/maintainers/receiver-reports.md has every check with its requirement and its title", () => {
+    const rows = readFileSync("docs/maintainers/receiver-reports.md", "utf8").split("\n");
+    const published = rows.flatMap((row) => {
+      const [, id, requirement, title] =
+        /^\| (\S+\.\S+) \| (MUST|SHOULD) \| .* \| ([^|]+) \|$/.exec(row) ?? [];
+      return id === undefined ? [] : [{ id, requirement, title }];
+    });
+    expect(auditChecks.map(({ id, requirement, title }) => ({ id, requirement, title }))).toEqual(published);
   });
 });

@@ -28,7 +28,7 @@ describe("responseExcerpt", () => {
       "Traceback (most recent call last): IndexError: list index out of range",
     ],
     ["a word that drives a terminal", "a\u001b[31mred\u202e", "a [31mred"],
-  ])("shows %s as one line, without code", (_, body, expected) => {
+  ])("the excerpt of a response shows %s as one line, without code", (_, body, expected) => {
     expect(excerpt(body)).toBe(expected);
   });
 
@@ -41,16 +41,16 @@ describe("responseExcerpt", () => {
     ["expected v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=", "expected v1,…"],
     ["digest 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "digest …"],
     ["task 01a204df-379b-7000-8000-084c938e2331 of dist/handlers/webhook-handler", undefined],
-  ])("redacts secrets of %j, and not ids and paths", (body, expected = body) => {
+  ])("the excerpt of %j has no secret, and keeps ids and paths", (body, expected = body) => {
     expect(excerpt(body)).toBe(expected);
   });
 
-  it("is limited in length, and redacts before it cuts", () => {
+  it("the excerpt of a long response is limited, and is redacted before it is cut", () => {
     expect(excerpt("x y ".repeat(5_000))).toHaveLength(301);
     expect(excerpt(`${"x ".repeat(145)}${secret}`)).not.toContain(secret.slice(0, 5));
   });
 
-  it("is undefined for a success, an empty body, and bytes that are no text", () => {
+  it("there is no excerpt of a success, an empty body, and bytes that are no text", () => {
     expect(excerpt("created", {}, 201)).toBeUndefined();
     expect(excerpt(" \n")).toBeUndefined();
     expect(excerpt(Buffer.from([0xff, 0xfe, 0x41]))).toBeUndefined();
@@ -58,7 +58,7 @@ describe("responseExcerpt", () => {
     expect(responseExcerpt({ kind: "timeout", durationMs: 1 }, redact)).toBeUndefined();
   });
 
-  it("ends with bodies that are made to slow it down", () => {
+  it("the excerpt of a body that is made to slow it down is limited, too", () => {
     for (const part of ["<", "token", "a-", "//", "\\n at ", "<script", "&amp;"])
       expect(excerpt(part.repeat(65_536 / part.length))?.length ?? 0).toBeLessThanOrEqual(301);
   });
