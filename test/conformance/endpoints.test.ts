@@ -1,87 +1,39 @@
 import { beforeAll, describe, expect } from "vitest";
 import { type CallOptions, it, mockTest, onMock, useService } from "./harness.ts";
+import { done, endpointMutations, type Variables } from "./operations.ts";
 
 const service = useService({ settings: { rateLimit: { requests: 100_000 } } });
-
-const fields = "id url description enabled eventTypes createdAt updatedAt";
+const { create, update, remove, rotate, list } = endpointMutations(service);
 const url = "https://hooks.example.com/in";
 
-type Input = Record<string, unknown>;
+const created = (input: Variables = { url }, options?: CallOptions) => done(create(input, options));
 
-const create = (input: Input = { url }, options?: CallOptions) =>
-  service.graphql(
-    `mutation ($input: CreateWebhookEndpointInput!) {
-      createWebhookEndpoint(input: $input) { endpoint { ${fields} } signingSecret }
-    }`,
-    { input },
-    options,
-  );
-const update = (input: Input, options?: CallOptions) =>
-  service.graphql(
-    `mutation ($input: UpdateWebhookEndpointInput!) { updateWebhookEndpoint(input: $input) { ${fields} } }`,
-    { input },
-    options,
-  );
-const remove = (endpointId: string, options?: CallOptions) =>
-  service.graphql(
-    "mutation ($id: ID!) { deleteWebhookEndpoint(endpointId: $id) }",
-    { id: endpointId },
-    options,
-  );
-const rotate = (input: Input, options?: CallOptions) =>
-  service.graphql(
-    `mutation ($input: RotateWebhookEndpointSecretInput!) {
-      rotateWebhookEndpointSecret(input: $input) { endpoint { ${fields} } signingSecret }
-    }`,
-    { input },
-    options,
-  );
-const list = (variables: { limit?: number | null; iterator?: string | null } = {}, options?: CallOptions) =>
-  service.graphql(
-    `query ($limit: Int, $iterator: String) {
-      me { ... on WorkspaceUser { workspace { webhookEndpoints(limit: $limit, iterator: $iterator) {
-        data { ${fields} } done iterator
-      } } } }
-    }`,
-    variables,
-    options,
-  );
-
-async function created(input?: Input, options?: CallOptions) {
-  const response = await create(input, options);
-  expect(response.errors).toBeUndefined();
-  return response.data.createWebhookEndpoint as {
-    endpoint: {
-      id: string;
-      url: string;
-      description: string;
-      enabled: boolean;
-      eventTypes: string[] | null;
-      createdAt: string;
-      updatedAt: string;
-    };
-    signingSecret: string;
-  };
-}
-
-/** Every endpoint of the caller's workspace, page by page. */
-async function listAll(limit: number, options?: CallOptions): Promise<string[]> {
+async function createMany(count: number, options: CallOptions): Promise<string[]> {
   const ids: string[] = [];
-  let iterator: string | null = null;
-  do {
-    const response = await list({ limit, iterator }, options);
-    const page = response.data.me.workspace.webhookEndpoints;
-    ids.push(...page.data.map(({ id }: { id: string }) => id));
-    expect(page.done).toBe(page.iterator === null);
-    iterator = page.iterator;
-  } while (iterator !== null);
+  while (ids.length < count) ids.push((await created({ url }, options)).endpoint.id);
   return ids;
 }
 
-/** A workspace of its own, so that the endpoints of other tests are not in the list. */
-async function ownWorkspace(): Promise<CallOptions> {
-  const { apiKey } = await service.workspace();
-  return { token: (await service.tokens(apiKey)).workspaceToken };
+async function pageOf(variables?: Variables, options?: CallOptions) {
+  const response = await list(variables, options);
+  return response.data.me.workspace.webhookEndpoints;
+}
+
+/** The ids of every page of the caller's workspace. */
+async function* pages(limit: number, options?: CallOptions): AsyncGenerator<string[]> {
+  let iterator: string | null = null;
+  do {
+    const page = await pageOf({ limit, iterator }, options);
+    expect(page.done).toBe(page.iterator === null);
+    iterator = page.iterator;
+    yield page.data.map(({ id }: { id: string }) => id);
+  } while (iterator !== null);
+}
+
+async function listAll(limit: number, options?: CallOptions): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const page of pages(limit, options)) ids.push(...page);
+  return ids;
 }
 
 // A real workspace is left as it was found.
@@ -104,44 +56,36 @@ describe("W1 creation", () => {
 
   it("W1 two endpoints never have the same secret, and a rotation returns another one", async () => {
     const [first, second] = [await created(), await created()];
-    const rotated = await rotate({ endpointId: first.endpoint.id });
-    const secret = rotated.data.rotateWebhookEndpointSecret.signingSecret;
-    expect(new Set([first.signingSecret, second.signingSecret, secret]).size).toBe(3);
-    expect(secret).toMatch(/^whsec_/);
+    const rotated = await done(rotate({ endpointId: first.endpoint.id }));
+    const secrets = [first, second, rotated].map(({ signingSecret }) => signingSecret);
+    expect(new Set(secrets).size).toBe(3);
+    expect(rotated.signingSecret).toMatch(/^whsec_/);
   });
 
   it("W1 no other operation returns a secret", async () => {
-    const { endpoint, signingSecret } = await created();
+    const { endpoint } = await created();
     const updated = await update({ endpointId: endpoint.id, description: "x" });
     const listed = await list({ limit: 100 });
-    for (const { text } of [updated, listed]) {
-      expect(text).not.toContain(signingSecret);
-      expect(text).not.toContain("whsec_");
-    }
+    for (const { text } of [updated, listed]) expect(text).not.toContain("whsec_");
     for (const field of ["signingSecret", "secret", "secrets"]) {
       const response = await service.graphql(
         `{ me { ... on WorkspaceUser { workspace { webhookEndpoints { data { ${field} } } } } } }`,
       );
-      expect(response.errors?.[0]?.message).toMatch(/^Cannot query field/);
+      expect(response.message).toMatch(/^Cannot query field/);
     }
   });
 });
 
-describe("W2 description", () => {
+describe("W2 W3 what is omitted", () => {
   it.each([
-    ["omitted", {}],
-    ["null", { description: null }],
-    ["empty", { description: "" }],
-  ])("W2 a description that is %s becomes an empty string", async (_name, input) => {
-    expect((await created({ url, ...input })).endpoint.description).toBe("");
+    ["omitted", {}, ""],
+    ["null", { description: null }, ""],
+    ["empty", { description: "" }, ""],
+    ["given", { description: "Büro № 1" }, "Büro № 1"],
+  ])("W2 a description that is %s reads back as it should", async (_name, input, expected) => {
+    expect((await created({ url, ...input })).endpoint.description).toBe(expected);
   });
 
-  it("W2 a description is stored unchanged", async () => {
-    expect((await created({ url, description: "Büro № 1" })).endpoint.description).toBe("Büro № 1");
-  });
-});
-
-describe("W3 all events", () => {
   it.each([
     ["omitted", {}],
     ["null", { eventTypes: null }],
@@ -150,56 +94,30 @@ describe("W3 all events", () => {
   });
 });
 
-describe("W4 no events", () => {
-  it("W4 an empty list of event types is rejected on creation", async () => {
-    const response = await create({ url, eventTypes: [] });
-    expect(response.data ?? null).toBeNull();
-    expect(response.errors?.[0]?.message).toBe("At least one webhook event type is required");
-  });
+describe("W4 W5 W6 inputs that are rejected", () => {
+  const noEvents = "At least one webhook event type is required";
+  const unknown = "Unsupported webhook event type";
+  const noHttps = "Webhook endpoint url must be an HTTPS URL";
 
-  it("W4 an empty list of event types is rejected on update and changes nothing", async () => {
+  async function expectRejected(input: Variables, message: string) {
+    const response = await create({ url, ...input });
+    expect([response.value ?? null, response.message]).toEqual([null, message]);
     const { endpoint } = await created({ url, eventTypes: ["task.failed"] });
-    const response = await update({ endpointId: endpoint.id, eventTypes: [], url: "https://other.example" });
-    expect(response.errors?.[0]?.message).toBe("At least one webhook event type is required");
-    const after = await update({ endpointId: endpoint.id, description: "still" });
-    expect(after.data.updateWebhookEndpoint).toMatchObject({ url, eventTypes: ["task.failed"] });
-  });
-});
+    const updated = await update({ endpointId: endpoint.id, description: "not stored", ...input });
+    expect(updated.message).toBe(message);
+    const after = await done(update({ endpointId: endpoint.id, enabled: true }));
+    expect(after).toEqual({ ...endpoint, updatedAt: after.updatedAt });
+  }
 
-describe("W5 event names", () => {
+  it("W4 an empty list of event types is rejected on creation, and on update changes nothing", () =>
+    expectRejected({ eventTypes: [] }, noEvents));
+
   it.each([[["task.exploded"]], [["task.completed", "nope"]], [[""]], [["TASK.COMPLETED"]], [["__proto__"]]])(
-    "W5 the event names %j are rejected on creation and on update",
-    async (eventTypes) => {
-      const response = await create({ url, eventTypes });
-      expect(response.errors?.[0]?.message).toBe("Unsupported webhook event type");
-      const { endpoint } = await created();
-      const updated = await update({ endpointId: endpoint.id, eventTypes });
-      expect(updated.errors?.[0]?.message).toBe("Unsupported webhook event type");
-    },
+    "W5 the event names %j are rejected on creation, and on update change nothing",
+    (eventTypes) => expectRejected({ eventTypes }, unknown),
   );
 
-  it("W5 duplicate event names are removed, in the order of first appearance", async () => {
-    const eventTypes = ["task.failed", "subtask.completed", "task.failed", "documents.synced", "task.failed"];
-    const expected = ["task.failed", "subtask.completed", "documents.synced"];
-    const { endpoint } = await created({ url, eventTypes });
-    expect(endpoint.eventTypes).toEqual(expected);
-    const updated = await update({ endpointId: endpoint.id, eventTypes: [...eventTypes].reverse() });
-    expect(updated.data.updateWebhookEndpoint.eventTypes).toEqual([
-      "task.failed",
-      "documents.synced",
-      "subtask.completed",
-    ]);
-  });
-
-  it("W5 every event of the catalog can be subscribed to", async () => {
-    const catalog = await service.graphql("{ webhookEventCatalog { name } }");
-    const names = catalog.data.webhookEventCatalog.map(({ name }: { name: string }) => name);
-    expect((await created({ url, eventTypes: names })).endpoint.eventTypes).toEqual(names);
-  });
-});
-
-describe("W6 url", () => {
-  const wrong = [
+  it.each([
     "http://hooks.example.com/in",
     "ftp://hooks.example.com",
     "hooks.example.com",
@@ -217,30 +135,39 @@ describe("W6 url", () => {
     "https://hooks.exa mple.com/",
     "https://user:password@hooks.example.com/",
     "https://user@hooks.example.com/",
-  ];
+  ])("W6 the url %j is rejected on creation, and on update changes nothing", (wrong) =>
+    expectRejected({ url: wrong }, noHttps),
+  );
+
+  const strict = useService({ settings: { allowLoopbackHttp: false } });
+  mockTest("W6 the setting that disables loopback rejects plain HTTP to loopback", async () => {
+    const response = await endpointMutations(strict).create({ url: "http://127.0.0.1:9/x" });
+    expect(response.message).toBe(noHttps);
+  });
+});
+
+describe("W5 W6 inputs that are accepted", () => {
+  it("W5 duplicate event names are removed, in the order of first appearance", async () => {
+    const eventTypes = ["task.failed", "subtask.completed", "task.failed", "documents.synced", "task.failed"];
+    const { endpoint } = await created({ url, eventTypes });
+    expect(endpoint.eventTypes).toEqual(["task.failed", "subtask.completed", "documents.synced"]);
+    const reversed = { endpointId: endpoint.id, eventTypes: eventTypes.toReversed() };
+    const updated = await done(update(reversed));
+    expect(updated.eventTypes).toEqual(["task.failed", "documents.synced", "subtask.completed"]);
+  });
+
+  it("W5 every event of the catalog can be subscribed to", async () => {
+    const catalog = await service.graphql("{ webhookEventCatalog { name } }");
+    const names = catalog.data.webhookEventCatalog.map(({ name }: { name: string }) => name);
+    expect((await created({ url, eventTypes: names })).endpoint.eventTypes).toEqual(names);
+  });
+
   it.each([
     "https://hooks.example.com",
     "HTTPS://Hooks.example.com:8443/a%20b?c=d@e&f=http://g#h",
     "https://[2001:db8::1]/in",
   ])("W6 the url %j is accepted and returned as it is", async (right) => {
     expect((await created({ url: right })).endpoint.url).toBe(right);
-  });
-
-  it.each(wrong)("W6 the url %j is rejected on creation", async (wrongUrl) => {
-    const response = await create({ url: wrongUrl });
-    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
-  });
-
-  it("W6 an update to a url that is not HTTPS is rejected and changes nothing", async () => {
-    const { endpoint } = await created();
-    const response = await update({
-      endpointId: endpoint.id,
-      url: "http://hooks.example.com",
-      enabled: false,
-    });
-    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
-    const after = await update({ endpointId: endpoint.id, description: "x" });
-    expect(after.data.updateWebhookEndpoint).toMatchObject({ url, enabled: true });
   });
 
   mockTest.each(["http://127.0.0.1:9/x", "http://localhost/x", "http://[::1]:9/", "http://127.8.9.1/"])(
@@ -251,17 +178,7 @@ describe("W6 url", () => {
   );
 });
 
-describe("W6 without loopback", () => {
-  const strict = useService({ settings: { allowLoopbackHttp: false } });
-  mockTest("W6 the setting that disables loopback rejects plain HTTP to loopback", async () => {
-    const response = await strict.graphql(
-      'mutation { createWebhookEndpoint(input: { url: "http://127.0.0.1:9/x" }) { endpoint { id } } }',
-    );
-    expect(response.errors?.[0]?.message).toBe("Webhook endpoint url must be an HTTPS URL");
-  });
-});
-
-describe("W7 patch", () => {
+describe("W7 W8 W9 update", () => {
   const full = { url, description: "before", eventTypes: ["task.failed"] };
 
   it.each([
@@ -276,39 +193,24 @@ describe("W7 patch", () => {
     ["eventTypes null", { eventTypes: null }, { eventTypes: null }],
   ])("W7 an update of %s changes only that field", async (_name, patch, expected) => {
     const { endpoint } = await created(full);
-    const response = await update({ endpointId: endpoint.id, ...patch });
-    expect(response.errors).toBeUndefined();
-    const { updatedAt: _before, ...rest } = endpoint;
-    const { updatedAt: _after, ...updated } = response.data.updateWebhookEndpoint;
-    expect(updated).toEqual({ ...rest, ...expected });
+    const { updatedAt, ...updated } = await done(update({ endpointId: endpoint.id, ...patch }));
+    expect({ ...updated, updatedAt }).toEqual({ ...endpoint, ...expected, updatedAt });
   });
 
-  it("W7 an update enables a paused endpoint", async () => {
-    const { endpoint } = await created();
-    await update({ endpointId: endpoint.id, enabled: false });
-    const response = await update({ endpointId: endpoint.id, enabled: true });
-    expect(response.data.updateWebhookEndpoint.enabled).toBe(true);
-  });
-});
-
-describe("W8 empty patch", () => {
   it("W8 an update with only endpointId is rejected", async () => {
     const { endpoint } = await created();
     const response = await update({ endpointId: endpoint.id });
-    expect(response.errors?.[0]?.message).toBe("At least one endpoint field must be updated");
+    expect(response.message).toBe("At least one endpoint field must be updated");
   });
-});
 
-describe("W9 times", () => {
   it("W9 every update changes updatedAt and none changes createdAt", async () => {
     const { endpoint } = await created();
     let before = endpoint.updatedAt;
     for (const enabled of [false, true, true]) {
-      const response = await update({ endpointId: endpoint.id, enabled });
-      const { createdAt, updatedAt } = response.data.updateWebhookEndpoint;
-      expect(createdAt).toBe(endpoint.createdAt);
-      expect(Date.parse(updatedAt)).toBeGreaterThan(Date.parse(before));
-      before = updatedAt;
+      const updated = await done(update({ endpointId: endpoint.id, enabled }));
+      expect([updated.createdAt, updated.enabled]).toEqual([endpoint.createdAt, enabled]);
+      expect(Date.parse(updated.updatedAt)).toBeGreaterThan(Date.parse(before));
+      before = updated.updatedAt;
     }
   });
 });
@@ -316,54 +218,45 @@ describe("W9 times", () => {
 describe("W11 listing", () => {
   it.each([0, -1, 101, 1_000])("W11 a limit of %i is rejected", async (limit) => {
     const response = await list({ limit });
-    expect(response.errors?.[0]?.message).toBe("Webhook endpoint limit must be between 1 and 100");
+    expect(response.message).toBe("Webhook endpoint limit must be between 1 and 100");
   });
 
   mockTest("W11 the limit is 20 when it is omitted or null", async () => {
-    const options = await ownWorkspace();
-    for (let made = 0; made < 23; made++) await created({ url }, options);
+    const options = await service.ownWorkspace();
+    await createMany(23, options);
     for (const variables of [{}, { limit: null, iterator: null }]) {
-      const page = (await list(variables, options)).data.me.workspace.webhookEndpoints;
+      const page = await pageOf(variables, options);
       expect(page.data).toHaveLength(20);
-      expect(page.done).toBe(false);
-      expect(page.iterator).toEqual(expect.any(String));
+      expect([page.done, page.iterator]).toEqual([false, expect.any(String)]);
     }
   });
 
   mockTest("W11 an empty workspace has one page and no next cursor", async () => {
-    const page = (await list({}, await ownWorkspace())).data.me.workspace.webhookEndpoints;
+    const page = await pageOf({}, await service.ownWorkspace());
     expect(page).toEqual({ data: [], done: true, iterator: null });
   });
 
   mockTest.each([1, 2, 7, 21, 22, 100])(
     "W11 pages of %i together contain every endpoint once",
     async (limit) => {
-      const options = await ownWorkspace();
-      const made: string[] = [];
-      for (let count = 0; count < 21; count++) made.push((await created({ url }, options)).endpoint.id);
+      const options = await service.ownWorkspace();
+      const made = await createMany(21, options);
       expect(await listAll(limit, options)).toEqual(made);
     },
   );
 
   mockTest("W11 endpoints created and deleted between two pages leave the others listed once", async () => {
-    const options = await ownWorkspace();
-    const made: string[] = [];
-    for (let count = 0; count < 12; count++) made.push((await created({ url }, options)).endpoint.id);
+    const options = await service.ownWorkspace();
+    const made = await createMany(12, options);
     const seen: string[] = [];
-    let iterator: string | null = null;
-    do {
-      const response = await list({ limit: 3, iterator }, options);
-      const page = response.data.me.workspace.webhookEndpoints;
-      const ids = page.data.map(({ id }: { id: string }) => id);
+    for await (const ids of pages(3, options)) {
       seen.push(...ids);
-      iterator = page.iterator;
-      if (seen.length === 3) {
-        // The very endpoint that the cursor names, one already seen, and new ones.
-        await remove(ids[2], options);
-        await remove(ids[0], options);
-        await created({ url }, options);
-      }
-    } while (iterator !== null);
+      if (seen.length > 3) continue;
+      // The very endpoint that the cursor names, one already seen, and a new one.
+      await remove(ids[2]!, options);
+      await remove(ids[0]!, options);
+      await createMany(1, options);
+    }
     expect(seen.slice(0, 12)).toEqual(made);
     expect(new Set(seen).size).toBe(seen.length);
   });
@@ -374,22 +267,18 @@ describe("W12 cursor", () => {
     "W12 the cursor %j is rejected",
     async (iterator) => {
       const response = await list({ iterator });
-      expect(response.errors?.[0]).toMatchObject({
-        message: "Invalid iterator",
-        extensions: { code: "BAD_USER_INPUT" },
-      });
+      expect([response.message, response.code]).toEqual(["Invalid iterator", "BAD_USER_INPUT"]);
     },
   );
 
   mockTest("W12 a cursor of another workspace and a changed cursor are rejected", async () => {
-    const options = await ownWorkspace();
-    for (let made = 0; made < 2; made++) await created({ url }, options);
-    const { iterator } = (await list({ limit: 1 }, options)).data.me.workspace.webhookEndpoints;
+    const options = await service.ownWorkspace();
+    await createMany(2, options);
+    const { iterator } = await pageOf({ limit: 1 }, options);
     expect((await list({ iterator }, options)).errors).toBeUndefined();
-    expect((await list({ iterator })).errors?.[0]?.message).toBe("Invalid iterator");
-    for (const changed of [`${iterator}=`, `${iterator} `, `-${iterator}`, iterator.slice(0, -1)]) {
-      expect((await list({ iterator: changed }, options)).errors?.[0]?.message).toBe("Invalid iterator");
-    }
+    expect((await list({ iterator })).message).toBe("Invalid iterator");
+    for (const changed of [`${iterator}=`, `${iterator} `, `-${iterator}`, iterator.slice(0, -1)])
+      expect((await list({ iterator: changed }, options)).message).toBe("Invalid iterator");
   });
 });
 
@@ -402,88 +291,59 @@ describe("W14 permission", () => {
     list: (options) => list({}, options),
   };
   const names = Object.keys(operations);
-  const call = (name: string, token: string | null) => operations[name]?.({ token });
+  const call = (name: string, token: string | null) => operations[name]!({ token });
 
   it.each(names)("W14 %s without a token fails with Unauthorized", async (name) => {
     const response = await call(name, null);
-    expect(response?.errors?.[0]).toMatchObject({
-      message: "Unauthorized",
-      extensions: { code: "UNAUTHENTICATED" },
-    });
+    expect([response.message, response.code]).toEqual(["Unauthorized", "UNAUTHENTICATED"]);
   });
 
-  mockTest.each(names)(
-    "W14 %s with a read_only token fails with Unauthorized and FORBIDDEN",
-    async (name) => {
-      const { apiKey } = await service.key({ access: "read_only", role: "admin" });
+  const others = [
+    { role: "admin", access: "read_only" },
+    { role: "l1" },
+    { role: "l2" },
+    { role: "l3" },
+  ] as const;
+  mockTest.each(others.flatMap((key) => names.map((name) => [name, key] as const)))(
+    "W14 %s with a token of %j fails with Unauthorized and FORBIDDEN",
+    async (name, key) => {
+      const { apiKey } = await service.key(key);
       const response = await call(name, (await service.tokens(apiKey)).workspaceToken);
-      expect(response?.errors?.[0]).toMatchObject({
-        message: "Unauthorized",
-        extensions: { code: "FORBIDDEN" },
-      });
+      expect([response.message, response.code]).toEqual(["Unauthorized", "FORBIDDEN"]);
     },
   );
-
-  for (const role of ["l1", "l2", "l3"] as const) {
-    mockTest.each(names)(
-      `W14 %s with an ${role} token fails with Unauthorized and FORBIDDEN`,
-      async (name) => {
-        const { apiKey } = await service.key({ role });
-        const response = await call(name, (await service.tokens(apiKey)).workspaceToken);
-        expect(response?.errors?.[0]).toMatchObject({
-          message: "Unauthorized",
-          extensions: { code: "FORBIDDEN" },
-        });
-      },
-    );
-  }
 
   it.each(names.filter((name) => name !== "list"))(
     "W14 %s with a userToken fails with Unauthorized",
     async (name) => {
       const response = await call(name, (await service.tokens()).userToken);
-      expect(response?.errors?.[0]?.message).toBe("Unauthorized");
+      expect(response.message).toBe("Unauthorized");
     },
   );
 
-  it("W14 the catalog needs no token", async () => {
-    const response = await service.graphql("{ webhookEventCatalog { name } }", {}, { token: null });
-    expect(response.errors).toBeUndefined();
-  });
-});
-
-describe("W14 with HTTP 401", () => {
   const strict = useService({ settings: { unauthenticatedStatus: 401 } });
   mockTest("W14 a missing token is a 401 with the setting unauthenticatedStatus", async () => {
     const response = await strict.graphql("{ me { __typename } }", {}, { token: null });
-    expect(response.status).toBe(401);
-    expect(response.errors?.[0]?.message).toBe("Unauthorized");
+    expect([response.status, response.message]).toEqual([401, "Unauthorized"]);
     expect((await strict.graphql("{ me { __typename } }")).status).toBe(200);
   });
 });
 
-describe("W15 other workspaces", () => {
-  mockTest("W15 every operation on an endpoint of another workspace fails as for an unknown id", async () => {
-    const { endpoint } = await created();
-    const options = await ownWorkspace();
-    const stranger = "00000000-0000-7000-8000-000000000000";
-    const uses = (id: string) => [
+mockTest("W15 every operation on an endpoint of another workspace fails as for an unknown id", async () => {
+  const { endpoint } = await created();
+  const options = await service.ownWorkspace();
+  const stranger = "00000000-0000-7000-8000-000000000000";
+  const uses = (id: string) =>
+    Promise.all([
       update({ endpointId: id, description: "mine" }, options),
       update({ endpointId: id }, options),
       remove(id, options),
       rotate({ endpointId: id }, options),
       rotate({ endpointId: id, gracePeriodSeconds: -1 }, options),
-    ];
-    const [foreign, unknown] = await Promise.all([
-      Promise.all(uses(endpoint.id)),
-      Promise.all(uses(stranger)),
     ]);
-    expect(foreign.map(({ text }) => text)).toEqual(unknown.map(({ text }) => text));
-    expect(foreign[0]?.errors?.[0]).toMatchObject({
-      message: "Webhook endpoint not found",
-      extensions: { code: "NOT_FOUND" },
-    });
-    expect(await listAll(100, options)).not.toContain(endpoint.id);
-    expect(await listAll(100)).toContain(endpoint.id);
-  });
+  const [foreign, unknown] = [await uses(endpoint.id), await uses(stranger)];
+  expect(foreign.map(({ text }) => text)).toEqual(unknown.map(({ text }) => text));
+  expect([foreign[0].message, foreign[0].code]).toEqual(["Webhook endpoint not found", "NOT_FOUND"]);
+  expect(await listAll(100, options)).not.toContain(endpoint.id);
+  expect(await listAll(100)).toContain(endpoint.id);
 });

@@ -33,20 +33,23 @@ export { it } from "vitest";
 /** A test that needs the mock's control API; reported as skipped against another target. */
 export const mockTest: typeof it = onMock ? it : (it.skip as typeof it);
 
-export type GraphqlError = {
+type GraphqlError = {
   readonly message: string;
   readonly path?: readonly (string | number)[];
   readonly extensions?: { readonly code?: string; readonly [name: string]: unknown };
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape
-type Loose = any;
+export type Loose = any;
 
 export type GraphqlResponse<Data = Loose> = {
   readonly status: number;
   readonly headers: Headers;
   readonly data: Data;
   readonly errors: readonly GraphqlError[] | undefined;
+  /** Message and code of the first error. */
+  readonly message: string | undefined;
+  readonly code: string | undefined;
   readonly text: string;
 };
 
@@ -58,10 +61,10 @@ export type CallOptions = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-export type Tokens = { readonly userToken: string; readonly workspaceToken: string };
+type Tokens = { readonly userToken: string; readonly workspaceToken: string };
 
 type KeyOptions = NonNullable<Parameters<ControlApi["createApiKey"]>[0]>;
-export type IssuedKey = Awaited<ReturnType<ControlApi["createApiKey"]>> & { readonly membershipId: string };
+type IssuedKey = Awaited<ReturnType<ControlApi["createApiKey"]>> & { readonly membershipId: string };
 
 export interface Harness {
   readonly baseUrl: string;
@@ -85,8 +88,10 @@ export interface Harness {
   readonly control: ControlApi;
   /** Creates an API key of a new user through the control API. */
   key(options?: KeyOptions): Promise<IssuedKey>;
-  /** Creates a workspace, with a new partner and an administrator's key. */
-  workspace(displayName?: string): Promise<IssuedKey & { readonly partnerApiKey: string }>;
+  /** Creates a workspace of a new partner, with an administrator's key. */
+  workspace(): Promise<IssuedKey>;
+  /** The same, as the options of its administrator's calls. */
+  ownWorkspace(): Promise<CallOptions>;
   /** Advances virtual time, for example by `"3m"`; resolves when all work due until then has settled. */
   advance(by: string | number): Promise<void>;
 }
@@ -164,16 +169,19 @@ export function useService(options: MockServerOptions = {}): Harness {
       return createControlClient({ baseUrl: started().baseUrl });
     },
     key: async (keyOptions) => (await harness.control.createApiKey(keyOptions)) as IssuedKey,
-    async workspace(displayName = "Another Firm") {
+    async workspace() {
       const { partnerApiKey } = await harness.control.createPartnerKey();
       const token = await harness.partnerToken(partnerApiKey);
       const created = await harness.graphql(
         "mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
-        { input: { displayName } },
+        { input: { displayName: "Another Firm" } },
         { token, router: "gateway" },
       );
-      const key = await harness.key({ workspaceId: created.data.createWorkspace.id, role: "admin" });
-      return { ...key, partnerApiKey };
+      return harness.key({ workspaceId: created.data.createWorkspace.id, role: "admin" });
+    },
+    async ownWorkspace() {
+      const { apiKey } = await harness.workspace();
+      return { token: (await harness.tokens(apiKey)).workspaceToken };
     },
     async advance(by) {
       await harness.control.advanceClock({ by });
@@ -217,6 +225,8 @@ async function readResponse(response: Response): Promise<GraphqlResponse> {
     headers: response.headers,
     data: json.data,
     errors: json.errors,
+    message: json.errors?.[0]?.message,
+    code: json.errors?.[0]?.extensions?.code,
     text,
   };
 }

@@ -7,7 +7,8 @@ import {
   type ReceiverResponse,
   startCapturingReceiver,
 } from "../support/capturing-receiver.ts";
-import type { GraphqlResponse, Harness } from "./harness.ts";
+import type { CallOptions, Harness } from "./harness.ts";
+import { done, endpointMutations } from "./operations.ts";
 
 type DeliveryQuery = Parameters<ControlApi["listDeliveries"]>[0];
 
@@ -17,8 +18,8 @@ export interface Subscriber extends AsyncDisposable {
   readonly endpointId: string;
   readonly secret: string;
   readonly receiver: CapturingReceiver;
-  /** Sends GraphQL as the workspace's administrator, with a new token. */
-  call(query: string, variables?: Record<string, unknown>): Promise<GraphqlResponse>;
+  /** The options of calls of the workspace's administrator, with a new token. */
+  admin(): Promise<CallOptions>;
   /** The deliveries to this endpoint as the control API shows them, attempts included. */
   deliveries(filter?: DeliveryQuery): Promise<DeliveryDetail[]>;
 }
@@ -30,10 +31,6 @@ export type SubscribeOptions = {
   readonly within?: Subscriber;
 };
 
-const createEndpoint = `mutation ($input: CreateWebhookEndpointInput!) {
-  createWebhookEndpoint(input: $input) { endpoint { id } signingSecret }
-}`;
-
 export async function subscribe(
   service: Harness,
   { eventTypes, response = 204, within }: SubscribeOptions = {},
@@ -41,22 +38,16 @@ export async function subscribe(
   const receiver = await startCapturingReceiver();
   receiver.respondWith(response);
   const workspace = within ? null : await service.workspace();
-  const call: Subscriber["call"] =
-    within?.call ??
-    (async (query, variables) => {
-      const { workspaceToken } = await service.tokens(workspace?.apiKey);
-      return service.graphql(query, variables, { token: workspaceToken });
-    });
-  const created = await call(createEndpoint, {
-    input: { url: receiver.url, ...(eventTypes ? { eventTypes } : {}) },
-  });
-  const { endpoint, signingSecret } = created.data.createWebhookEndpoint;
+  const admin: Subscriber["admin"] =
+    within?.admin ?? (async () => ({ token: (await service.tokens(workspace?.apiKey)).workspaceToken }));
+  const { create } = endpointMutations(service);
+  const { endpoint, signingSecret } = await done(create({ url: receiver.url, eventTypes }, await admin()));
   return {
     workspaceId: within?.workspaceId ?? workspace?.workspaceId ?? "",
     endpointId: endpoint.id,
     secret: signingSecret,
     receiver,
-    call,
+    admin,
     async deliveries(filter) {
       const query = { endpointId: endpoint.id, limit: 1_000, ...filter };
       const { data } = await service.control.listDeliveries(query);

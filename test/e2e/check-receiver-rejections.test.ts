@@ -266,9 +266,9 @@ describe.concurrent("check-receiver against receivers that reject a valid delive
     },
   );
 
-  it.each(rejecting)(
+  it.for(rejecting)(
     "check-receiver fails a receiver that %s, and names the cause",
-    async (_, start, code, cause, options) => {
+    async ([, start, code, cause, options]) => {
       await using receiver = await start();
       const { report, text } = await failingAtOnce(receiver.url, options);
       expect(report.problem?.code).toBe(code);
@@ -298,9 +298,9 @@ describe.concurrent("check-receiver against receivers that reject a valid delive
 });
 
 describe.concurrent("check-receiver where no check can run", () => {
-  it.each(unusable)(
+  it.for(unusable)(
     "check-receiver exits with 2 and names the problem of a receiver that %s",
-    async (_, start, code, hint, optionsOf) => {
+    async ([, start, code, hint, optionsOf]) => {
       await using receiver = await start();
       const report = await auditReceiver({ url: receiver.url, secret, ...quick, ...optionsOf?.(receiver) });
       expect([report.problem?.code, exitCodeOf(report)]).toEqual([code, 2]);
