@@ -3,15 +3,15 @@
 
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { bundledProgram } from "../support/bundled-program.ts";
 import { type Behaviour, behaviours } from "../support/hostile-functions.ts";
-import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 
 type Outcomes = Readonly<Record<string, unknown>>;
 
 async function outcomesOf(name: string, behaviour: Behaviour): Promise<Outcomes> {
   const entry = path.join(import.meta.dirname, `../support/${name}-functions-program.ts`);
-  using program = new RunningProgram([...packageFlagsOfTypescript, entry, behaviour]);
+  using program = new RunningProgram([...(await bundledProgram(entry)), behaviour]);
   const { code, output } = await program.ended();
   expect(code, output).toBe(0);
   const [result = "{}"] = /^\{.*\}$/m.exec(output) ?? [];
@@ -20,7 +20,7 @@ async function outcomesOf(name: string, behaviour: Behaviour): Promise<Outcomes>
 
 const all = Object.keys(behaviours) as Behaviour[];
 
-describe("a function of the application that fails does not end the process, nor change what else happens", () => {
+describe("functions of an application that fail", () => {
   const ofReceiver: Outcomes = {
     secrets: "503 none",
     "secrets.byTenant": "503 none",
@@ -40,7 +40,7 @@ describe("a function of the application that fails does not end the process, nor
     "auditReceiver onProgress": "reported",
     "sqliteInbox driver": "INBOX_OPEN_FAILED",
   };
-  it.each(all)("in a receiver, when it %s", async (behaviour) => {
+  it.each(all)("a function of a receiver that %s does not end the process", async (behaviour) => {
     // What a handler returns is not looked at.
     const expected = behaviour === "returns garbage" ? { ...ofReceiver, handler: "200 done" } : ofReceiver;
     expect(await outcomesOf("receiver", behaviour)).toEqual(expected);
@@ -58,7 +58,7 @@ describe("a function of the application that fails does not end the process, nor
     // Anything but true is a platform that does not accept the connection.
     "returns garbage": { checkConnection: "failed" },
   };
-  it.each(all)("in a mock, when it %s", async (behaviour) => {
+  it.each(all)("a function of a mock that %s does not end the process", async (behaviour) => {
     expect(await outcomesOf("mock", behaviour)).toEqual({ ...ofMock, ...exceptions[behaviour] });
   });
 
@@ -72,7 +72,7 @@ describe("a function of the application that fails does not end the process, nor
         "tasks.waitFor onProgress": progressOutcomes[behaviour] ?? "ON_PROGRESS_FAILED",
       },
     ]),
-  )("in a client, when it %s", async (behaviour, expected) => {
+  )("a function of a client that %s does not end the process", async (behaviour, expected) => {
     expect(await outcomesOf("sdk", behaviour)).toEqual(expected);
   });
 });

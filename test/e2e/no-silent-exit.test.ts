@@ -8,8 +8,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { bundledModule } from "../support/bundled-program.ts";
 import { claimOptions, runningAt } from "../support/inbox-rows.ts";
-import { packageFlagsOfTypescript } from "../support/package-flags.ts";
+import { packageFlags } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
 import { secretA } from "../support/signed-delivery.ts";
 
@@ -19,17 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-const root = path.join(import.meta.dirname, "../..");
-
 /** Runs an ES module, given as text, in a process of its own. */
-function runModule(source: string): RunningProgram {
+async function runModule(source: string): Promise<RunningProgram> {
   const imports = `
     import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
     import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-    import { runningAt } from "./test/support/inbox-rows.ts";
+    import { runningAt } from ${await bundledModule("test/support/inbox-rows.ts")};
     const secrets = [${JSON.stringify(secretA)}];`;
-  const node = [...packageFlagsOfTypescript, "--input-type=module"];
-  return new RunningProgram([...node, "--eval", imports + source], { cwd: root });
+  return new RunningProgram([...packageFlags, "--input-type=module", "--eval", imports + source]);
 }
 
 async function holdLock(file: string) {
@@ -44,10 +42,10 @@ async function holdLock(file: string) {
 }
 
 describe("a process with a receiver", () => {
-  it("waits at start() while another process holds the lock of the SQLite file", async () => {
+  it("a receiver waits at start() while another process holds the lock of the SQLite file", async () => {
     const file = path.join(directory, "locked.db");
     const release = await holdLock(file);
-    using program = runModule(`
+    using program = await runModule(`
       const receiver = createReceiver({ secrets, inbox: sqliteInbox(${JSON.stringify(file)}) });
       receiver.on("*", () => {});
       console.log("starting");
@@ -60,10 +58,10 @@ describe("a process with a receiver", () => {
     expect(await program.ended()).toEqual({ code: 0, output: "starting\nclosed\n" });
   });
 
-  it("reports a lock that is held for longer than busyTimeoutMs at start()", async () => {
+  it("start() reports a lock that is held for longer than busyTimeoutMs at start()", async () => {
     const file = path.join(directory, "held.db");
     const release = await holdLock(file);
-    using program = runModule(`
+    using program = await runModule(`
       const inbox = sqliteInbox({ path: ${JSON.stringify(file)}, busyTimeoutMs: 200 });
       await createReceiver({ secrets, inbox }).on("*", () => {}).start().catch(({ message }) => console.log(message));`);
     const message = "sqlite inbox: another process kept the file locked for busyTimeoutMs (200)\n";
@@ -71,8 +69,8 @@ describe("a process with a receiver", () => {
     release();
   });
 
-  it("waits for the limits of a delivery that is stored, a handler, and close()", async () => {
-    using program = runModule(`
+  it("a process waits for the limits of a delivery that is stored, a handler, and close()", async () => {
+    using program = await runModule(`
       const inbox = memoryInbox();
       await inbox.open();
       const logger = { info() {}, warn() {}, error() {} };
@@ -89,9 +87,9 @@ describe("a process with a receiver", () => {
     expect(await program.ended()).toEqual({ code: 0, output: "closed\nINBOX_UNAVAILABLE\n" });
   });
 
-  it("exits when only polls, renewals and maintenance are left", async () => {
+  it("a process exits when only polls, renewals and maintenance are left", async () => {
     const file = path.join(directory, "idle.db");
-    using program = runModule(`
+    using program = await runModule(`
       const receiver = createReceiver({ secrets, inbox: sqliteInbox(${JSON.stringify(file)}) });
       receiver.on("*", () => {});
       await receiver.start();
@@ -100,10 +98,10 @@ describe("a process with a receiver", () => {
   });
 
   it.each([
-    ["logs once that it was never started, at its first accepted event", 'receiver.on("*", () => {});', 1],
-    ["does not log that without handlers: it stores for another process", "", 0],
-  ])("%s", async (_, handlers, times) => {
-    using program = runModule(`
+    ["with handlers logs once that it was never started", 'receiver.on("*", () => {});', 1],
+    ["without handlers, which stores for another process, does not log that it was never started", "", 0],
+  ])("a receiver %s", async (_, handlers, times) => {
+    using program = await runModule(`
       const logger = { info() {}, warn: (fields, message) => console.log(message), error() {} };
       const receiver = createReceiver({ secrets, logger, inbox: memoryInbox() });
       ${handlers}
@@ -113,27 +111,24 @@ describe("a process with a receiver", () => {
   });
 });
 
-describe("the inbox command", () => {
-  it.concurrent.each([0, 5, 40])(
-    "replays and discards 20 of 20 rows while each handler holds the SQLite file for %i ms",
-    async (holdMs) => {
-      const file = path.join(directory, `busy-${holdMs}.db`);
-      const inbox = sqliteInbox(file);
-      await inbox.open();
-      for (let n = 0; n < 20; n++) await inbox.insert(runningAt(`dead-${n}`, 1, { id: `dead-${n}` }));
-      for (const claim of (await inbox.claim(claimOptions({ rowsMax: 20 }))).claims) {
-        await inbox.fail(claim, { kind: "dead", error: "for the test" });
-      }
-      await inbox.close();
-      // Every handled event is pending again at once, so there is always work.
-      using receiver = runModule(`
+it("the inbox command replays and discards 20 of 20 rows while each handler holds the SQLite file for 40 ms", async () => {
+  const file = path.join(directory, "busy.db");
+  const inbox = sqliteInbox(file);
+  await inbox.open();
+  for (let n = 0; n < 20; n++) await inbox.insert(runningAt(`dead-${n}`, 1, { id: `dead-${n}` }));
+  for (const claim of (await inbox.claim(claimOptions({ rowsMax: 20 }))).claims) {
+    await inbox.fail(claim, { kind: "dead", error: "for the test" });
+  }
+  await inbox.close();
+  // Every handled event is pending again at once, so there is always work.
+  using receiver = await runModule(`
       import { setTimeout as pause } from "node:timers/promises";
       const inbox = sqliteInbox({ path: ${JSON.stringify(file)} });
       const logger = { info() {}, warn() {}, error() {} };
       const receiver = createReceiver({ secrets, inbox, logger, source: "busy", retry: { firstDelayMs: 1, delayMsMax: 1, attemptsMax: 1e6 } });
       receiver.on("*", async (_, { transaction }) => {
         await transaction.query("SELECT 1");
-        if (${holdMs} > 0) await pause(${holdMs});
+        await pause(40);
         throw new Error("again");
       });
       await inbox.open();
@@ -141,18 +136,16 @@ describe("the inbox command", () => {
       await receiver.start();
       console.log("busy");
       setInterval(() => {}, 1000);`);
-      await receiver.said(/busy/);
-      using commands = runModule(`
-      import { runInboxCommand } from "./receiver-kit/cli/inbox-command.ts";
+  await receiver.said(/busy/);
+  using commands = await runModule(`
+      import { runInboxCommand } from ${await bundledModule("receiver-kit/cli/inbox-command.ts")};
       for (let n = 0; n < 20; n++) {
         const io = { stdout: process.stdout, stderr: process.stdout, env: {}, stop: new AbortController().signal };
         const name = n % 2 === 0 ? "replay" : "discard";
         console.log(await runInboxCommand([name, "dead-" + n, "--store", ${JSON.stringify(file)}], io));
       }`);
-      const { code, output } = await commands.ended();
-      expect(output.match(/^dead-\d+ {2}(replayed|discarded)$/gm)).toHaveLength(20);
-      expect(output.match(/^0$/gm)).toHaveLength(20);
-      expect(code).toBe(0);
-    },
-  );
+  const { code, output } = await commands.ended();
+  expect(output.match(/^dead-\d+ {2}(replayed|discarded)$/gm)).toHaveLength(20);
+  expect(output.match(/^0$/gm)).toHaveLength(20);
+  expect(code).toBe(0);
 });

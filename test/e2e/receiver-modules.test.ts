@@ -17,11 +17,6 @@ it("importing the receiver kit loads neither the audit nor standardwebhooks nor 
   }
 });
 
-it("the list of loaded modules contains standardwebhooks after importing the audit", async () => {
-  const modules = await modulesOf("workspace-tasks/receiver-kit/audit");
-  expect(of(modules, "/node_modules/standardwebhooks/").length).toBeGreaterThan(0);
-});
-
 it("importing the inboxes loads nothing of RabbitMQ, and importing its entry point not the client", async () => {
   const inboxes = await loadedModules(
     `await import("workspace-tasks/receiver-kit/sqlite"); await import("workspace-tasks/receiver-kit/postgres");`,

@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 
 const root = path.resolve(import.meta.dirname, "../..");
@@ -18,13 +19,21 @@ export function bundledProgram(entry: string, project?: string): Promise<readonl
   return program;
 }
 
+/** The text of a specifier that imports a source of this repository, bundled, in a module of another process. */
+export async function bundledModule(entry: string): Promise<string> {
+  const [file = ""] = await bundledProgram(entry);
+  return JSON.stringify(pathToFileURL(file).href);
+}
+
 async function bundle(input: string, project: string | undefined): Promise<readonly string[]> {
   const folder = project ?? createFolder();
   const built = await rolldown({
     cwd: root,
     input,
     platform: "node",
-    external: (id) => !(project === undefined ? /^[./]|^workspace-tasks\// : /^[./]/).test(id),
+    // Also what the bundler adds for syntax that Node 20 lacks.
+    external: (id) => !(project === undefined ? /^[./]|^workspace-tasks\/|^@oxc-/ : /^[./]|^@oxc-/).test(id),
+    transform: { target: "node20.19" },
     resolve: { conditionNames: ["workspace-tasks-source", "node", "import"] },
     tsconfig: "tsconfig.json",
   });
