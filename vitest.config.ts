@@ -1,4 +1,4 @@
-// Type tests (test/types) are compiled and not run: by `npm run typecheck`, and by test/types/type-tests.test.ts.
+// Type tests (test/types) are compiled and not run, by `npm run typecheck`.
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 

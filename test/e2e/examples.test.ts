@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { projectFiles } from "../../scripts/project-files.mjs";
 import { freePort } from "../support/listen.ts";
 import { packageEnvironment, packageFlags } from "../support/package-flags.ts";
 import { RunningProgram } from "../support/running-program.ts";
@@ -50,15 +49,6 @@ it("every example is a test or is run by one", async () => {
   const files = (await readdir(join(root, "examples"))).filter((file) => /(?<!\.test)\.ts$/.test(file));
   const names = files.map((file) => file.replace(/\.ts$/, ""));
   expect(names.sort()).toEqual([...Object.keys(programs), ...others].sort());
-});
-
-it("every file of examples/ starts with a comment of one sentence", async () => {
-  const files = projectFiles(root, ".ts").filter((file) => /^examples\/(?!.*generated)/.test(file));
-  expect(files.length).toBeGreaterThan(20);
-  for (const file of files.filter((name) => !name.endsWith(".d.ts"))) {
-    const [line] = (await readFile(join(root, file), "utf8")).split("\n");
-    expect(line, file).toMatch(/^\/\/ [A-Z].*\.$/);
-  }
 });
 
 // They mostly wait for stages, so they run at the same time.

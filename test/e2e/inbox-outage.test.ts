@@ -181,45 +181,20 @@ describe("a receiver with a SQLite inbox", () => {
   });
 });
 
-describe("a handler's transaction in a SQLite inbox", () => {
-  it("is rolled back when it exceeds its limit, and deliveries are acknowledged again", async () => {
-    const file = path.join(directory, "slow-transaction.db");
-    const inbox = sqliteInbox({ path: file, transactionTimeoutMs: 100 });
+it.each([[true], [undefined], [{}], [new Date(0)]])(
+  "a query of a handler in SQLite rejects the value %s without ending the process",
+  async (value) => {
+    const inbox = sqliteInbox(":memory:");
     await inbox.open();
     await inbox.insert(runningAt("task-1", 1));
     const [claim] = (await inbox.claim(claimOptions())).claims;
     const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
-    await transaction.handle.query("CREATE TABLE written (name TEXT)");
-    // Stored once the transaction's limit has passed: until then the handler holds the file's lock.
-    expect(await inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
-    await expect(transaction.handle.query("SELECT 1")).rejects.toThrow(
-      "open for 100 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
-    );
-    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
-    const connection = (await loadSqliteDriver())(file);
-    expect(connection.query("SELECT name FROM sqlite_master WHERE name = 'written'")).toEqual([]);
-    connection.close();
+    const query = transaction.handle.query("SELECT ?", [value as never]);
+    await expect(query).rejects.toThrow("expected value 1 to be text");
+    await transaction.rollback();
     await inbox.close();
-  });
-
-  it.each([[true], [undefined], [{}], [new Date(0)]])(
-    "rejects the value %s without ending the process",
-    async (value) => {
-      const inbox = sqliteInbox(path.join(directory, "values.db"));
-      await inbox.open();
-      await inbox.insert(
-        runningAt(`task-${String(value)}`, 1, { id: `msg_${String(value).length}_${typeof value}` }),
-      );
-      const [claim] = (await inbox.claim(claimOptions())).claims;
-      const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
-      await expect(transaction.handle.query("SELECT ?", [value as never])).rejects.toThrow(
-        "expected value 1 to be text",
-      );
-      await transaction.rollback();
-      await inbox.close();
-    },
-  );
-});
+  },
+);
 
 describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
   it("returns 503 while the server is down, logs it once, and continues without a restart", async () => {

@@ -79,8 +79,8 @@ const runInstalled = (command: string, args: readonly string[], env: Variables =
     : run(process.execPath, [join(project, "node_modules/.bin", command), ...args], { cwd: project, env });
 
 /** Returns what the code prints, or its error output. */
-async function evaluate(text: string, type: "module" | "commonjs" = "module") {
-  const args = [`--input-type=${type}`, "-e", text];
+async function evaluate(text: string) {
+  const args = ["--input-type=module", "-e", text];
   return run(process.execPath, args, { cwd: project }).then(
     ({ stdout }) => stdout.trim(),
     ({ stderr }: { stderr: string }) => stderr,
@@ -103,13 +103,11 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
     ["receiver-kit/testing", "inboxChecks"],
   ] as const;
 
-  it.each([
-    ["import", (entry: string) => `await import("workspace-tasks/${entry}")`],
-    ["require", (entry: string) => `require("workspace-tasks/${entry}")`],
-  ])("can %s every entry point", async (kind, load) => {
-    const text = entries.map(([entry, name]) => `console.log(typeof (${load(entry)}).${name});`).join("\n");
-    const output = await evaluate(text, kind === "import" ? "module" : "commonjs");
-    expect(output.split("\n")).toEqual(entries.map(() => "function"));
+  it("every entry point can be imported without any optional peer dependency", async () => {
+    const lines = entries.map(
+      ([entry, name]) => `console.log(typeof (await import("workspace-tasks/${entry}")).${name});`,
+    );
+    expect((await evaluate(lines.join("\n"))).split("\n")).toEqual(entries.map(() => "function"));
   });
 
   it.each([
@@ -125,35 +123,23 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
       `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
     ],
-  ])("gets an error that names %s from a module that needs it", async (peer, text) => {
+  ])("a module that needs %s says so when it is missing", async (peer, text) => {
     expect(await evaluate(text)).toMatch(new RegExp(`package '${peer}'|npm install ${peer}`));
   });
 
-  it("gets an error that names pg from the inbox command with a PostgreSQL URL", async () => {
+  it("the inbox command with a PostgreSQL URL says that pg is missing", async () => {
     const words = ["inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
     const failed = await runInstalled("workspace-tasks", words).catch((error: { stderr: string }) => error);
     expect(failed.stderr).toMatch(/npm install pg/);
     expect(failed.stderr).not.toMatch(/\n {4}at /);
   });
 
-  it.each([
-    ["module", `await import("workspace-tasks/receiver-kit/rabbitmq")`],
-    ["commonjs", `require("workspace-tasks/receiver-kit/rabbitmq")`],
-  ] as const)(
-    "gets one error, which says how to install amqplib, from a %s that starts an intake",
-    async (type, load) => {
-      const text = `const { rabbitmqIntake } = ${load};
+  it("an intake says once how to install amqplib when it is missing", async () => {
+    const text = `const { rabbitmqIntake } = await import("workspace-tasks/receiver-kit/rabbitmq");
       const secrets = ["whsec_" + Buffer.alloc(24, 1).toString("base64")];
       rabbitmqIntake({ urls: ["amqp://127.0.0.1:1"], secrets }).start();`;
-      const output = await evaluate(text, type);
-      expect(output.match(/amqplib.*/g)).toEqual(["amqplib is not installed; try: npm install amqplib"]);
-    },
-  );
-
-  it("cannot import a file that is not exported", async () => {
-    expect(await evaluate('await import("workspace-tasks/dist/sdk/index.js")')).toContain(
-      "ERR_PACKAGE_PATH_NOT_EXPORTED",
-    );
+    const output = await evaluate(text);
+    expect(output.match(/amqplib.*/g)).toEqual(["amqplib is not installed; try: npm install amqplib"]);
   });
 });
 

@@ -40,46 +40,50 @@ type NeverUndefined<Options> = {
     : never;
 }[keyof Options];
 
+type NeverUndefinedInAny<All extends readonly unknown[]> = {
+  [Index in keyof All]: NeverUndefined<All[Index]>;
+}[number];
+
 describe("options that may be left out may be undefined", () => {
-  it("in the SDK", () => {
-    expectTypeOf<NeverUndefined<CreateClientOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<RateLimitOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<AppInfo>>().toBeNever();
-    expectTypeOf<NeverUndefined<CallOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<RequestOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<ListTasksOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<UploadOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<WaitForTaskOptions>>().toBeNever();
-  });
-
-  it("in the receiver kit", () => {
-    expectTypeOf<NeverUndefined<ReceiverOptions<unknown>>>().toBeNever();
-    expectTypeOf<NeverUndefined<RetentionOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<RetryPolicy>>().toBeNever();
-    expectTypeOf<NeverUndefined<RequestLimitOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<ReconcileOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<VerifierOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<VerifyOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<MemoryInboxOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<SqliteInboxOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<PostgresInboxOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<RabbitmqIntakeOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<RabbitmqConsumerOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<VerifyWebhookOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<DedupeWebhookOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<OrderWebhookOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<AuditOptions>>().toBeNever();
-  });
-
-  it("in the mock", () => {
-    expectTypeOf<NeverUndefined<MockServerOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<OverrideOptions>>().toBeNever();
-    expectTypeOf<NeverUndefined<VirtualClockOptions>>().toBeNever();
-  });
-
-  it("control: an option that may not is found", () => {
+  it("options of the SDK may be undefined", () => {
     expectTypeOf<
-      NeverUndefined<{ readonly a?: number; readonly b?: string | undefined; c: 1 }>
+      NeverUndefinedInAny<
+        [
+          ...[CreateClientOptions, RateLimitOptions, AppInfo, CallOptions, RequestOptions],
+          ...[ListTasksOptions, UploadOptions, WaitForTaskOptions],
+        ]
+      >
+    >().toBeNever();
+  });
+
+  it("options of the receiver kit may be undefined", () => {
+    expectTypeOf<
+      NeverUndefinedInAny<
+        [
+          ...[ReceiverOptions<unknown>, RetentionOptions, RetryPolicy, RequestLimitOptions, ReconcileOptions],
+          ...[
+            VerifierOptions,
+            VerifyOptions,
+            VerifyWebhookOptions,
+            DedupeWebhookOptions,
+            OrderWebhookOptions,
+          ],
+          ...[MemoryInboxOptions, SqliteInboxOptions, PostgresInboxOptions],
+          ...[RabbitmqIntakeOptions, RabbitmqConsumerOptions, AuditOptions],
+        ]
+      >
+    >().toBeNever();
+  });
+
+  it("options of the mock may be undefined", () => {
+    expectTypeOf<
+      NeverUndefinedInAny<[MockServerOptions, OverrideOptions, VirtualClockOptions]>
+    >().toBeNever();
+  });
+
+  it("the check finds an option that may not be undefined", () => {
+    expectTypeOf<
+      NeverUndefinedInAny<[{ readonly a?: number; readonly b?: string | undefined; c: 1 }]>
     >().toEqualTypeOf<"a">();
   });
 });
