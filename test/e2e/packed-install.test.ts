@@ -203,17 +203,6 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
     for (const line of lines) await steps[line]?.();
   });
 
-  it("the first request compiles under strict settings", async () => {
-    await writeFile(join(project, "first-request.mts"), blockOf("first-request.ts"));
-    const compiler = join(root, "node_modules/typescript/bin/tsc");
-    const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"];
-    const settings = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", ...types];
-    const { stdout } = await run(process.execPath, [compiler, ...settings, "first-request.mts"], {
-      cwd: project,
-    }).catch((error: { stdout: string }) => error);
-    expect(stdout).toBe("");
-  });
-
   it("the tests of the README pass in vitest, the one with MSW included", async () => {
     await install("vitest", "msw");
     const { stdout } = await runInstalled("vitest", ["run"]);

@@ -102,7 +102,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     url = await sharedRabbitmqUrl();
   }, 300_000);
 
-  it("handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async () => {
+  it("receivers behind RabbitMQ handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async () => {
     const topology = createTopology({ shards: 2 });
     const intake = await startIntake(topology);
     const shards = [await startReceiver(), await startReceiver()] as const;
@@ -128,7 +128,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(stats.parked).toBe(0);
   });
 
-  it("are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async () => {
+  it("deliveries are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async () => {
     const topology = createTopology();
     const intake = await startIntake(topology);
     let isDown = true;
@@ -141,20 +141,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await poll(() => stored).toEqual(ids(20));
   });
 
-  it("leave what is not acknowledged in the queue, for the consumer that comes after", async () => {
-    const topology = createTopology();
-    const intake = await startIntake(topology);
-    const failing = await startConsumer(topology, [createStore(() => true).receiver]);
-    await intake.fetch(requestOf("task-1", "m0"));
-    await poll(async () => (await failing.stats()).messages.failed).toBeGreaterThan(0);
-    await failing.close({ graceMs: 0 });
-    const { receiver, stored } = createStore();
-    const consumer = await startConsumer(topology, [receiver]);
-    await poll(() => stored).toEqual(["m0"]);
-    expect((await consumer.stats()).messages.redelivered).toBe(1);
-  });
-
-  it("park a delivery that alone cannot be stored, and what is no delivery, and block nothing", async () => {
+  it("consumers park a delivery that alone cannot be stored, and what is no delivery, and block nothing", async () => {
     const topology = createTopology({ partitions: 1 });
     const intake = await startIntake(topology);
     const { receiver, stored } = createStore((id) => id === "bad");
@@ -181,7 +168,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     });
   });
 
-  it("store what is in the queues of both versions, with a consumer for each, after the number of partitions was changed", async () => {
+  it("two consumers store what is in the queues of both versions, after the number of partitions was changed", async () => {
     const topology = createTopology();
     const before = await startIntake(topology);
     for (const id of ids(10)) await before.fetch(requestOf(`task-${id}`, id));
@@ -194,7 +181,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
   });
 
-  it("name the remedy when a queue exists with other arguments", async () => {
+  it("an intake names the remedy when a queue exists with other arguments", async () => {
     const topology = createTopology();
     await startIntake(topology);
     const other = rabbitmqIntake({ ...topology, secrets: [secretA], queueBytesMax: 5_000_000 });
@@ -205,7 +192,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     });
   });
 
-  it("respond 503 when the queue is full, when no queue takes a delivery, and when the topology is missing", async () => {
+  it("an intake responds 503 when the queue is full, when no queue takes a delivery, and when the topology is missing", async () => {
     const topology = createTopology({ partitions: 1, queueBytesMax: 5_000 });
     const intake = await startIntake(topology);
     const statuses: number[] = [];
@@ -226,7 +213,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });
   });
 
-  it("respond 503 within the time limit while the link is silent, and reconnect by themselves", async () => {
+  it("an intake responds 503 within the time limit while the link is silent, and reconnect by themselves", async () => {
     await using proxy = await createFreezingProxy(Number(new URL(url).port));
     const topology = createTopology({
       ...{ urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`] },
@@ -251,7 +238,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
   });
 
   it.skipIf(!hasPostgres)(
-    "are set up by the example receiver-rabbitmq, which exits with 0 on SIGTERM",
+    "the example receiver-rabbitmq handles deliveries and exits with 0 on SIGTERM",
     async () => {
       await using database = await (await sharedPostgres()).database();
       const port = await freePort();
@@ -285,7 +272,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     },
   );
 
-  it("finish the batch in progress when the consumer closes", async () => {
+  it("consumers finish the batch in progress when the consumer closes", async () => {
     const topology = createTopology({ partitions: 1 });
     const intake = await startIntake(topology);
     let isAccepting = false;
@@ -311,7 +298,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
 });
 
 describe("the options of RabbitMQ", () => {
-  it("are checked for intakes and consumers", () => {
+  it("options of RabbitMQ are checked for intakes and consumers", () => {
     const shared = { urls: ["amqp://localhost"], logger: silentLogger };
     expect(() => rabbitmqIntake({ ...shared, urls: ["http://localhost"], secrets: [secretA] })).toThrow(
       "rabbitmqIntake: urls: expected a list of amqp:// or amqps:// URLs, got an array",

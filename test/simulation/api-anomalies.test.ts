@@ -5,7 +5,6 @@ import {
   type MockServer,
   type VirtualClock,
 } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import {
   type CreateClientOptions,
   createClient,
@@ -29,11 +28,6 @@ it("a client reports every outcome correctly when any single request fails", asy
   expect(calls).toContain("/api/uploads");
   expect(runs).toBe(1 + 3 * calls.length);
 }, 120_000);
-
-it("a delivery arrives and takes effect once when any single attempt fails", async () => {
-  const { runs, calls } = await sweep(runDeliveryScenario, { error: connectionReset });
-  expect(runs).toBe(1 + 2 * calls.length);
-});
 
 type Fetch = NonNullable<CreateClientOptions["fetch"]>;
 type Outcome = "done" | "not_sent" | "rejected" | "unknown";
@@ -107,36 +101,3 @@ async function outcomeOf(clock: VirtualClock, call: () => Promise<unknown>): Pro
 }
 
 const kindOf = (input: URL | string) => new URL(input).pathname.split("/").slice(0, 3).join("/");
-
-const silent = { info() {}, warn() {}, error() {} };
-
-async function runDeliveryScenario(calls: Calls): Promise<void> {
-  const clock = createVirtualClock();
-  const url = "https://receiver.example/webhooks";
-  const rows = memoryInbox({ clock });
-  const secrets: string[] = [];
-  const receiver = createReceiver({ secrets: () => secrets, inbox: rows, clock, logger: silent });
-  const receivers = new Map([
-    [url, (request: Request) => calls.through("send", () => receiver.fetch(request))],
-  ]);
-  await using mock = await createMockServer({ listen: false, clock, receivers });
-  await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl, fetch: mock.fetch, clock });
-  secrets.push((await client.webhooks.endpoints.create({ url })).signingSecret);
-  const effects: string[] = [];
-  const states = new Map<string, string>();
-  receiver.on("*", ({ event }, { transaction }) => transaction.apply(() => effects.push(event)));
-  receiver.onState("task", ({ taskId, status }) => void states.set(taskId, status));
-  await receiver.start();
-
-  const tasks = ["BINDER", "TAX_ADVISOR"].map((taskType) => mock.control.startTask({ taskType }));
-  const taskIds = (await Promise.all(tasks)).map(({ taskId }) => taskId);
-  await clock.advance(600_000);
-  const closed = receiver.close();
-  await clock.advance(1_000);
-  await closed;
-  const deliveries = (await mock.control.listDeliveries()).data;
-  expect(deliveries.filter(({ status }) => status !== "succeeded")).toEqual([]);
-  expect(effects.toSorted()).toEqual(deliveries.map(({ event }) => event).toSorted());
-  expect(taskIds.map((id) => states.get(id))).toEqual(["COMPLETED", "COMPLETED"]);
-  expect((await rows.stats()).rows).toMatchObject({ pending: 0, running: 0, dead: 0, quarantined: 0 });
-}

