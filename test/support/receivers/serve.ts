@@ -1,8 +1,7 @@
 // Runs one of the receivers in its own process, so that an exception or a log of it cannot reach the tests.
 // Arguments: name, secret, for the kit also an old secret. Prints one line of JSON and serves until it is ended.
 
-import { startExpressStandardWebhooks } from "./express-standardwebhooks.ts";
-import { startExpressSvix } from "./express-svix.ts";
+import { startExpressStandardWebhooks, startExpressSvix } from "./express-libraries.ts";
 import { startKitReceiver } from "./kit-receiver.ts";
 import { startOctokit, startOctokitBehindJsonParser } from "./octokit-webhooks.ts";
 import type { RunningReceiver } from "./running-receiver.ts";
