@@ -54,7 +54,7 @@ it("every example is a test or is run by one", async () => {
 // They mostly wait for stages, so they run at the same time.
 describe.concurrent("npm run example", () => {
   it.for(Object.entries(programs))(
-    "runs %s, which prints %s and exits with 0",
+    "npm run example runs %s, which prints %s and exits with 0",
     { timeout: 300_000 },
     async ([name, expected], { expect, skip }) => {
       if (name === "two-processes") skip(!hasPostgres, "it starts a PostgreSQL server");

@@ -101,7 +101,7 @@ async function sqliteWithAccess(name: string, busyTimeoutMs = 200) {
 }
 
 describe("a receiver with a SQLite inbox", () => {
-  it("returns 503 while the disk is full, and stores again once there is room", async () => {
+  it("a receiver on SQLite returns 503 while the disk is full, and stores again once there is room", async () => {
     const { inbox, current } = await sqliteWithAccess("full.db");
     await using served = await serve(inbox);
     await served.receiver.start();
@@ -116,7 +116,7 @@ describe("a receiver with a SQLite inbox", () => {
     await expectRecovery(served, "large");
   });
 
-  it("returns 503 while the file is read-only, and opens the file again", async () => {
+  it("a receiver on SQLite returns 503 while the file is read-only, and opens the file again", async () => {
     const { inbox, current, opened } = await sqliteWithAccess("readonly.db");
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -128,7 +128,7 @@ describe("a receiver with a SQLite inbox", () => {
     expect(opened()).toBe(2);
   });
 
-  it("returns 503 while another process holds a lock, and continues after it is released", async () => {
+  it("a receiver on SQLite returns 503 while another process holds a lock, and continues after it is released", async () => {
     const { inbox, file, open } = await sqliteWithAccess("locked.db");
     await using served = await serve(inbox);
     await served.receiver.start();
@@ -142,7 +142,7 @@ describe("a receiver with a SQLite inbox", () => {
     await expectRecovery(served, "second");
   });
 
-  it("waits for a short lock instead of returning 503", async () => {
+  it("a receiver on SQLite waits for a short lock instead of returning 503", async () => {
     const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db", 20_000);
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -155,7 +155,7 @@ describe("a receiver with a SQLite inbox", () => {
     expect((await sent).status).toBe(200);
   });
 
-  it("fails to start while the directory is missing, and starts once it exists", async () => {
+  it("a receiver on SQLite fails to start while the directory is missing, and starts once it exists", async () => {
     const file = path.join(directory, "absent", "inbox.db");
     await using served = await serve(sqliteInbox(file));
     await expectOutage(served, "first", /open|unable/i);
@@ -166,7 +166,7 @@ describe("a receiver with a SQLite inbox", () => {
     await expectRecovery(served, "first");
   });
 
-  it("treats a duplicate of a rejected delivery as new, because nothing was stored", async () => {
+  it("a receiver on SQLite treats a duplicate of a rejected delivery as new, because nothing was stored", async () => {
     const { inbox, file, open } = await sqliteWithAccess("nothing-stored.db");
     await using served = await serve(inbox);
     expect((await served.send("first")).status).toBe(200);
@@ -197,7 +197,7 @@ it.each([[true], [undefined], [{}], [new Date(0)]])(
 );
 
 describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
-  it("returns 503 while the server is down, logs it once, and continues without a restart", async () => {
+  it("a receiver on PostgreSQL returns 503 while the server is down, logs it once, and continues without a restart", async () => {
     await using database = await server.database();
     await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 20_000 })));
     await served.receiver.start();
@@ -209,7 +209,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
     await expectRecovery(served, "second");
   });
 
-  it("returns 503 while the server is not up yet, and opens the inbox once it is", async () => {
+  it("a receiver on PostgreSQL returns 503 while the server is not up yet, and opens the inbox once it is", async () => {
     await using database = await server.database();
     await server.stopImmediately();
     await using served = await serve(postgresInbox(database.pool({ connectionTimeoutMillis: 20_000 })));
@@ -220,7 +220,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
     await expectRecovery(served, "first");
   });
 
-  it("survives a server stop with a pool that has no error listener", async () => {
+  it("a receiver on PostgreSQL survives a server stop with a pool that has no error listener", async () => {
     await using database = await server.database();
     const pool = new pg.Pool({ connectionString: database.url, max: 5 });
     const inbox = postgresInbox(pool);
@@ -238,7 +238,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
     await pool.end();
   });
 
-  it("works with a role that may only use the tables, and names the missing privilege of another role", async () => {
+  it("a receiver on PostgreSQL works with a role that may only use the tables, and names the missing privilege of another role", async () => {
     await using database = await server.database();
     const owner = database.pool();
     await postgresInbox(owner).open();
@@ -269,7 +269,7 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
 
 describe("the migrations of an inbox", () => {
   itWithPostgres(
-    "run once on PostgreSQL when several processes find no tables and start at the same time",
+    "migrations run once on PostgreSQL when several processes find no tables and start at the same time",
     async () => {
       await using database = await server.database();
       const pools = Array.from({ length: 6 }, () => database.pool({ max: 1 }));
@@ -285,7 +285,7 @@ describe("the migrations of an inbox", () => {
     },
   );
 
-  it("run once on SQLite when several processes start at the same time", async () => {
+  it("migrations run once on SQLite when several processes start at the same time", async () => {
     const file = path.join(directory, "migrations.db");
     const inboxes = Array.from({ length: 6 }, () => sqliteInbox(file));
     await Promise.all(inboxes.map((inbox) => inbox.open()));
@@ -299,7 +299,7 @@ describe("the migrations of an inbox", () => {
 });
 
 describe("a receiver whose release is too old for the schema", () => {
-  it("returns 503, handles nothing more, and its log names the release to run", async () => {
+  it("a receiver that is too old for the schema returns 503, handles nothing more, and its log names the release to run", async () => {
     const { inbox, file, open } = await sqliteWithAccess("too-old.db");
     await using served = await serve(inbox);
     await served.receiver.start();

@@ -65,7 +65,9 @@ describeWithPostgres("30 tenants on a pool of 14 clients", () => {
   const listening = `SELECT count(*) AS count FROM pg_stat_activity
     WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
 
-  it("are served by one receiver, each event once and in order", { timeout: 120_000 }, async () => {
+  it("30 tenants are served by one receiver, each event once and in order", {
+    timeout: 120_000,
+  }, async () => {
     const { database, pool } = await createPool();
     await using _ = database;
     const tenants = new Map(
@@ -84,7 +86,7 @@ describeWithPostgres("30 tenants on a pool of 14 clients", () => {
     expect(pool.listenerCount("error")).toBe(1);
   });
 
-  it("are served by a receiver each, which share one listening connection", {
+  it("30 tenants are served by a receiver each, which share one listening connection", {
     timeout: 120_000,
   }, async () => {
     const { database, pool } = await createPool();

@@ -79,7 +79,7 @@ async function deliver(port: number): Promise<number> {
 }
 
 describe("the Dockerfile of the receiver", () => {
-  it("builds an image that migrates, serves, reports its health, and ends in order", async () => {
+  it("the Dockerfile of the receiver builds an image that migrates, serves, reports its health, and ends in order", async () => {
     const image = join(folder, "image");
     const { env, command, check } = await buildImage("Dockerfile", join(folder, "application"), image);
     const database = { ...env, DATABASE_URL: server.url() };
@@ -107,14 +107,14 @@ describe("the Dockerfile of the receiver", () => {
     expect(await deadHealth.ended).toBe(1);
   });
 
-  it("builds an image whose process ends when there is no database", async () => {
+  it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {
     const settings = { PORT: String(await freePort()), DATABASE_URL: "postgres://127.0.0.1:1/none" };
     const env = { ...settings, WORKSPACE_TASKS_SIGNING_SECRET: secretA };
     using receiver = new RunningCommand(["node", "server.mjs"], join(folder, "image"), env);
     expect(await receiver.ended).toBe(1);
   });
 
-  it("copies what its programs and the files of the other deployments name", () => {
+  it("the Dockerfile of the receiver copies what its programs and the files of the other deployments name", () => {
     const copied = instructionsOf("Dockerfile").flatMap(({ name, text }) =>
       name === "COPY" ? text.split(" ") : [],
     );
@@ -127,7 +127,7 @@ describe("the Dockerfile of the receiver", () => {
 });
 
 describe("the Dockerfile of the mock", () => {
-  it("builds an image whose mock is healthy, and serves under the name of its service", async () => {
+  it("the Dockerfile of the mock builds an image whose mock is healthy, and serves under the name of its service", async () => {
     const image = join(folder, "mock-image");
     const { command, check } = await buildImage("mock.Dockerfile", join(folder, "application"), image);
     const port = await freePort();
@@ -145,7 +145,7 @@ describe("the Dockerfile of the mock", () => {
 });
 
 describe("the compose file", () => {
-  it("passes variables that the programs read; its mock delivers to its receiver, which accepts", async () => {
+  it("the compose file passes variables that the programs read; its mock delivers to its receiver, which accepts", async () => {
     const [compose] = documentsOf("compose.yaml");
     const { database, migrate, receiver, mock } = compose.services;
     const { environment = {}, ports } = receiver;
@@ -183,7 +183,7 @@ describe("the compose file", () => {
 });
 
 describe("the Kubernetes manifests", () => {
-  it("name paths, ports and variables of the server, and leave it the time that it needs to end", () => {
+  it("the Kubernetes manifests name paths, ports and variables of the server, and leave it the time that it needs to end", () => {
     const [job, workload, service] = documentsOf("kubernetes.yaml");
     const { metadata, spec } = workload.spec.template;
     const [container] = spec.containers;
@@ -212,7 +212,7 @@ describe("the Kubernetes manifests", () => {
 });
 
 describe("the systemd unit", () => {
-  it("sets variables that the server reads, and is valid where systemd can tell", () => {
+  it("the systemd unit sets variables that the server reads, and is valid where systemd can tell", () => {
     const unit = read("webhooks.service");
     const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(
       ([, text = ""]) => text.match(/[A-Z_]+(?==)/g) ?? [],
@@ -235,7 +235,7 @@ describe("the systemd unit", () => {
 });
 
 describe("the workflow that releases", () => {
-  it("runs programs of the repository, in versions of actions that the other workflow has", () => {
+  it("the workflow that releases runs programs of the repository, in versions of actions that the other workflow has", () => {
     const [release] = documentsOf("../../.ci/release.yaml");
     const { environment, steps } = release.jobs.publish;
     expect([release.permissions["id-token"], release.on.push.tags, environment]).toEqual([
@@ -261,9 +261,9 @@ describe("the workflow that releases", () => {
 });
 
 describe.concurrent("the pipeline", () => {
-  it("of GitHub Actions runs the tests with a mock, and check-receiver", { timeout: 120_000 }, async ({
-    expect,
-  }) => {
+  it("the pipeline of GitHub Actions runs the tests with a mock, and check-receiver", {
+    timeout: 120_000,
+  }, async ({ expect }) => {
     const [workflow] = documentsOf("github-actions.yaml");
     const { steps } = workflow.jobs.test;
     const port = await freePort();
@@ -283,7 +283,9 @@ describe.concurrent("the pipeline", () => {
     expect(output.join("\n")).toMatch(/MUST/);
   });
 
-  it("of GitLab runs the tests with a mock, and check-receiver", { timeout: 120_000 }, async ({ expect }) => {
+  it("the pipeline of GitLab runs the tests with a mock, and check-receiver", { timeout: 120_000 }, async ({
+    expect,
+  }) => {
     const [pipeline] = documentsOf("gitlab-ci.yaml");
     const run = async (job: "test" | "receiver", expected: RegExp) => {
       const port = await freePort();

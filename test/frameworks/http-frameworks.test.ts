@@ -98,7 +98,7 @@ describe.each(Object.entries(servers))("a receiver in %s", (name, argsOf) => {
 
   afterAll(() => program?.[Symbol.dispose]());
 
-  it("acknowledges a signed delivery and its duplicate, and handles it once", async () => {
+  it("a receiver in a framework acknowledges a signed delivery and its duplicate, and handles it once", async () => {
     // Parsed and written again, this body has other bytes.
     const event = sampleEvent({ clientName: "Müller & Söhne", amount: "1.0" });
     const body = JSON.stringify(event, null, 3).replace('"1.0"', "1.0");
@@ -117,7 +117,7 @@ describe.each(Object.entries(servers))("a receiver in %s", (name, argsOf) => {
     expect(output.split(`task ${event["taskId"]}`)).toHaveLength(2);
   });
 
-  it("accepts a delivery of any content type", async () => {
+  it("a receiver in a framework accepts a delivery of any content type", async () => {
     for (const type of ["application/cloudevents+json", "text/plain", "application/x-www-form-urlencoded"]) {
       const event = JSON.stringify(sampleEvent());
       // A parser for JSON leaves other types to the receiver.
@@ -125,18 +125,18 @@ describe.each(Object.entries(servers))("a receiver in %s", (name, argsOf) => {
     }
   });
 
-  it("rejects a wrong signature with 401", async () => {
+  it("a receiver in a framework rejects a wrong signature with 401", async () => {
     expect((await deliver(JSON.stringify(sampleEvent()), secretX)).status).toBe(401);
   });
 
-  it("rejects a body over the limit with 413", async () => {
+  it("a receiver in a framework rejects a body over the limit with 413", async () => {
     const response = await deliver(JSON.stringify(sampleEvent({ note: "x".repeat(1_200_000) })));
     expect(response.status).toBe(413);
   });
 
   // node:http has no body parser.
   if (name !== "node:http") {
-    it("leaves the body parser of other routes as it was", async () => {
+    it("a receiver in a framework leaves the body parser of other routes as it was", async () => {
       const body = { text: "Zoë", list: [1, 2] };
       const json = { "content-type": "application/json" };
       const response = await post(port, "/echo", json, JSON.stringify(body));
@@ -144,7 +144,7 @@ describe.each(Object.entries(servers))("a receiver in %s", (name, argsOf) => {
     });
   }
 
-  it("responds 503 while its store fails, and stores the next attempt after that", async () => {
+  it("a receiver in a framework responds 503 while its store fails, and stores the next attempt after that", async () => {
     const event = JSON.stringify(sampleEvent());
     renameSync(inbox, `${inbox}.away`);
     expect((await deliver(event)).status).toBe(503);
@@ -152,7 +152,7 @@ describe.each(Object.entries(servers))("a receiver in %s", (name, argsOf) => {
     await expect.poll(async () => (await deliver(event)).status, { timeout: 10_000 }).toBe(200);
   });
 
-  it("ends on SIGTERM", async () => {
+  it("a receiver in a framework ends on SIGTERM", async () => {
     program.signal("SIGTERM");
     const { code } = await program.ended();
     // NestJS sends itself the signal again after its hooks; Next.js has a handler of its own.

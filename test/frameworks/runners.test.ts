@@ -10,7 +10,7 @@ const modules = join(recipes, "node_modules");
 const mock = [join(modules, "workspace-tasks/bin/workspace-tasks.js"), "mock", "exec", "--"];
 
 describe("the test of an application", () => {
-  it("passes in Jest, with webhooks and virtual time", async () => {
+  it("the test of an application passes in Jest, with webhooks and virtual time", async () => {
     const args = [join(modules, "jest/bin/jest.js"), "--config", "runners/jest.config.json"];
     using program = new RunningProgram(args, { cwd: recipes });
     const { code, output } = await program.ended();
@@ -18,7 +18,7 @@ describe("the test of an application", () => {
     expect(code).toBe(0);
   });
 
-  it("passes in Playwright, with a world per test", async () => {
+  it("the test of an application passes in Playwright, with a world per test", async () => {
     const cli = join(modules, "@playwright/test/cli.js");
     using program = new RunningProgram([cli, "test", "--config", "runners/playwright.config.ts"], {
       cwd: recipes,

@@ -98,7 +98,7 @@ describe("a receiver in AWS Lambda", () => {
     (await admin.query("SELECT status FROM task_states WHERE task_id = $1", [taskId])).rows[0]?.status;
 
   it.each(["/v1", "/v1/base64", "/v2", "/v2/base64"])(
-    "stores a delivery of the shape %s, which the scheduled function handles once",
+    "a receiver in Lambda stores a delivery of the shape %s, which the scheduled function handles once",
     async (path) => {
       const event = sampleEvent({ clientName: "Müller & Söhne" });
       const body = JSON.stringify(event, null, 2);
@@ -116,11 +116,11 @@ describe("a receiver in AWS Lambda", () => {
     },
   );
 
-  it("rejects a body over the limit", async () => {
+  it("a receiver in Lambda rejects a body over the limit", async () => {
     expect(await deliver("/v2", JSON.stringify(sampleEvent({ note: "x".repeat(1_200_000) })))).toBe(413);
   });
 
-  it("stores deliveries again after its connections ended while it was frozen", async () => {
+  it("a receiver in Lambda stores deliveries again after its connections ended while it was frozen", async () => {
     await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
     const body = JSON.stringify(sampleEvent());
     await expect.poll(() => deliver("/v2", body), { timeout: 10_000 }).toBe(200);
@@ -136,7 +136,7 @@ describe("a receiver in AWS Lambda", () => {
     expect(await statusOf(event["taskId"])).toBe("RUNNING");
   });
 
-  it("responds 503 while the database is down", async () => {
+  it("a receiver in Lambda responds 503 while the database is down", async () => {
     await admin.end();
     await server.lose();
     expect(await deliver("/v2", JSON.stringify(sampleEvent()))).toBe(503);

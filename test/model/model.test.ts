@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
 import { withoutFencing } from "../support/broken-inboxes.ts";
+import { atDepth } from "../support/depth.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
 import { hasPostgres } from "../support/with-postgres.ts";
 import { describeWithSpin } from "../support/with-spin.ts";
@@ -33,7 +34,7 @@ describeWithSpin("the model of the inbox", () => {
     });
     afterAll(() => parts[Symbol.dispose]());
 
-    it.each([oneKey!, twoKeys!])(
+    it.each(atDepth([oneKey!], [oneKey!, twoKeys!]))(
       "the memory inbox does what the model does in every transition with $KEYS key(s)",
       async (bounds) => {
         const replayed = await replayAll(memoryStore(parts.module), bounds);

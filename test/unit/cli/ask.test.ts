@@ -10,19 +10,19 @@ function asking(stop = signal) {
 }
 
 describe("ask", () => {
-  it("writes the question and returns the line", async () => {
+  it("ask writes the question and returns the line", async () => {
     const { input, output, answer } = asking();
     input.write("yes\nno\n");
     expect([await answer, String(output.read())]).toEqual(["yes", "Continue? "]);
   });
 
-  it("returns an empty line at the end of the input", async () => {
+  it("ask returns an empty line at the end of the input", async () => {
     const { input, answer } = asking();
     input.end();
     expect(await answer).toBe("");
   });
 
-  it("returns an empty line when the program is stopped", async () => {
+  it("ask returns an empty line when the program is stopped", async () => {
     const stop = new AbortController();
     const { answer } = asking(stop.signal);
     stop.abort();
