@@ -28,7 +28,7 @@ const sourceOf = (target) => target["workspace-tasks-source"];
 const withoutGraphQL = {
   name: "without-graphql",
   resolveId(source, importer) {
-    if (source !== "graphql") return undefined;
+    if (!/^graphql(?:\/|$)/.test(source)) return undefined;
     const isInlined = importer?.includes(`${sep}node_modules${sep}${inlined}${sep}`);
     return isInlined ? "\0graphql-names" : { id: source, external: true };
   },

@@ -149,7 +149,7 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
     const run = async () => {
       const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
       const { router = "base", authenticated = true, ...call } = checked ?? {};
-      const operation = documents.read(document, router, authenticated);
+      const operation = await documents.read(document, router, authenticated);
       return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), call);
     };
     return toCall(run());

@@ -1,11 +1,11 @@
-// Any document can be sent, not only the generated ones. It is parsed once and cached: a query may be repeated after a
-// failure and a mutation may not, so its kind has to be known, and a text with a syntax error should cost no request.
+// Any document can be sent, not only the generated ones. It is read once and cached: a query may be repeated after a
+// failure and a mutation may not, so its kind has to be known.
 
+import type { DocumentNode } from "graphql";
 import { BoundedCache } from "../call/bounded-cache.ts";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { parseOperations } from "./document-grammar.ts";
-import { printDocument } from "./print-document.ts";
+import { findOperations } from "./find-operations.ts";
 
 /** A parsed document, of any version of graphql-js. */
 export interface ParsedDocument {
@@ -22,7 +22,7 @@ export interface DocumentReader {
     document: GraphQLDocument<Result, Variables>,
     router: Router,
     authenticated: boolean,
-  ): Operation<Result, Variables>;
+  ): Promise<Operation<Result, Variables>>;
 }
 
 // Programs send a handful of documents; one that builds a new text for every call must not fill the memory.
@@ -32,18 +32,18 @@ export function createDocumentReader(): DocumentReader {
   const operations = new BoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
   const printed = new WeakMap<object, string>();
 
-  function textOf(document: unknown): string {
+  async function textOf(document: unknown): Promise<string> {
     if (typeof document === "string") return document;
     if (document instanceof String) return document.toString();
     if (!isParsed(document)) throw invalid("a GraphQL document", "something else");
-    const text = printed.get(document) ?? print(document);
+    const text = printed.get(document) ?? (await print(document));
     printed.set(document, text);
     return text;
   }
 
   return {
-    read(document, router, authenticated) {
-      const text = textOf(document);
+    async read(document, router, authenticated) {
+      const text = await textOf(document);
       return {
         document: text,
         method: "request",
@@ -56,30 +56,34 @@ export function createDocumentReader(): DocumentReader {
 }
 
 function operationIn(text: string) {
-  const operations = orInvalid("a text with a syntax error", () => parseOperations(text));
+  const operations = findOperations(text);
   const [operation] = operations;
   if (operation === undefined || operations.length > 1) {
-    throw invalid("a document with one operation", `one with ${operations.length}`);
+    throw invalid("a GraphQL document with one operation", `one with ${operations.length}`);
   }
   const { name, type } = operation;
   if (type === "subscription") throw invalid("a query or a mutation", "a subscription");
   return { name, kind: type };
 }
 
-function print(document: ParsedDocument): string {
-  return orInvalid("something else", () => printDocument(document));
+/** With graphql-js, which a program that parses documents has; of it the printer alone, which bundlers then include. */
+async function print(document: ParsedDocument): Promise<string> {
+  const { print: printNode } = await import("graphql/language/printer.js").catch((cause: unknown) => {
+    throw invalid(
+      "the package graphql, which prints a parsed document",
+      "none; install it or send text",
+      cause,
+    );
+  });
+  try {
+    return printNode(document as DocumentNode);
+  } catch (cause) {
+    throw invalid("a GraphQL document", "something else", cause);
+  }
 }
 
 function isParsed(document: unknown): document is ParsedDocument {
   return typeof document === "object" && document !== null && Reflect.get(document, "kind") === "Document";
-}
-
-function orInvalid<Value>(got: string, read: () => Value): Value {
-  try {
-    return read();
-  } catch (cause) {
-    throw invalid("a GraphQL document", got, cause);
-  }
 }
 
 function invalid(expected: string, got: string, cause?: unknown): WorkspaceTasksError {
