@@ -13,10 +13,10 @@ export {
   type RequestOptions,
   type WorkspaceTasksClient,
 } from "./client.ts";
-export type { Clock, Random, TimerOptions } from "./clock.ts";
+export type { Clock, Random } from "./clock.ts";
 export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
-export type { GraphQLDocument, ParsedDocument } from "./engine/document.ts";
+export type { GraphQLDocument } from "./engine/document.ts";
 export {
   ConfigurationError,
   type ErrorCode,
@@ -86,19 +86,13 @@ export type {
 export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
-export type { PostgresClient, PostgresPool } from "./rate-limit/bounded-query.ts";
 export type { Priority } from "./rate-limit/call-queue.ts";
 export {
   type PostgresRateLimitStoreOptions,
   postgresRateLimitStore,
 } from "./rate-limit/postgres-rate-limit-store.ts";
-export type {
-  AcquirePermitsRequest,
-  AcquirePermitsResult,
-  RateLimitStore,
-} from "./rate-limit/rate-limit-store.ts";
+export type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
-export type { Fetch, FetchBytes, FetchHeaders, FetchInit, FetchResponse } from "./request/fetch.ts";
-export type { ResponseDetails } from "./request/response-details.ts";
+export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

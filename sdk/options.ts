@@ -1,7 +1,7 @@
 // The options of a client and of a call: their documentation, their checks and all their defaults.
 
 import type { Logger } from "./call/diagnostics.ts";
-import { type Clock, type Random, systemClock, systemRandom, timerDelayMsMax } from "./clock.ts";
+import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
@@ -28,7 +28,6 @@ import {
   oneOf,
   optional,
   parse,
-  refineNumber,
   strictObject,
   ValidationError,
   withDefault,
@@ -36,16 +35,12 @@ import {
 import { hostName, isSecure, serviceUrl, withoutBrackets } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
-  /** Requests that the service accepts per window. Default 120. @see interface §8 */
+  /** Requests per window: those that the service accepts, or a part of them. Default 120. @see interface §8 */
   readonly requests?: number | undefined;
   /** Length of the window. Default 60,000 ms. */
   readonly windowMs?: number | undefined;
-  /** Part of the limit that this process may use, above 0 and at most 1. Default 1. */
-  readonly share?: number | undefined;
   /** Calls of this client that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
   readonly maxQueued?: number | undefined;
-  /** Longest time that one call waits in total, within its deadline. Default 600,000 ms. */
-  readonly maxWaitMs?: number | undefined;
   /**
    * Lets several processes or worker threads share one limit. Default: none, each thread assumes that it is alone.
    */
@@ -133,7 +128,7 @@ export interface CallOptions {
 export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
   interactive: 120_000,
   normal: 120_000,
-  // Longer than the default of `maxWaitMs`, in which the default of `maxQueued` calls are sent.
+  // In which the default of `maxQueued` calls are sent.
   background: 900_000,
 };
 
@@ -145,12 +140,7 @@ const retries = integerBetween(0, 20);
 const rateLimitSettings = strictObject({
   requests: withDefault(integerBetween(1, 1_000_000), 120),
   windowMs: withDefault(durationMs, 60_000),
-  share: withDefault(
-    refineNumber("a number above 0 and at most 1", (value) => value > 0 && value <= 1),
-    1,
-  ),
   maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
-  maxWaitMs: withDefault(integerBetween(0, timerDelayMsMax), 600_000),
   store: optional(objectWith<RateLimitStore>("acquire", "block")),
 });
 

@@ -6,7 +6,7 @@ export interface SharedWorkOptions<Value> {
   /** The work ends with it. */
   readonly parent: CallScope;
   readonly clock: Clock;
-  /** How long the work continues without a waiter. */
+  /** How long the work continues after the last waiter has left. */
   readonly unawaitedMs: number;
   readonly run: (work: SharedWork<Value>) => Promise<Value>;
   /** Called before those that wait are. */
@@ -14,8 +14,8 @@ export interface SharedWorkOptions<Value> {
 }
 
 /**
- * Work that many may wait for, such as a token exchange. Each waits as long as its own scope; without any the work is
- * ended soon, so that it keeps no process alive.
+ * Work that many may wait for, such as a token exchange. Each waits as long as its own scope. After the last has left
+ * the work is ended soon, so that it keeps no process alive.
  */
 export class SharedWork<Value> {
   readonly scope: CallScope;
@@ -38,7 +38,6 @@ export class SharedWork<Value> {
     });
     // Without a waiter its failure is of no use.
     this.#result.catch(() => {});
-    this.#endUnlessJoined();
   }
 
   /** Whether a call waits, and not only work that no call waits for. */

@@ -1,11 +1,10 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { FailureError } from "../call/failure.ts";
-import type { RegistryScope } from "../call/process-registry.ts";
+import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
 import { SharedWork } from "../call/shared-work.ts";
 import type { Random } from "../clock.ts";
 import { sha256 } from "./sha256.ts";
-import type { Credential, ExchangedToken, RefreshReason, Rejection } from "./shared-token.ts";
-import { acquireToken, type TokenReference } from "./token-registry.ts";
+import { type Credential, type ExchangedToken, type RefreshReason, SharedToken } from "./shared-token.ts";
 
 // One client's way to the token of its key. The key may come from a function, which is called when this client needs
 // another token. Calls use a token that is fresh or due without waiting, while it is refreshed in the background; so no
@@ -16,7 +15,7 @@ export interface Key {
   readonly hash: string;
 }
 
-export interface CredentialsOptions extends RegistryScope {
+export interface CredentialsOptions extends SharedScope {
   readonly random: Random;
   /** Where the key is exchanged; tokens of different addresses are different. */
   readonly address: string;
@@ -36,35 +35,33 @@ export interface RefreshEvent {
   readonly durationMs: number;
 }
 
-const refreshPauseMs = 5_000;
+/** While calls wait for the rate limit. */
+const watchMs = 5_000;
 /** Calls with short deadlines still get a token that takes longer than one of them. */
 const unawaitedMs = 2_000;
 
 export class Credentials {
   readonly #options: CredentialsOptions;
-  #reference: TokenReference | undefined;
+  readonly #tokens: SharedEntries<SharedToken>;
+  /** Of the key that was used last. */
+  #id: string | undefined;
   /** The token returned last; another client may have exchanged it. */
   #known: Credential | undefined;
   #renewing: SharedWork<Credential> | undefined;
-  #refreshAtMs = 0;
   #waitingInQueue = 0;
   #cancelWatch = () => {};
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
+    this.#tokens = new SharedEntries("tokens", options);
   }
 
   /** The token, if it is usable now. */
   current(): Credential | undefined {
-    const shared = this.#reference?.shared;
-    const nowMs = this.#options.clock.monotonic();
-    const current = shared?.current(nowMs);
+    const shared = this.#shared;
+    const current = shared?.current();
     if (!shared || !current) return undefined;
-    if (shared.isDue(nowMs) && nowMs >= this.#refreshAtMs) {
-      // If it fails, the current token still works, and the next attempt follows after a pause.
-      this.#refreshAtMs = nowMs + refreshPauseMs;
-      this.#renewing ??= this.#renew();
-    }
+    if (shared.isDue()) this.#renewing ??= this.#renew();
     return this.#use(current);
   }
 
@@ -87,15 +84,9 @@ export class Credentials {
     }
   }
 
-  /** Whether a call whose token was rejected should be sent again. */
-  replace(rejected: Credential, rejection: Rejection): boolean {
-    const nowMs = this.#options.clock.monotonic();
-    return this.#reference?.shared.replace(rejected, rejection, nowMs) ?? false;
-  }
-
-  /** The time until a token that the service rejects is replaced. */
-  replaceableInMs(): number {
-    return this.#reference?.shared.replaceableInMs(this.#options.clock.monotonic()) ?? 0;
+  /** Whether a call whose token was rejected should be sent again. See `SharedToken`. */
+  reject(rejected: Credential, mayBePermission: boolean): boolean {
+    return this.#shared?.reject(rejected, mayBePermission) ?? true;
   }
 
   /** Refreshes the token while a call waits for the rate limit, until the returned function is called. */
@@ -108,10 +99,8 @@ export class Credentials {
     };
   }
 
-  /** The token is forgotten when no other client uses it. */
-  close(): void {
-    this.#reference?.release();
-    this.#reference = undefined;
+  get #shared(): SharedToken | undefined {
+    return this.#id === undefined ? undefined : this.#tokens.get(this.#id);
   }
 
   #watch(): void {
@@ -119,31 +108,33 @@ export class Credentials {
       this.current();
       this.#watch();
     };
-    this.#cancelWatch = this.#options.clock.schedule(refreshPauseMs, refresh, { background: true });
+    this.#cancelWatch = this.#options.clock.schedule(watchMs, refresh, { background: true });
   }
 
   #renew(): SharedWork<Credential> {
     const { clientScope: parent, clock } = this.#options;
     return new SharedWork({
       ...{ parent, clock, unawaitedMs },
-      run: (work) => this.#readAndExchange(work),
+      run: (work) => this.#readKeyAndRefresh(work),
       onSettled: () => {
         this.#renewing = undefined;
       },
     });
   }
 
-  async #readAndExchange(renewing: SharedWork<Credential>): Promise<Credential> {
-    const { scope } = renewing;
-    const { clock, random, clientScope, key: readKey } = this.#options;
-    const key = await readKey(scope);
-    if (scope.failure) throw new FailureError(scope.failure);
-    const { shared } = this.#referenceOf(key);
-    const nowMs = clock.monotonic();
-    const current = shared.isDue(nowMs) ? undefined : shared.current(nowMs);
-    const run = (reason: RefreshReason, work: SharedWork<Credential>) => this.#exchange(key, reason, work);
-    const client = { keyHash: key.hash, clock, random, clientScope, run };
-    return this.#use(current ?? (await shared.exchange(client, renewing)));
+  async #readKeyAndRefresh(work: SharedWork<Credential>): Promise<Credential> {
+    const { clock, random, address, key: readKey } = this.#options;
+    try {
+      const key = await readKey(work.scope);
+      if (work.scope.failure) throw new FailureError(work.scope.failure);
+      this.#id = sha256(`${address}\n${key.hash}`);
+      const shared = this.#tokens.getOrCreate(this.#id, () => new SharedToken(clock));
+      const run = (reason: RefreshReason) => this.#exchange(key, reason, work);
+      return this.#use(await shared.refresh({ keyHash: key.hash, random, work, run }));
+    } catch (error) {
+      this.#shared?.postpone();
+      throw error;
+    }
   }
 
   async #exchange(key: Key, reason: RefreshReason, work: SharedWork<Credential>): Promise<ExchangedToken> {
@@ -164,13 +155,5 @@ export class Credentials {
     if (credential !== this.#known) this.#options.onToken(credential.token);
     this.#known = credential;
     return credential;
-  }
-
-  #referenceOf({ hash }: Key): TokenReference {
-    const id = sha256(`${this.#options.address}\n${hash}`);
-    if (this.#reference?.id === id) return this.#reference;
-    this.#reference?.release();
-    this.#reference = acquireToken(id, this.#options);
-    return this.#reference;
   }
 }

@@ -55,8 +55,6 @@ export interface KeyExchangeOptions {
   readonly redactor: Redactor;
   readonly timeoutMs: number;
   readonly maxRetries: number;
-  /** A rejection that asks for a longer pause fails the exchange. */
-  readonly pauseMsMax: number;
   readonly clientScope: CallScope;
   readonly onRefresh: (event: RefreshEvent) => void;
 }
@@ -113,7 +111,7 @@ async function exchangeKey(
   key: Key,
   work: SharedWork<Credential>,
 ): Promise<ExchangedToken> {
-  const { exchange, redactor, url, headers, random, timeoutMs, maxRetries, pauseMsMax } = options;
+  const { exchange, redactor, url, headers, random, timeoutMs, maxRetries } = options;
   const { operation, readToken } = exchange;
   const variables = exchange.variables(key.value);
   const { scope } = work;
@@ -127,7 +125,7 @@ async function exchangeKey(
     const token = tokenOf(options, result);
     if (token) return token;
     const failed = failureOf(result, exchange);
-    const state = { idempotent: true, retries, maxRetries, remainingMs: pauseMsMax };
+    const state = { idempotent: true, retries, maxRetries, remainingMs: scope.remainingMs() };
     const decision = decideRetry(failed, state, random);
     if (decision.type === "repeat") await scope.sleep(decision.delayMs);
     if (decision.type !== "repeat" || !work.isAwaited) {

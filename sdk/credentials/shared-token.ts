@@ -1,6 +1,5 @@
-import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError } from "../call/failure.ts";
-import { SharedWork } from "../call/shared-work.ts";
+import type { SharedWork } from "../call/shared-work.ts";
 import type { Clock, Random } from "../clock.ts";
 
 // The short-lived token of one key, shared by all clients of the process that use the key at one address. Its states:
@@ -9,11 +8,10 @@ import type { Clock, Random } from "../clock.ts";
 //                          │      ▲            ▲                              │
 //                   failed │      │ pause      └───────── exchanged ◄─────────┘
 //                          ▼      │ is over
-//                          pausing ┘         fresh or due ──replace──► missing
+//                          pausing ┘         fresh or due ──rejected──► missing
 //
-// At most one exchange is in flight, and all calls of all clients that need a token share it and its failure. While the
-// pause after a failure lasts, calls fail with it. A failure without a response can be that client's alone (its `fetch`,
-// its `timeoutMs`): a client that joined tries once itself, and the pause is for the client that failed.
+// At most one exchange is in flight, and all calls of all clients that need a token share its result, failures included.
+// While the pause after a failure lasts, calls fail with it.
 //
 // The limits are fractions of the lifetime: with tokens of 3 minutes a fixed margin of minutes would cause an exchange
 // per call.
@@ -33,9 +31,6 @@ export interface ExchangedToken {
 
 export type RefreshReason = "first" | "due" | "expired" | "rejected";
 
-/** The token is certainly bad, or the key's owner may not do this. */
-export type Rejection = "token" | "token_or_permission";
-
 interface CurrentToken extends Credential {
   readonly issuedAtMs: number;
   dueAtMs: number;
@@ -45,17 +40,11 @@ interface CurrentToken extends Credential {
 /** How one client exchanges the key. */
 export interface TokenExchange {
   readonly keyHash: string;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly clientScope: CallScope;
+  /** What waits for the exchange. */
+  readonly work: SharedWork<Credential>;
   /** Rejects with `FailureError`. */
-  run(reason: RefreshReason, work: SharedWork<Credential>): Promise<ExchangedToken>;
-}
-
-interface FailedExchange {
-  readonly failure: Failure;
-  readonly clientScope: CallScope;
-  readonly untilMs: number;
+  run(reason: RefreshReason): Promise<ExchangedToken>;
 }
 
 const dueAt = 0.82;
@@ -68,60 +57,70 @@ const trustedAgeMs = 30_000;
 const failedPauseMs = { keyRejected: 10_000, response: 5_000, noResponse: 1_000, max: 60_000 };
 
 export class SharedToken {
+  readonly #clock: Clock;
   #current: CurrentToken | undefined;
   #exchanging: SharedWork<Credential> | undefined;
-  #failed: FailedExchange | undefined;
+  #failed: { readonly failure: Failure; readonly untilMs: number } | undefined;
   #reason: RefreshReason = "first";
   #replacedAtMs = Number.NEGATIVE_INFINITY;
 
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /** The token, if it is usable now. */
-  current(nowMs: number): Credential | undefined {
-    if (this.#current && nowMs >= this.#current.expiresAtMs) this.#drop("expired");
+  current(): Credential | undefined {
+    if (this.#current && this.#clock.monotonic() >= this.#current.expiresAtMs) this.#drop("expired");
     return this.#current;
   }
 
   /** Whether the token is missing or should be exchanged. */
-  isDue(nowMs: number): boolean {
-    return nowMs >= (this.#current?.dueAtMs ?? 0);
+  isDue(): boolean {
+    return this.#clock.monotonic() >= (this.#current?.dueAtMs ?? 0);
   }
 
-  /** Exchanges the key, or joins the exchange in flight. Rejects with `FailureError`. */
-  async exchange(client: TokenExchange, waiter: SharedWork<Credential>): Promise<Credential> {
-    const { scope } = waiter;
-    let hasFailed = false;
+  /** Nothing is known that the next client could use. */
+  isIdle(): boolean {
+    return !this.#exchanging && !this.current() && this.#clock.monotonic() >= (this.#failed?.untilMs ?? 0);
+  }
+
+  /** Exchanges the key if the token is due, or joins the exchange in flight. Rejects with `FailureError`. */
+  async refresh(exchange: TokenExchange): Promise<Credential> {
+    const { work } = exchange;
     for (;;) {
-      const joined = this.#exchanging;
-      const exchanging = joined ?? this.#start(client);
+      const current = this.isDue() ? undefined : this.current();
+      if (current) return current;
+      const other = this.#exchanging;
+      if (!other || other.scope.failure) return this.#exchange(exchange);
       try {
-        return await exchanging.join(scope, waiter);
+        return await other.join(work.scope, work);
       } catch (error) {
-        if (!joined || scope.failure || !(error instanceof FailureError)) throw error;
-        // The client that started it was closed, or its calls did not wait for it.
-        if (exchanging.scope.failure) continue;
-        if (hasFailed || hasResponse(error.failure)) throw error;
-        hasFailed = true;
+        // Otherwise the client that started it was closed, or its calls did not wait for it.
+        if (work.scope.failure || !other.scope.failure) throw error;
       }
     }
   }
 
-  /** Whether a call whose token was rejected should be sent again. */
-  replace(rejected: Credential, rejection: Rejection, nowMs: number): boolean {
+  /** The current token works until it expires; the next refresh is tried after a pause. */
+  postpone(): void {
+    if (this.#current) this.#current.dueAtMs = this.#clock.monotonic() + failedPauseMs.response;
+  }
+
+  /**
+   * Whether a call whose token was rejected should be sent again.
+   *
+   * @param mayBePermission the key's owner may not do this, or the token is bad
+   */
+  reject({ token, isAccepted }: Credential, mayBePermission: boolean): boolean {
     const current = this.#current;
-    if (current?.token !== rejected.token) return true;
-    if (rejection === "token_or_permission") {
-      if (nowMs - current.issuedAtMs < trustedAgeMs) return false;
-    } else if (this.replaceableInMs(nowMs) > 0) {
-      // One replica of the service may not know a token that the others accept.
-      return current.isAccepted;
-    }
+    if (current?.token !== token) return true;
+    const nowMs = this.#clock.monotonic();
+    if (mayBePermission && nowMs < current.issuedAtMs + trustedAgeMs) return false;
+    // One replica of the service may not know a token that the others accept.
+    if (nowMs < this.#replacedAtMs + replacePauseMs) return isAccepted;
     this.#replacedAtMs = nowMs;
     this.#drop("rejected");
     return true;
-  }
-
-  /** The time until a token that the service rejects is replaced. */
-  replaceableInMs(nowMs: number): number {
-    return Math.max(0, this.#replacedAtMs + replacePauseMs - nowMs);
   }
 
   #drop(reason: RefreshReason): void {
@@ -129,27 +128,13 @@ export class SharedToken {
     this.#reason = reason;
   }
 
-  #start(client: TokenExchange): SharedWork<Credential> {
-    const { clock, clientScope: parent } = client;
-    const failed = this.#failed;
-    const concerns = failed && (hasResponse(failed.failure) || failed.clientScope === parent);
-    if (concerns && clock.monotonic() < failed.untilMs) throw new FailureError(failed.failure);
-    this.#exchanging = new SharedWork({
-      ...{ parent, clock, unawaitedMs: 0 },
-      run: (work) => this.#run(client, work),
-      onSettled: () => {
-        this.#exchanging = undefined;
-      },
-    });
-    return this.#exchanging;
-  }
-
-  async #run(client: TokenExchange, work: SharedWork<Credential>): Promise<Credential> {
-    const { run, keyHash, clock, random, clientScope } = client;
-    const sentAtMs = clock.monotonic();
+  async #exchange({ work, keyHash, random, run }: TokenExchange): Promise<Credential> {
+    const sentAtMs = this.#clock.monotonic();
+    if (this.#failed && sentAtMs < this.#failed.untilMs) throw new FailureError(this.#failed.failure);
+    this.#exchanging = work;
     try {
-      const { token, lifetimeMs } = await run(this.#current ? "due" : this.#reason, work);
-      const issuedAtMs = clock.monotonic();
+      const { token, lifetimeMs } = await run(this.#current ? "due" : this.#reason);
+      const issuedAtMs = this.#clock.monotonic();
       // Counted from the request; from later when the exchange took most of the lifetime, so that the token has a use.
       const startMs = Math.max(sentAtMs, issuedAtMs - lifetimeMs / 2);
       const dueAtMs = startMs + lifetimeMs * (dueAt + dueJitter * (random() - 0.5));
@@ -157,25 +142,21 @@ export class SharedToken {
       this.#current = { token, keyHash, isAccepted: false, issuedAtMs, dueAtMs, expiresAtMs };
       return this.#current;
     } catch (error) {
-      const nowMs = clock.monotonic();
-      if (this.#current) this.#current.dueAtMs = nowMs + failedPauseMs.response;
       if (error instanceof FailureError && !work.scope.failure) {
-        const untilMs = nowMs + pauseMs(error.failure, work.isAwaited);
-        this.#failed = { failure: error.failure, clientScope, untilMs };
+        const untilMs = this.#clock.monotonic() + pauseMs(error.failure, work.isAwaited);
+        this.#failed = { failure: error.failure, untilMs };
       }
       throw error;
+    } finally {
+      if (this.#exchanging === work) this.#exchanging = undefined;
     }
   }
 }
 
-function hasResponse({ httpStatus }: Failure): boolean {
-  return httpStatus !== undefined;
-}
-
 /** A refresh that no call waited for was sent once, without retries: the next call may try. */
-function pauseMs(failure: Failure, isAwaited: boolean): number {
-  if (failure.code === "API_KEY_REJECTED") return failedPauseMs.keyRejected;
+function pauseMs({ code, httpStatus, retryAfterMs = 0 }: Failure, isAwaited: boolean): number {
+  if (code === "API_KEY_REJECTED") return failedPauseMs.keyRejected;
   if (!isAwaited) return 0;
-  if (!hasResponse(failure)) return failedPauseMs.noResponse;
-  return Math.min(Math.max(failedPauseMs.response, failure.retryAfterMs ?? 0), failedPauseMs.max);
+  if (httpStatus === undefined) return failedPauseMs.noResponse;
+  return Math.min(Math.max(failedPauseMs.response, retryAfterMs), failedPauseMs.max);
 }

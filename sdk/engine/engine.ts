@@ -83,7 +83,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
         const credential = await credentials.get(limited);
         return {
           token: credential.token,
-          replace: () => credentials.replace(credential, "token"),
+          replace: () => credentials.reject(credential, false),
         };
       } finally {
         limited.dispose();
@@ -99,7 +99,6 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       });
       await Promise.allSettled(calls.values());
       cancel();
-      routers.close();
     },
   };
 }

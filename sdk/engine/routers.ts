@@ -38,7 +38,6 @@ export interface Routers {
   /** Throws `FailureError` when the router's address was not given. */
   route(router: Router): Route;
   snapshot(router: Router): RateLimitSnapshot | undefined;
-  close(): void;
 }
 
 export interface RoutersOptions {
@@ -75,11 +74,6 @@ export function createRouters(parts: RoutersOptions): Routers {
   return {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router) => accesses[router]?.snapshot(),
-    close() {
-      workspace?.credentials.close();
-      partner?.credentials.close();
-      for (const limiter of limiters.values()) limiter.release();
-    },
   };
 }
 
@@ -100,7 +94,6 @@ function openAccess(
       ...route,
       exchange,
       source,
-      pauseMsMax: options.rateLimit?.maxWaitMs ?? options.timeoutMs,
       onRefresh: (event) => emit("workspace-tasks:token:refresh", () => ({ router, ...event })),
     }),
     limiter(keyHash) {

@@ -236,9 +236,7 @@ class CallRecord {
       this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
     }
     const decision = this.#decide(route, failure, authorization);
-    if (decision.type === "fail") {
-      throw new FailureError({ ...failure, retryAfterMs: decision.retryAfterMs ?? failure.retryAfterMs });
-    }
+    if (decision.type === "fail") throw new FailureError(failure);
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
     const attempt = this.#meta.attempts;
     const reason = decision.type;
@@ -274,12 +272,9 @@ class CallRecord {
   }
 
   #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): RetryDecision {
-    if (!credential) return { type: "fail" };
-    const { credentials } = route.access();
-    const rejection = code === "PERMISSION_DENIED" ? "token_or_permission" : "token";
-    if (!this.#wasTokenRejected && credentials.replace(credential, rejection)) return { type: "fresh_token" };
-    const retryAfterMs = rejection === "token" ? Math.ceil(credentials.replaceableInMs()) : undefined;
-    return { type: "fail", retryAfterMs };
+    if (!credential || this.#wasTokenRejected) return { type: "fail" };
+    const isRetried = route.access().credentials.reject(credential, code === "PERMISSION_DENIED");
+    return isRetried ? { type: "fresh_token" } : { type: "fail" };
   }
 
   #emitEnd(failure: Failure | undefined): void {

@@ -25,8 +25,8 @@ const returnJitterMs = 200;
 const pauseWindowsMax = 5;
 
 export class AdaptivePacing {
-  #limit: number;
-  #windowMs: number;
+  readonly #limit: number;
+  readonly #windowMs: number;
   #capacity = Number.POSITIVE_INFINITY;
   #spacingMs = 0;
   #growAtMs = Number.POSITIVE_INFINITY;
@@ -40,11 +40,6 @@ export class AdaptivePacing {
     this.#limit = limit;
     this.#windowMs = windowMs;
     this.#accepted = isShared ? limit : 0;
-  }
-
-  configure({ limit, windowMs }: WindowLimit): void {
-    this.#limit = limit;
-    this.#windowMs = windowMs;
   }
 
   /** Requests per window that this process may send at present. */

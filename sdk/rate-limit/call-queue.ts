@@ -17,56 +17,11 @@ export interface Queueable {
   readonly position: number;
 }
 
-// Those that have left are skipped, and dropped together: entering and leaving cost the same however many calls wait.
-const leftMax = 32;
-
-/** The calls of one priority. */
-class Level<Call extends Queueable> {
-  readonly waiting = new Set<Call>();
-  /** In their order, with some that have left. */
-  #calls: Call[] = [];
-  /** Those before it have left. */
-  #first = 0;
-
-  add(call: Call): void {
-    this.waiting.add(call);
-    if (!this.isLast(call)) this.#insert(call);
-    else this.#calls.push(call);
-  }
-
-  remove(call: Call): void {
-    this.waiting.delete(call);
-    if (this.#calls.length <= 2 * this.waiting.size + leftMax) return;
-    this.#calls = this.#calls.filter((each) => this.waiting.has(each));
-    this.#first = 0;
-  }
-
-  first(): Call | undefined {
-    let call = this.#calls[this.#first];
-    while (call && !this.waiting.has(call)) call = this.#calls[++this.#first];
-    return call;
-  }
-
-  isLast({ position }: Queueable): boolean {
-    return position >= (this.#calls.at(-1)?.position ?? 0);
-  }
-
-  // A call that was rejected with 429 comes back. Only others like it are before it.
-  #insert(call: Call): void {
-    let index = this.#first;
-    while ((this.#calls[index]?.position ?? call.position) < call.position) index += 1;
-    this.#calls.splice(index, 0, call);
-  }
-}
-
 const passedOverMax = 9;
 
 export class CallQueue<Call extends Queueable> {
-  readonly #levels: { readonly [Name in Priority]: Level<Call> } = {
-    interactive: new Level(),
-    normal: new Level(),
-    background: new Level(),
-  };
+  /** By position. */
+  readonly #calls: { readonly [Name in Priority]: Call[] } = { interactive: [], normal: [], background: [] };
   /** Calls of higher priority that were sent after a wait, while calls of this one waited. */
   readonly #passedOver = { interactive: 0, normal: 0, background: 0 };
 
@@ -75,28 +30,29 @@ export class CallQueue<Call extends Queueable> {
   }
 
   has(call: Call): boolean {
-    return this.#levels[call.priority].waiting.has(call);
+    return this.#calls[call.priority][this.#indexOf(call)] === call;
   }
 
   values(): readonly Call[] {
-    return priorities.flatMap((each) => [...this.#levels[each].waiting]);
+    return priorities.flatMap((each) => this.#calls[each]);
   }
 
   waiting(priority: Priority): number {
-    return this.#levels[priority].waiting.size;
+    return this.#calls[priority].length;
   }
 
   /** The call of this priority that is served next. */
   first(priority: Priority): Call | undefined {
-    return this.#levels[priority].first();
+    return this.#calls[priority][0];
   }
 
+  /** A call that was rejected with 429 comes back to its old position. */
   add(call: Call): void {
-    this.#levels[call.priority].add(call);
+    this.#calls[call.priority].splice(this.#indexOf(call), 0, call);
   }
 
   remove(call: Call): void {
-    this.#levels[call.priority].remove(call);
+    if (this.has(call)) this.#calls[call.priority].splice(this.#indexOf(call), 1);
     if (this.waiting(call.priority) === 0) this.#passedOver[call.priority] = 0;
   }
 
@@ -121,12 +77,20 @@ export class CallQueue<Call extends Queueable> {
 
   /** Calls that are served before a call that would enter now; calls of a higher priority may still come. */
   aheadOf(call: Queueable): number {
-    let ahead = 0;
-    for (const higher of priorities) {
-      if (higher === call.priority) break;
-      ahead += this.waiting(higher);
+    const higher = priorities.slice(0, priorities.indexOf(call.priority));
+    return higher.reduce((sum, each) => sum + this.waiting(each), this.#indexOf(call));
+  }
+
+  /** Where the call is, or would be. */
+  #indexOf({ priority, position }: Queueable): number {
+    const calls = this.#calls[priority];
+    let low = 0;
+    let high = calls.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((calls[middle]?.position ?? position) < position) low = middle + 1;
+      else high = middle;
     }
-    // One that comes back after a 429 is served among the first.
-    return this.#levels[call.priority].isLast(call) ? ahead + this.waiting(call.priority) : ahead;
+    return low;
   }
 }

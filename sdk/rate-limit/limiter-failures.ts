@@ -11,16 +11,11 @@ export function queueFull(maxQueued: number, waitMs: number): Failure {
 export function waitExceeded(rejections: number, waitMs: number): Failure {
   const retryAfterMs = Math.ceil(waitMs);
   if (rejections === 0) {
-    const message = "the rate limit is used up for longer than deadlineMs or maxWaitMs lets the call wait";
+    const message = "the rate limit is used up for longer than deadlineMs lets the call wait";
     return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
   }
   const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
   return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
-}
-
-export function storeSilent(maxWaitMs: number): Failure {
-  const message = `the rate limit store did not respond within maxWaitMs, ${maxWaitMs} ms`;
-  return failure("RATE_LIMIT_STORE_FAILED", message);
 }
 
 /** @param cause redacted */

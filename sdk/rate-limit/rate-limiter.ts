@@ -3,7 +3,7 @@ import { type Failure, FailureError } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
-import { queueFull, storeFailed, storeSilent, waitExceeded } from "./limiter-failures.ts";
+import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";
 import type { Permit } from "./permit.ts";
 import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
@@ -12,7 +12,7 @@ import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
 //
 //   entered ──acquire──► waiting ──window, pacing and store permit it──► permitted ──settled──► done
-//      │                    │ maxWaitMs or the scope ends                    │ rejected with 429
+//      │                    │ the scope ends                                 │ rejected with 429
 //      │ queue full, or     ▼                                                └──► entered again, at its old position
 //      └ certainly too long ► failed
 //
@@ -51,8 +51,8 @@ export class RateLimiter {
   readonly #window: SlidingWindow;
   readonly #pacing: AdaptivePacing;
   readonly #queue = new CallQueue<WaitingCall>();
-  #settings: LimiterSettings;
-  #shared: SharedPermits | undefined;
+  readonly #settings: LimiterSettings;
+  readonly #shared: SharedPermits | undefined;
   #entries = 0;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
@@ -65,16 +65,8 @@ export class RateLimiter {
     this.#shared = this.#createShared(settings);
   }
 
-  /** Keeps what is known about the key. */
-  configure(settings: LimiterSettings): void {
-    this.#settings = settings;
-    this.#window.configure(settings);
-    this.#pacing.configure(settings);
-    this.#shared = this.#createShared(settings);
-  }
-
   enter(priority: Priority): QueueEntry {
-    return { position: this.#entries++, priority, queuedMs: 0, rejections: 0 };
+    return { position: this.#entries++, priority, rejections: 0 };
   }
 
   /** A permit, if one is free and no call waits. Never with a store, which has to be asked. */
@@ -86,28 +78,27 @@ export class RateLimiter {
   }
 
   /**
-   * Waits for a permit. Rejects with `FailureError` when the queue, the wait or the scope does not allow it.
+   * Waits for a permit. Rejects with `FailureError` when the queue or the scope does not allow it.
    *
    * @param client the same object for all calls of a client
    */
   acquire(entry: QueueEntry, client: ClientQueue, scope: CallScope): Promise<Permit> {
     const { position, priority } = entry;
     const sinceMs = this.#clock.monotonic();
-    const maxWaitMs = client.maxWaitMs - entry.queuedMs;
-    const leftMs = Math.min(maxWaitMs, scope.remainingMs());
+    const leftMs = scope.remainingMs();
     const reason = scope.failure ?? this.#reasonToFail(entry, client, leftMs, sinceMs);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
       const endsAtMs = sinceMs + leftMs;
-      const cleanups: (() => void)[] = [];
-      const call = { position, priority, entry, client, sinceMs, endsAtMs, resolve, reject, cleanups };
+      const call: WaitingCall = {
+        ...{ position, priority, entry, client, sinceMs, endsAtMs, resolve, reject },
+        stopWaiting: () => {},
+      };
       this.#queue.add(call);
       client.queued += 1;
       this.#pump();
       if (!this.#queue.has(call)) return;
-      cleanups.push(scope.onEnd((ended) => this.#fail(call, this.#withRetryAfter(ended, call))));
-      if (maxWaitMs > leftMs) return;
-      cleanups.push(this.#clock.schedule(maxWaitMs, () => this.#endWait(call)));
+      call.stopWaiting = scope.onEnd((ended) => this.#fail(call, this.#withRetryAfter(ended, call)));
     });
   }
 
@@ -171,19 +162,6 @@ export class RateLimiter {
     return priority !== "background" || this.#queue.isNext(priority);
   }
 
-  /** `maxWaitMs` has passed. A call that only the pacing holds back is sent: the limit is not known to be used up. */
-  #endWait(call: WaitingCall): void {
-    const { entry, client } = call;
-    if (this.#shared?.isAsking) {
-      this.#fail(call, storeSilent(client.maxWaitMs));
-      return;
-    }
-    const nowMs = this.#clock.monotonic();
-    const mayBeSent = !this.#shared && this.#leastWaitMs(entry.priority, 0, nowMs) === 0;
-    if (mayBeSent) this.#serve(call, nowMs);
-    else this.#fail(call, waitExceeded(entry.rejections, this.#waitMs(entry.priority, nowMs)));
-  }
-
   #withRetryAfter(ended: Failure, { priority }: WaitingCall): Failure {
     const waitMs = Math.ceil(this.#waitMs(priority, this.#clock.monotonic()));
     return ended.code === "DEADLINE_EXCEEDED" ? { ...ended, retryAfterMs: waitMs } : ended;
@@ -192,8 +170,7 @@ export class RateLimiter {
   #leave(call: WaitingCall): void {
     this.#queue.remove(call);
     call.client.queued -= 1;
-    call.entry.queuedMs += this.#clock.monotonic() - call.sinceMs;
-    for (const cleanup of call.cleanups) cleanup();
+    call.stopWaiting();
   }
 
   #fail(call: WaitingCall, failure: Failure): void {
@@ -270,7 +247,7 @@ export class RateLimiter {
 
   /** Permits for the waiting calls that the window and the pacing would permit now. */
   #requestPermits(shared: SharedPermits): void {
-    const { limit } = this.#settings.shared ?? this.#settings;
+    const { limit } = this.#settings;
     const nowMs = this.#clock.monotonic();
     const { inFlight } = this.#window;
     const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs, inFlight) > 0;

@@ -11,10 +11,9 @@ export interface SharedSettings {
   readonly store: RateLimitStore;
   /** A hash. */
   readonly key: string;
-  readonly limit: number;
 }
 
-export interface SharedPermitsOptions extends Omit<SharedSettings, "limit"> {
+export interface SharedPermitsOptions extends SharedSettings {
   /** How long the store counts a permit. */
   readonly windowMs: number;
   readonly clock: Clock;
@@ -35,11 +34,6 @@ export class SharedPermits {
 
   constructor(options: SharedPermitsOptions) {
     this.#options = options;
-  }
-
-  /** Whether the store has not responded yet. */
-  get isAsking(): boolean {
-    return this.#isAsking;
   }
 
   /** Takes a permit, if there is one. */

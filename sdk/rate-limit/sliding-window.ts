@@ -13,19 +13,14 @@ const windowMarginMs = 25;
 const onTheWayMs = 5_000;
 
 export class SlidingWindow {
-  #limit: number;
-  #windowMs: number;
+  readonly #limit: number;
+  readonly #windowMs: number;
   #inFlight = 0;
   /** By when settled requests had arrived, ascending. Those before `#first` do not count any more. */
   #arrivedByMs: number[] = [];
   #first = 0;
 
   constructor({ limit, windowMs }: WindowLimit) {
-    this.#limit = limit;
-    this.#windowMs = windowMs;
-  }
-
-  configure({ limit, windowMs }: WindowLimit): void {
     this.#limit = limit;
     this.#windowMs = windowMs;
   }

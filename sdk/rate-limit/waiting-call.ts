@@ -6,14 +6,12 @@ import type { Permit } from "./permit.ts";
 export interface QueueEntry {
   readonly position: number;
   readonly priority: Priority;
-  queuedMs: number;
   rejections: number;
 }
 
 /** The calls of one client. */
 export interface ClientQueue {
   readonly maxQueued: number;
-  readonly maxWaitMs: number;
   readonly redactCause: (error: unknown) => unknown;
   /** How many calls wait. */
   queued: number;
@@ -27,5 +25,6 @@ export interface WaitingCall extends Queueable {
   readonly endsAtMs: number;
   readonly resolve: (permit: Permit) => void;
   readonly reject: (error: FailureError) => void;
-  readonly cleanups: (() => void)[];
+  /** Set while the scope of the call may end it. */
+  stopWaiting: () => void;
 }

@@ -12,7 +12,7 @@ export interface RetryState {
 }
 
 export type RetryDecision =
-  | { readonly type: "fail"; readonly retryAfterMs?: number | undefined }
+  | { readonly type: "fail" }
   /** Decided where the tokens are. */
   | { readonly type: "fresh_token" }
   | { readonly type: "wait_for_rate_limit" }

@@ -1,13 +1,11 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import type pg from "pg";
 import { beforeAll, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../support/engine-fixture.ts";
 import { createFreezingProxy } from "../support/freezing-proxy.ts";
-import { codeOf } from "../support/outcome-of.ts";
 import { packageFlagsOfTypescript } from "../support/package-flags.ts";
 import type { PostgresDatabases } from "../support/postgres.ts";
 import type { RateLimitProcessInput } from "../support/rate-limit-process.ts";
@@ -25,10 +23,21 @@ beforeAll(async () => {
   postgres = await sharedPostgres();
 });
 
-async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: number; failures: string[] }> {
+function startProcess(input: RateLimitProcessInput) {
   const flags = [...packageFlagsOfTypescript, processFile];
-  const { stdout } = await promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
+  return promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
+}
+
+async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: number; failures: string[] }> {
+  const { stdout } = await startProcess(input);
   return JSON.parse(stdout) as { succeeded: number; failures: string[] };
+}
+
+async function countedBy({ control }: MockServer) {
+  const { data } = await control.listRequests({ limit: 1_000 });
+  const counted = data.filter(({ operationName }) => operationName === "Me");
+  const accepted = counted.filter(({ status }) => status !== 429);
+  return { accepted: accepted.map(({ at }) => Date.parse(at)), rejected: counted.length - accepted.length };
 }
 
 describeWithPostgres("a rate limit in PostgreSQL", () => {
@@ -44,17 +53,37 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     );
     expect(results.flatMap(({ failures }) => failures)).toEqual([]);
 
-    const counted = (await mock.control.listRequests({ limit: 1_000 })).data.filter(
-      ({ operationName }) => operationName === "Me",
-    );
-    const accepted = counted.filter(({ status }) => status !== 429);
+    const { accepted, rejected } = await countedBy(mock);
     // Rare ones: on a busy machine a request can take longer than the store allows for.
-    expect(counted.length - accepted.length).toBeLessThan(0.1 * counted.length);
-    const times = accepted.map(({ at }) => Date.parse(at));
-    expect(busiestWindow(times, windowMs)).toBeLessThanOrEqual(requests);
+    expect(rejected).toBeLessThan(0.1 * accepted.length);
+    expect(busiestWindow(accepted, windowMs)).toBeLessThanOrEqual(requests);
     // More than two windows.
-    expect(times.length).toBeGreaterThanOrEqual(4 * 0.6 * requests);
+    expect(accepted.length).toBeGreaterThanOrEqual(4 * 0.6 * requests);
     expect(results.map(({ succeeded }) => succeeded)).toEqual(Array(4).fill(0.6 * requests));
+  }, 300_000);
+
+  it("two processes continue within the limit when a third that holds permits of it is killed", async () => {
+    await using database = await postgres.database();
+    const [requests, windowMs] = [60, 2_000];
+    await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
+    const { apiKey, baseUrl } = mock;
+    const common = { apiKey, baseUrl, databaseUrl: database.url, requests, windowMs, concurrency: requests };
+    const killed = startProcess({ ...common, calls: Number.MAX_SAFE_INTEGER });
+    const end = expect(killed).rejects.toMatchObject({ signal: "SIGKILL" });
+    const acceptedMin = (count: number) =>
+      expect
+        .poll(async () => (await countedBy(mock)).accepted.length, { timeout: 60_000 })
+        .toBeGreaterThan(count);
+    await acceptedMin(0);
+    const others = [1, 2].map(() => runProcess({ ...common, calls: requests }));
+    await acceptedMin(requests);
+    killed.child.kill("SIGKILL");
+    await end;
+    expect(await Promise.all(others)).toEqual(Array(2).fill({ succeeded: requests, failures: [] }));
+    const { accepted, rejected } = await countedBy(mock);
+    expect(rejected).toBeLessThan(0.1 * accepted.length);
+    expect(busiestWindow(accepted, windowMs)).toBeLessThanOrEqual(requests);
+    expect(accepted.length).toBeGreaterThan(2 * requests);
   }, 300_000);
 
   it("control: four processes without a store get 429s", async () => {
@@ -68,9 +97,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
       Array.from({ length: 10 }, () => client.me({ deadlineMs: 5_000 }).catch(() => undefined)),
     );
     await Promise.all(calls);
-    expect(
-      (await mock.control.listRequests({ limit: 1_000 })).data.filter(({ status }) => status === 429).length,
-    ).toBeGreaterThan(0);
+    expect((await countedBy(mock)).rejected).toBeGreaterThan(0);
   });
 
   it("a shared rate limit blocks all processes when one is rejected", async () => {
@@ -123,23 +150,6 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect([await granted(3), await granted(3), await granted(4), await granted(2)]).toEqual([3, 0, 1, 0]);
   });
 
-  it("clients of one key use a new pool after the old one was ended", async () => {
-    await using database = await postgres.database();
-    await using mock = await createMockServer();
-    const { apiKey, baseUrl } = mock;
-    const open = (pool: pg.Pool) =>
-      createClient({ apiKey, baseUrl, maxRetries: 0, rateLimit: { store: postgresRateLimitStore(pool) } });
-    const oldPool = database.pool();
-    const first = open(oldPool);
-    await first.me();
-    const second = open(database.pool());
-    expect(await codeOf(second.me())).toBe("CONFIGURATION_INVALID");
-    await first.close();
-    await oldPool.end();
-    expect((await second.me()).__typename).toBe("WorkspaceUser");
-    await second.close();
-  });
-
   it("the store creates its table once when processes start together", async () => {
     await using database = await postgres.database();
     const stores = Array.from({ length: 8 }, () => postgresRateLimitStore(database.pool({ max: 1 })));
@@ -162,7 +172,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;
     const pool = {
-      connect: () => Promise.reject(Object.assign(new Error("no route"), { code: "EHOSTUNREACH" })),
+      query: () => Promise.reject(Object.assign(new Error("no route"), { code: "EHOSTUNREACH" })),
     };
     const client = createClient({
       apiKey,
@@ -187,7 +197,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const { apiKey, baseUrl } = mock;
     const connectionString = database.url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
     const pool = database.pool({ connectionString });
-    const store = postgresRateLimitStore(pool, { queryTimeoutMs: 1_000 });
+    const store = postgresRateLimitStore(pool);
     const client = createClient({ apiKey, baseUrl, rateLimit: { store } });
     await Promise.all([client.me(), client.me(), client.me()]);
     proxy.freezeExisting();
@@ -207,10 +217,21 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await other.query("select pg_advisory_lock(hashtext('workspace-tasks rate limit table'))");
     expect((await postgresRateLimitStore(database.pool()).acquire(acquire)).granted).toBe(1);
     await other.query("drop table workspace_tasks_rate_limit");
-    const elsewhere = { schema: "public", queryTimeoutMs: 4_000 };
-    await expect(postgresRateLimitStore(database.pool(), elsewhere).acquire(acquire)).rejects.toThrow(
-      "lock timeout",
-    );
+    await expect(postgresRateLimitStore(database.pool()).acquire(acquire)).rejects.toThrow("lock timeout");
+  });
+
+  it("a held lock on the row of a key ends a statement in the server, too", async () => {
+    await using database = await postgres.database();
+    const pool = database.pool();
+    const store = postgresRateLimitStore(pool);
+    await store.acquire({ ...permits, count: 1 });
+    const holder = await database.pool().connect();
+    await holder.query("begin; update workspace_tasks_rate_limit set permits = permits");
+    await expect(store.acquire({ ...permits, count: 1 })).rejects.toThrow("lock timeout");
+    await expect(store.block("k", 1)).rejects.toThrow("lock timeout");
+    await holder.query("rollback");
+    holder.release();
+    expect(await store.acquire({ ...permits, count: 1 })).toMatchObject({ granted: 1 });
   });
 
   it("the store contains a hash of the key, never the key", async () => {

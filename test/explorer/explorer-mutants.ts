@@ -156,8 +156,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["X1"],
     patches: [
       {
-        find: "const joined = this.#exchanging;",
-        replace: "const joined = undefined as typeof this.#exchanging;",
+        find: "const other = this.#exchanging;",
+        replace: "const other = undefined as typeof this.#exchanging;",
       },
     ],
   },
@@ -168,8 +168,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["W2"],
     patches: [
       {
-        find: "} else if (this.replaceableInMs(nowMs) > 0) {",
-        replace: "} else if (this.replaceableInMs(nowMs) >= 0) {",
+        find: "if (nowMs < this.#replacedAtMs + replacePauseMs) return isAccepted;",
+        replace: "if (nowMs > this.#replacedAtMs) return isAccepted;",
       },
     ],
   },

@@ -289,9 +289,9 @@ export const mutants: readonly Mutant[] = [
         replace: "const current = credentials.current() ?? (await credentials.get(scope));",
       },
       {
-        find: "  replace(rejected: Credential, rejection: Rejection): boolean {",
+        find: "  reject(rejected: Credential, mayBePermission: boolean): boolean {",
         replace:
-          '  async unexchanged(): Promise<Credential> {\n    const { key, clientScope } = this.#options;\n    return { token: "", isAccepted: false, keyHash: (await key(clientScope)).hash };\n  }\n\n  replace(rejected: Credential, rejection: Rejection): boolean {',
+          '  async unexchanged(): Promise<Credential> {\n    const { key, clientScope } = this.#options;\n    return { token: "", isAccepted: false, keyHash: (await key(clientScope)).hash };\n  }\n\n  reject(rejected: Credential, mayBePermission: boolean): boolean {',
       },
     ],
   },

@@ -51,7 +51,7 @@ export function startSdk(world: SimulationWorld, { mock, apiKey }: SdkOptions, n
     clock: { ...clock, now: () => clock.now() + sdkProcess.aheadMs },
     random: random.stream("random").number,
     timeoutMs: 15_000,
-    rateLimit: { requests: settings.requestsPerWindow, maxQueued: 50, maxWaitMs: queueWaitMsMax },
+    rateLimit: { requests: settings.requestsPerWindow, maxQueued: 50 },
   });
 
   async function send(input: URL | string, init: RequestInit = {}): Promise<Response> {

@@ -103,8 +103,8 @@ describe("createClient", () => {
       /rateLimit.requests: expected an integer from 1 to 1000000, got 0/,
     ],
     [
-      { ...good, rateLimit: { share: 1.2 } },
-      /rateLimit.share: expected a number above 0 and at most 1, got 1.2/,
+      { ...good, rateLimit: { requests: 1.2 } },
+      /rateLimit.requests: expected an integer from 1 to 1000000, got 1.2/,
     ],
     [{ ...good, rateLimit: { maxQueueed: 3 } }, /got rateLimit.maxQueueed \(did you mean maxQueued\?\)/],
     [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected an object with acquire, block/],
@@ -148,7 +148,6 @@ describe("a numeric option of createClient", () => {
     ["rateLimit.requests", 120, 1, 1_000_000],
     ["rateLimit.windowMs", 60_000, 1, timerMsMax],
     ["rateLimit.maxQueued", 1_000, 0, 1_000_000],
-    ["rateLimit.maxWaitMs", 600_000, 0, timerMsMax],
   ] as const;
 
   const withNumber = (name: string, value: number) => {
@@ -169,22 +168,12 @@ describe("a numeric option of createClient", () => {
         );
     },
   );
-
-  it("share is above 0 and at most 1", () => {
-    expect(resolveOptions(good).rateLimit?.share).toBe(1);
-    for (const share of [Number.MIN_VALUE, 1])
-      expect(problemWith({ ...good, rateLimit: { share } })).toBe("no problem");
-    for (const share of [0, 1 + Number.EPSILON])
-      expect(problemWith({ ...good, rateLimit: { share } })).toMatch(
-        /expected a number above 0 and at most 1/,
-      );
-  });
 });
 
 describe("postgresRateLimitStore", () => {
   it.each([undefined, "postgres://user:pw@127.0.0.1/app", {}])("rejects %j in place of a pool", (pool) => {
     const message =
-      /^postgresRateLimitStore: pool: expected an object with connect, got (?!.*pw).+; pass a Pool/;
+      /^postgresRateLimitStore: pool: expected an object with query, got (?!.*pw).+; pass a Pool/;
     expect(() => postgresRateLimitStore(pool as never)).toThrow(ConfigurationError);
     expect(() => postgresRateLimitStore(pool as never)).toThrow(message);
   });

@@ -58,7 +58,6 @@ const upload = (client: WorkspaceTasksClient, body: unknown = new Uint8Array(3))
   client.uploads.upload(body as Uint8Array, { fileName: "a", mimeType: "b", maxRetries: 0 });
 const store = (acquire: () => Promise<never>) => ({
   acquire,
-  release: async () => {},
   block: async () => {},
 });
 
@@ -71,8 +70,8 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     call: (client) => client.me().then(() => client.me()),
   },
   RATE_LIMIT_WAIT_EXCEEDED: {
-    options: { rateLimit: { requests: 1, maxWaitMs: 0 } },
-    call: (client) => client.me().then(() => client.me()),
+    options: { rateLimit: { requests: 1 } },
+    call: (client) => client.me().then(() => client.me({ deadlineMs: 20_000 })),
   },
   RATE_LIMIT_STORE_FAILED: { options: { rateLimit: { store: store(async () => throws()) } } },
   ABORTED: { call: (client) => client.me({ signal: AbortSignal.abort() }) },

@@ -102,7 +102,6 @@ describe("secrets", () => {
         fetch: withLatency(fetch, clock, jitteryLegs(100, 1, random)),
         logger: ears.logger,
         maxRetries: 1,
-        rateLimit: { maxWaitMs: 2_000 },
       });
       const calls = [probe.mutation, probe.query].map((operation) =>
         engine.execute(operation, { ref: signingSecret }).catch((error: unknown) => error),

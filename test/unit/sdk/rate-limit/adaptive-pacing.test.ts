@@ -165,9 +165,3 @@ describe("the pause of the adaptive pacing", () => {
     expect(reject(new AdaptivePacing(limit, false), 0, 86_400_000)).toBe(300_000 + returnMs);
   });
 });
-
-it("a new limit is used at once by a pacing that has seen no 429, and not by one at reduced capacity", () => {
-  const [full, reduced] = [new AdaptivePacing(limit, false), rejectTwice(60)];
-  for (const pacing of [full, reduced]) pacing.configure({ limit: 240, windowMs: 60_000 });
-  expect([full.capacity(20_000), reduced.capacity(20_000)]).toEqual([240, 60]);
-});

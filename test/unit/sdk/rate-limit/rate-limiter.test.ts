@@ -262,13 +262,6 @@ describe("the rate limiter of a key with another client", () => {
     expect(service.log.accepted).toBe(111);
   });
 
-  it("a call that only waits for the responses of others is sent when maxWaitMs ends", async () => {
-    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxWaitMs: 0 } } });
-    const calls = Array.from({ length: 20 }, () => codeOf(engine.execute(probe.query, {})));
-    await service.clock.advance(1_000);
-    expect(await Promise.all(calls)).toEqual(Array(20).fill("no error"));
-  });
-
   it("a call that ends at its deadline says when the next one can be sent", async () => {
     const { service, engine } = createEngineFixture();
     await uses(service, 120);
@@ -373,12 +366,12 @@ describe("the queue of the rate limiter", () => {
     expect(service.log.applied).toEqual(refs);
   });
 
-  it("the queue fails a call at once that would wait longer than maxWaitMs", async () => {
-    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxWaitMs: 10_000 } } });
+  it("the queue fails a call at once that would wait longer than its deadline", async () => {
+    const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
     await service.clock.advance(5_000);
     await Promise.all(calls);
-    const failure = await failureOf(engine.execute(probe.query, {}));
+    const failure = await failureOf(engine.execute(probe.query, {}, { deadlineMs: 10_000 }));
     expect(failure).toMatchObject({ code: "RATE_LIMIT_WAIT_EXCEEDED", outcome: "not_sent" });
     expect(failure.retryAfterMs).toBeGreaterThan(50_000);
   });

@@ -44,10 +44,9 @@ describe("the permits of a shared rate limit", () => {
     }));
     permits.request(3, 120);
     permits.request(5, 120);
-    expect(permits.isAsking).toBe(true);
     await clock.settle();
     expect(requests).toEqual([{ key: "k", limit: 120, count: 3, windowMs: minuteMs }]);
-    expect([taken(), permits.isAsking]).toEqual([3, false]);
+    expect(taken()).toBe(3);
   });
 
   it("are asked for again when the store says so", async () => {
@@ -55,7 +54,6 @@ describe("the permits of a shared rate limit", () => {
     permits.request(1, 120);
     await clock.settle();
     permits.request(1, 120);
-    expect(permits.isAsking).toBe(false);
     await clock.advance(6_999);
     expect(changes()).toBe(1);
     await clock.advance(1);
@@ -95,31 +93,36 @@ describe("the permits of a shared rate limit", () => {
 });
 
 /** Engines that share a store and differ in their clocks, as processes do. */
-function processes(count: number, storeOf: (clock: VirtualClock) => RateLimitStore, options = {}) {
+function processes(count: number, storeOf: (clock: VirtualClock) => RateLimitStore, latencyMs = 100) {
   const service = createFakeService();
   const { apiKey, baseUrl, clock } = service;
   const store = storeOf(clock);
   const engines = Array.from({ length: count }, (_, seed) => {
     const own = { ...clock };
-    const fetch = withLatency(service.fetch, own, constantLegs(100 + 300 * seed));
-    const rateLimit = { store, ...options };
+    const fetch = withLatency(service.fetch, own, constantLegs(latencyMs + 300 * seed));
+    const rateLimit = { store };
     return createTestEngine({ apiKey, baseUrl, clock: own, fetch, random: seeded(seed), rateLimit });
   });
   return { service, engines };
 }
 
 describe("processes that share a rate limit", () => {
-  it("use 96 percent of it without a 429, three with 160 calls each", async () => {
-    const { service, engines } = processes(3, (clock) => memoryRateLimitStore(clock, () => 5));
+  it.each([
+    [96, 100],
+    // A permit whose call has no token is lost: the token is refreshed while the calls wait, however long that takes.
+    [94, 3_000],
+  ])("use %i percent of it without a 429 at a round trip of %i ms", async (percent, latencyMs) => {
+    const store = (clock: VirtualClock) => memoryRateLimitStore(clock, () => 5);
+    const { service, engines } = processes(3, store, latencyMs);
     const calls = engines.flatMap((engine) =>
-      Array.from({ length: 160 }, () => codeOf(engine.execute(probe.query, {}))),
+      Array.from({ length: 240 }, () => codeOf(engine.execute(probe.query, {}))),
     );
-    await service.clock.advance(5 * minuteMs);
+    await service.clock.advance(10 * minuteMs);
     expect(new Set(await Promise.all(calls))).toEqual(new Set(["no error"]));
-    expect(service.log).toMatchObject({ accepted: 480, rejected429: 0 });
+    expect(service.log).toMatchObject({ accepted: 720, rejected429: 0 });
     const later = service.log.acceptedAtMs.toSorted((a, b) => a - b).slice(119);
     const usedMs = (later.at(-1) ?? 0) - (later[0] ?? 0);
-    expect(((later.length - 1) * minuteMs) / (120 * usedMs)).toBeGreaterThan(0.96);
+    expect(((later.length - 1) * minuteMs) / (120 * usedMs)).toBeGreaterThan(percent / 100);
   });
 
   it("continue when one of them has ended, and what it was granted counts for one window", async () => {
@@ -161,16 +164,6 @@ describe("a store that does not respond", () => {
       attempts: 0,
     });
     expect(((await failure).cause as Error).message).toBe("the store did not respond within 5000 ms");
-  });
-
-  it("is named with its limit by a call whose maxWaitMs is shorter", async () => {
-    const { service, engines } = processes(1, silent, { maxWaitMs: 2_000 });
-    const failure = failureOf(engines[0]!.execute(probe.query, {}));
-    await service.clock.advance(2_200);
-    expect(await failure).toMatchObject({ code: "RATE_LIMIT_STORE_FAILED", outcome: "not_sent" });
-    expect((await failure).message).toContain(
-      "the rate limit store did not respond within maxWaitMs, 2000 ms",
-    );
   });
 
   it("does not keep a client from closing", async () => {

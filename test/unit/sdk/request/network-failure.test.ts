@@ -3,6 +3,7 @@ import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { networkFailure } from "../../../../sdk/request/network-failure.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { closeServers, responding, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -75,7 +76,8 @@ describe("an error of fetch", () => {
     ["an object", {}],
   ])("a fetch that returns %s instead of a response is named as such", async (got, value) => {
     const fetch = (async () => value) as unknown as Fetch;
-    const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://localhost:1", fetch });
+    const { apiKey, baseUrl } = createFakeService();
+    const engine = createTestEngine({ apiKey, baseUrl, fetch });
     const failure = await failureOf(engine.execute(probe.query, {}));
     expect(failure.code).toBe("RESPONSE_INVALID");
     expect(failure.message).toContain(`expected the option fetch to return a Response, got ${got}`);
