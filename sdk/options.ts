@@ -9,13 +9,7 @@ import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";
 import { checkInput } from "./validation/check-input.ts";
-import {
-  productToken,
-  productUrl,
-  requestHeaders,
-  userAgentOf,
-  visibleAscii,
-} from "./validation/request-headers.ts";
+import { productToken, requestHeaders, userAgentOf, visibleAscii } from "./validation/request-headers.ts";
 import {
   abortSignal,
   array,
@@ -100,7 +94,6 @@ export interface CreateClientOptions {
 export interface AppInfo {
   readonly name: string;
   readonly version?: string | undefined;
-  readonly url?: string | undefined;
 }
 
 /** Options of every call. */
@@ -156,9 +149,7 @@ const clientOptions = strictObject({
   maxRetries: withDefault(retries, 3),
   maxResponseBytes: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
   headers: withDefault(requestHeaders, {}),
-  appInfo: optional(
-    strictObject({ name: productToken, version: optional(productToken), url: optional(productUrl) }),
-  ),
+  appInfo: optional(strictObject({ name: productToken, version: optional(productToken) })),
   rateLimit: withDefault(rateLimitOrFalse, {}),
   httpHostsAllowed: withDefault(array(hostName), []),
   dangerouslyAllowBrowser: withDefault(boolean, false),

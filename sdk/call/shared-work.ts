@@ -6,12 +6,13 @@ export interface SharedWorkOptions<Value> {
   /** The work ends with it. */
   readonly parent: CallScope;
   readonly clock: Clock;
-  /** How long the work continues after the last waiter has left. */
-  readonly unawaitedMs: number;
   readonly run: (work: SharedWork<Value>) => Promise<Value>;
   /** Called before those that wait are. */
   readonly onSettled: () => void;
 }
+
+/** Calls with short deadlines still get a token that takes longer than one of them. */
+const unawaitedMs = 2_000;
 
 /**
  * Work that many may wait for, such as a token exchange. Each waits as long as its own scope. After the last has left
@@ -20,16 +21,14 @@ export interface SharedWorkOptions<Value> {
 export class SharedWork<Value> {
   readonly scope: CallScope;
   readonly #clock: Clock;
-  readonly #unawaitedMs: number;
   readonly #result: Promise<Value>;
   readonly #waiters = new Set<Waiter>();
   #isSettled = false;
   #cancelEnd = () => {};
 
-  constructor({ parent, clock, unawaitedMs, run, onSettled }: SharedWorkOptions<Value>) {
+  constructor({ parent, clock, run, onSettled }: SharedWorkOptions<Value>) {
     this.scope = parent.child();
     this.#clock = clock;
-    this.#unawaitedMs = unawaitedMs;
     this.#result = this.scope.race(run(this)).finally(() => {
       this.#isSettled = true;
       this.#cancelEnd();
@@ -60,7 +59,7 @@ export class SharedWork<Value> {
   #endUnlessJoined(): void {
     if (this.#waiters.size > 0 || this.#isSettled) return;
     const end = () => this.scope.end(failure("ABORTED", "no call waits for this any more"));
-    this.#cancelEnd = this.#clock.schedule(this.#unawaitedMs, end, { background: true });
+    this.#cancelEnd = this.#clock.schedule(unawaitedMs, end, { background: true });
   }
 }
 

@@ -37,8 +37,6 @@ export interface RefreshEvent {
 
 /** While calls wait for the rate limit. */
 const watchMs = 5_000;
-/** Calls with short deadlines still get a token that takes longer than one of them. */
-const unawaitedMs = 2_000;
 
 export class Credentials {
   readonly #options: CredentialsOptions;
@@ -114,7 +112,7 @@ export class Credentials {
   #renew(): SharedWork<Credential> {
     const { clientScope: parent, clock } = this.#options;
     return new SharedWork({
-      ...{ parent, clock, unawaitedMs },
+      ...{ parent, clock },
       run: (work) => this.#readKeyAndRefresh(work),
       onSettled: () => {
         this.#renewing = undefined;

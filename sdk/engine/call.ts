@@ -2,6 +2,8 @@ import type { Operation } from "../call/operation.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 import type { ResponseDetails } from "../request/response-details.ts";
+import { checkInput } from "../validation/check-input.ts";
+import type { Schema } from "../validation/schema.ts";
 
 /** A promise of the plain result that also has the metadata of its call. */
 export interface Call<Result> extends Promise<Result> {
@@ -20,8 +22,6 @@ export interface CallMeta extends ResponseDetails {
   readonly attempts: number;
   /** Time spent waiting for the rate limit. */
   readonly queuedMs: number;
-  /** The longest `Retry-After` that the service sent during this call. */
-  readonly retryAfterSeenMs: number | undefined;
   readonly httpStatus: number;
 }
 
@@ -38,6 +38,9 @@ export type Execute = <Data, Variables>(
   options?: CallOptions,
 ) => Promise<SettledCall<Data>>;
 
+/** Returns the checked input of the operation's method. Throws `WorkspaceTasksError`. */
+export type Check = <Value>(schema: Schema<Value>, input: unknown) => Value;
+
 /**
  * Starts a call. The variables may come from a function that checks the input; the result is a field of the response's
  * data, or what `pick` takes from it. Every failure, also of these functions, rejects the promise.
@@ -45,13 +48,13 @@ export type Execute = <Data, Variables>(
 export interface Send {
   <Data, Variables, Field extends keyof Data>(
     operation: Operation<Data, Variables>,
-    variables: Variables | (() => Variables),
+    variables: Variables | ((check: Check) => Variables),
     field: Field,
     options: CallOptions | undefined,
   ): Call<Data[Field]>;
   <Data, Variables, Result>(
     operation: Operation<Data, Variables>,
-    variables: Variables | (() => Variables),
+    variables: Variables | ((check: Check) => Variables),
     pick: (data: Data) => Result,
     options: CallOptions | undefined,
   ): Call<Result>;
@@ -60,13 +63,15 @@ export interface Send {
 export function createSend(execute: Execute): Send {
   return <Data, Variables, Result>(
     operation: Operation<Data, Variables>,
-    variables: Variables | (() => Variables),
+    variables: Variables | ((check: Check) => Variables),
     pick: keyof Data | ((data: Data) => Result),
     options: CallOptions | undefined,
   ): Call<unknown> => {
     const run = async () => {
       const call = options === undefined ? undefined : checkCallOptions(operation.method, options);
-      const checked = typeof variables === "function" ? (variables as () => Variables)() : variables;
+      const check: Check = (schema, input) => checkInput(operation.method, schema, input);
+      const checked =
+        typeof variables === "function" ? (variables as (check: Check) => Variables)(check) : variables;
       const { data, meta } = await execute(operation, checked, call);
       return { data: readResult(operation, data, pick, meta), meta };
     };

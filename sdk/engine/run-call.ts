@@ -57,7 +57,7 @@ interface Authorization {
 }
 
 type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
-type Counts = Pick<CallMeta, "attempts" | "queuedMs" | "retryAfterSeenMs">;
+type Counts = Pick<CallMeta, "attempts" | "queuedMs">;
 
 class CallRecord {
   readonly #request: CallRequest;
@@ -68,7 +68,7 @@ class CallRecord {
   #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
   #isSending = false;
   #response: ResponseHead | undefined;
-  readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0, retryAfterSeenMs: undefined };
+  readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0 };
   #retries = 0;
   #wasTokenRejected = false;
   /** The least certain outcome of the attempts so far. */
@@ -230,11 +230,8 @@ class CallRecord {
   /** Returns when the call may try again; throws the failure when it may not. */
   async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
     const { permit } = authorization;
-    const { outcome, retryAfterMs, httpStatus, requestId, code } = failure;
+    const { outcome, httpStatus, requestId, code } = failure;
     this.#outcome = lessCertain(this.#outcome, outcome);
-    if (retryAfterMs !== undefined && httpStatus !== undefined) {
-      this.#meta.retryAfterSeenMs = Math.max(this.#meta.retryAfterSeenMs ?? 0, retryAfterMs);
-    }
     const decision = this.#decide(route, failure, authorization);
     if (decision.type === "fail") throw new FailureError(failure);
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;

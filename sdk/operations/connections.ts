@@ -10,7 +10,6 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf } from "../validation/check-input.ts";
 import { anything, nonEmptyString, plainObject, strictObject } from "../validation/schema.ts";
 import type { PickSelected } from "./picked-types.ts";
 
@@ -57,23 +56,22 @@ const collectConnection = defineOperation("CollectProviderConnection", CollectPr
   idempotent: true,
 });
 
-const checkStart = inputOf(
-  "partner.connections.start",
-  strictObject({ workspaceId: nonEmptyString, providerKey: nonEmptyString, inputs: plainObject }),
-);
-const checkCollect = inputOf(
-  "partner.connections.collect",
-  strictObject({ connectionId: nonEmptyString, inputs: anything }),
-);
+const startInput = strictObject({
+  workspaceId: nonEmptyString,
+  providerKey: nonEmptyString,
+  inputs: plainObject,
+});
+const collectInput = strictObject({ connectionId: nonEmptyString, inputs: anything });
 
 export function createConnections(send: Send): Connections {
   return {
-    start: (input, call) => send(startConnection, () => checkStart(input), "startProviderConnection", call),
+    start: (input, call) =>
+      send(startConnection, (check) => check(startInput, input), "startProviderConnection", call),
 
     collect: (connectionId, input, call) =>
       send(
         collectConnection,
-        () => checkCollect({ ...input, connectionId }),
+        (check) => check(collectInput, { ...input, connectionId }),
         "collectProviderConnection",
         call,
       ),

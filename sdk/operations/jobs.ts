@@ -12,7 +12,6 @@ import {
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, inputOf } from "../validation/check-input.ts";
 import {
   looseObject,
   nonBlankString,
@@ -79,30 +78,29 @@ const startImport = defineOperation("InitiateTaxPrepsImport", InitiateTaxPrepsIm
   idempotent: true,
 });
 
-const checkCreate = inputOf(
-  "partner.jobs.create",
-  strictObject({ connectionId: nonEmptyString, jobName: nonBlankString }),
-);
+const createInput = strictObject({ connectionId: nonEmptyString, jobName: nonBlankString });
 // Fields that the interface does not show are passed on.
-const checkJobId = inputOf("partner.jobs.startImport", nonEmptyString);
 const worksInput = nonEmptyArray(looseObject({ name: string, externalId: nonEmptyString }));
 
 export function createJobs(send: Send): Jobs {
   return {
-    create: (input, call) => send(createJob, () => checkCreate(input), "createConnectionJob", call),
+    create: (input, call) =>
+      send(createJob, (check) => check(createInput, input), "createConnectionJob", call),
 
     addWorks: (jobId, works, call) =>
       send(
         addWorks,
-        () => ({
-          connectionJobId: checkInput("partner.jobs.addWorks", nonEmptyString, jobId),
-          inputs: checkInput("partner.jobs.addWorks", worksInput, works),
-        }),
+        (check) => ({ connectionJobId: check(nonEmptyString, jobId), inputs: check(worksInput, works) }),
         "createJobWorks",
         call,
       ),
 
     startImport: (jobId, call) =>
-      send(startImport, () => ({ connectionJobId: checkJobId(jobId) }), "initiateTaxPrepsImport", call),
+      send(
+        startImport,
+        (check) => ({ connectionJobId: check(nonEmptyString, jobId) }),
+        "initiateTaxPrepsImport",
+        call,
+      ),
   };
 }

@@ -9,7 +9,6 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf } from "../validation/check-input.ts";
 import {
   looseObject,
   nonBlankString,
@@ -71,27 +70,26 @@ const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspac
 });
 
 // Fields that the interface does not show are passed on.
-const checkCreate = inputOf(
-  "partner.workspaces.create",
-  looseObject({
-    displayName: nonBlankString,
-    firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
-    metadata: nullish(plainObject),
-  }),
-);
+const createInput = looseObject({
+  displayName: nonBlankString,
+  firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
+  metadata: nullish(plainObject),
+});
 
 const emailAddress = refineString("an e-mail address", (value) => value.includes("@"), "a string without @");
-const checkAddUsers = inputOf(
-  "partner.workspaces.addUsers",
-  strictObject({ workspaceId: nonEmptyString, userEmails: nonEmptyArray(emailAddress) }),
-);
+const addUsersInput = strictObject({ workspaceId: nonEmptyString, userEmails: nonEmptyArray(emailAddress) });
 
 export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
   return {
     create: (input, call) =>
-      send(createWorkspace, () => ({ input: checkCreate(input) }), "createWorkspace", call),
+      send(createWorkspace, (check) => ({ input: check(createInput, input) }), "createWorkspace", call),
 
     addUsers: (workspaceId, input, call) =>
-      send(addUsers, () => checkAddUsers({ ...input, workspaceId }), "addUsersToTheWorkspace", call),
+      send(
+        addUsers,
+        (check) => check(addUsersInput, { ...input, workspaceId }),
+        "addUsersToTheWorkspace",
+        call,
+      ),
   };
 }

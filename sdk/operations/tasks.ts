@@ -1,6 +1,6 @@
 import type { Call, Send } from "../engine/call.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf } from "../validation/check-input.ts";
+import { checkInput } from "../validation/check-input.ts";
 import { array, nonEmptyString, optional, strictObject } from "../validation/schema.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
@@ -61,31 +61,27 @@ export interface Tasks {
   waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }
 
-const checkGet = inputOf("tasks.get", nonEmptyString);
-const checkList = inputOf(
-  "tasks.list",
-  strictObject({
-    ...offsetInput,
-    ids: optional(array(nonEmptyString)),
-    types: optional(array(nonEmptyString)),
-    statuses: optional(array(taskStatus)),
-    clientIds: optional(array(nonEmptyString)),
-  }),
-);
+const listInput = strictObject({
+  ...offsetInput,
+  ids: optional(array(nonEmptyString)),
+  types: optional(array(nonEmptyString)),
+  statuses: optional(array(taskStatus)),
+  clientIds: optional(array(nonEmptyString)),
+});
 
 export function createTasks(send: Send, poller: TaskPoller): Tasks {
   return {
     get: (taskId, call) =>
       send(
         { ...listTasks, method: "tasks.get" },
-        () => ({ filters: { ids: [checkGet(taskId)] }, offset: 0, limit: 1 }),
+        (check) => ({ filters: { ids: [check(nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
         (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
         call,
       ),
 
     list: (options = {}, call) =>
       createOffsetList(() => {
-        const { offset: start, limit: pageSize, ...filters } = checkList(options);
+        const { offset: start, limit: pageSize, ...filters } = checkInput("tasks.list", listInput, options);
         return {
           offset: start,
           limit: pageSize,

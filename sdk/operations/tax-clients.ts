@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput, inputOf } from "../validation/check-input.ts";
+import { checkInput } from "../validation/check-input.ts";
 import {
   array,
   integer,
@@ -118,27 +118,17 @@ const getClient = defineOperation("GetClient", GetClientDocument);
 const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
 
 // Fields that the interface does not show are passed on.
-const checkCreate = inputOf(
-  "taxClients.create",
-  looseObject({
-    name: nonBlankString,
-    externalId: nonEmptyString,
-    returnType: nonEmptyString,
-    taxYear: integer,
-    uploadIds: nullish(array(nonEmptyString)),
-  }),
-);
-const checkAddDocuments = inputOf(
-  "taxClients.addDocuments",
-  looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) }),
-);
-const checkTriggerTaxPrep = inputOf(
-  "taxClients.triggerTaxPrep",
-  looseObject({ clientId: nonEmptyString, returnType: nonEmptyString }),
-);
+const createInput = looseObject({
+  name: nonBlankString,
+  externalId: nonEmptyString,
+  returnType: nonEmptyString,
+  taxYear: integer,
+  uploadIds: nullish(array(nonEmptyString)),
+});
+const addDocumentsInput = looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) });
+const triggerTaxPrepInput = looseObject({ clientId: nonEmptyString, returnType: nonEmptyString });
 
-const checkList = inputOf("taxClients.list", strictObject(offsetInput));
-const checkGet = inputOf("taxClients.get", nonEmptyString);
+const listInput = strictObject(offsetInput);
 const listTasksInput = strictObject({
   type: optional(nonEmptyString),
   status: optional(taskStatus),
@@ -148,12 +138,13 @@ const listTasksInput = strictObject({
 
 export function createTaxClients(send: Send): TaxClients {
   return {
-    create: (input, call) => send(createClient, () => ({ input: checkCreate(input) }), "createClient", call),
+    create: (input, call) =>
+      send(createClient, (check) => ({ input: check(createInput, input) }), "createClient", call),
 
     addDocuments: (clientId, input, call) =>
       send(
         addDocuments,
-        () => ({ input: checkAddDocuments({ ...input, clientId }) }),
+        (check) => ({ input: check(addDocumentsInput, { ...input, clientId }) }),
         "addClientDocuments",
         call,
       ),
@@ -161,14 +152,14 @@ export function createTaxClients(send: Send): TaxClients {
     triggerTaxPrep: (clientId, input, call) =>
       send(
         triggerTaxPrep,
-        () => ({ input: checkTriggerTaxPrep({ ...input, clientId }) }),
+        (check) => ({ input: check(triggerTaxPrepInput, { ...input, clientId }) }),
         "triggerTaxPrep",
         call,
       ),
 
     list: (options = {}, call) =>
       createOffsetList(() => ({
-        ...checkList(options),
+        ...checkInput("taxClients.list", listInput, options),
         fetchItems: (offset, limit) =>
           send(listClients, { offset, limit }, (data) => workspaceIn(data).clients, call).withMeta(),
       })),
@@ -176,7 +167,7 @@ export function createTaxClients(send: Send): TaxClients {
     get: (clientId, call) =>
       send(
         getClient,
-        () => ({ id: checkGet(clientId) }),
+        (check) => ({ id: check(nonEmptyString, clientId) }),
         (data) => workspaceIn(data).client ?? notFound("client"),
         call,
       ),

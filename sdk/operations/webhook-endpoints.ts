@@ -14,7 +14,7 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { inputOf } from "../validation/check-input.ts";
+import { checkInput } from "../validation/check-input.ts";
 import {
   array,
   boolean,
@@ -146,66 +146,53 @@ const eventTypes = refineWith(
   "At least one webhook event type is required",
 );
 
-const checkList = inputOf(
-  "webhooks.endpoints.list",
-  strictObject({
-    limit: optional(
-      refineWith(
-        integer,
-        (limit) => limit >= 1 && limit <= 100,
-        "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
-        "Webhook endpoint limit must be between 1 and 100",
-      ),
-    ),
-    iterator: nullish(nonEmptyString),
-  }),
-);
-const createCheck = (url: Schema<string>) =>
-  inputOf(
-    "webhooks.endpoints.create",
-    strictObject({ url, description: nullish(string), eventTypes: nullish(eventTypes) }),
-  );
-const updateCheck = (url: Schema<string>) =>
-  inputOf(
-    "webhooks.endpoints.update",
+const listInput = strictObject({
+  limit: optional(
     refineWith(
-      strictObject({
-        endpointId: nonEmptyString,
-        url: nullish(url),
-        description: nullish(string),
-        enabled: nullish(boolean),
-        eventTypes: nullish(eventTypes),
-      }),
-      ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
-      "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
-      "At least one endpoint field must be updated",
+      integer,
+      (limit) => limit >= 1 && limit <= 100,
+      "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
+      "Webhook endpoint limit must be between 1 and 100",
     ),
+  ),
+  iterator: nullish(nonEmptyString),
+});
+const createInputOf = (url: Schema<string>) =>
+  strictObject({ url, description: nullish(string), eventTypes: nullish(eventTypes) });
+const updateInputOf = (url: Schema<string>) =>
+  refineWith(
+    strictObject({
+      endpointId: nonEmptyString,
+      url: nullish(url),
+      description: nullish(string),
+      enabled: nullish(boolean),
+      eventTypes: nullish(eventTypes),
+    }),
+    ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
+    "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
+    "At least one endpoint field must be updated",
   );
-const checkDelete = inputOf("webhooks.endpoints.delete", nonEmptyString);
-const checkRotateSecret = inputOf(
-  "webhooks.endpoints.rotateSecret",
-  strictObject({
-    endpointId: nonEmptyString,
-    gracePeriodSeconds: nullish(
-      refineWith(
-        integer,
-        (seconds) => seconds >= 0 && seconds <= 604_800,
-        "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
-        "Secret grace period must be between 0 and 604800 seconds",
-      ),
+const rotateSecretInput = strictObject({
+  endpointId: nonEmptyString,
+  gracePeriodSeconds: nullish(
+    refineWith(
+      integer,
+      (seconds) => seconds >= 0 && seconds <= 604_800,
+      "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+      "Secret grace period must be between 0 and 604800 seconds",
     ),
-  }),
-);
+  ),
+});
 
 /** @param httpHostsAllowed hosts whose endpoints may have HTTP URLs, besides loopback */
 export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly string[]): WebhookEndpoints {
   const url = deliveryUrl(httpHostsAllowed);
-  const checkCreate = createCheck(url);
-  const checkUpdate = updateCheck(url);
+  const createInput = createInputOf(url);
+  const updateInput = updateInputOf(url);
   return {
     list: (options = {}, call) =>
       createPagedList(() => {
-        const { limit, iterator } = checkList(options);
+        const { limit, iterator } = checkInput("webhooks.endpoints.list", listInput, options);
         const fetchPage = async (cursor: string | null) => {
           const { data: page, meta } = await send(
             listEndpoints,
@@ -220,23 +207,28 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
       }),
 
     create: (input, call) =>
-      send(createEndpoint, () => ({ input: checkCreate(input) }), "createWebhookEndpoint", call),
+      send(createEndpoint, (check) => ({ input: check(createInput, input) }), "createWebhookEndpoint", call),
 
     update: (endpointId, input, call) =>
       send(
         updateEndpoint,
-        () => ({ input: checkUpdate({ ...input, endpointId }) }),
+        (check) => ({ input: check(updateInput, { ...input, endpointId }) }),
         "updateWebhookEndpoint",
         call,
       ),
 
     delete: (endpointId, call) =>
-      send(deleteEndpoint, () => ({ endpointId: checkDelete(endpointId) }), "deleteWebhookEndpoint", call),
+      send(
+        deleteEndpoint,
+        (check) => ({ endpointId: check(nonEmptyString, endpointId) }),
+        "deleteWebhookEndpoint",
+        call,
+      ),
 
     rotateSecret: (endpointId, input, call) =>
       send(
         rotateSecret,
-        () => ({ input: checkRotateSecret({ ...input, endpointId }) }),
+        (check) => ({ input: check(rotateSecretInput, { ...input, endpointId }) }),
         "rotateWebhookEndpointSecret",
         call,
       ),

@@ -6,7 +6,6 @@ import {
 } from "../generated/operations.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
 import {
   anything,
   looseObject,
@@ -53,9 +52,9 @@ export function createWorks(send: Send): Works {
     attachArtifacts: (jobWorkId, artifacts, call) =>
       send(
         attachArtifacts,
-        () => ({
-          jobWorkId: checkInput("partner.works.attachArtifacts", nonEmptyString, jobWorkId),
-          inputs: checkInput("partner.works.attachArtifacts", artifactsInput, artifacts),
+        (check) => ({
+          jobWorkId: check(nonEmptyString, jobWorkId),
+          inputs: check(artifactsInput, artifacts),
         }),
         "createJobWorkArtifacts",
         call,

@@ -57,8 +57,8 @@ export class RoundTrip {
   #head: ResponseHead | undefined;
   #body: ResponseBody | undefined;
   #text: string | undefined;
-  #isTooLarge = false;
-  #noResponse: string | undefined;
+  /** Set before `fetch` fails for graphql-request. */
+  #found: SendResult | undefined;
 
   constructor(request: SendRequest) {
     this.#request = request;
@@ -97,8 +97,7 @@ export class RoundTrip {
 
   #resultOf(error: unknown): SendResult {
     if (!this.#isSent) return { type: "unsendable", cause: error };
-    if (this.#noResponse !== undefined) return { type: "no_response", got: this.#noResponse };
-    if (this.#isTooLarge && this.#head) return { type: "too_large", response: this.#head };
+    if (this.#found) return this.#found;
     if (error instanceof ClientError) {
       const { data, errors, extensions } = error.response;
       const isGraphQL = data !== undefined || errors !== undefined;
@@ -130,7 +129,7 @@ export class RoundTrip {
     };
     const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
     if (!isResponse(response)) {
-      this.#noResponse = kindOf(response);
+      this.#found = { type: "no_response", got: kindOf(response) };
       throw new Error("expected a Response");
     }
     const { status } = response;
@@ -141,7 +140,7 @@ export class RoundTrip {
     if (this.#controller.signal.aborted) this.abort();
     const text = await this.#body.text(maxResponseBytes);
     if (text === undefined) {
-      this.#isTooLarge = true;
+      this.#found = { type: "too_large", response: this.#head };
       this.abort();
       throw new Error("the response is larger than maxResponseBytes");
     }

@@ -155,7 +155,8 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
 function toUploadError({ failure }: FailureError, context: FailureContext): WorkspaceTasksError {
   const outcome =
     context.attempts === 0 ? "not_sent" : failure.outcome === "rejected" ? "rejected" : "unknown";
-  return toError({ ...failure, outcome }, context);
+  const operation = { method: "uploads.upload", name: undefined };
+  return toError({ ...failure, outcome }, { ...context, operation });
 }
 
 function bodyExpected(body: unknown): string {

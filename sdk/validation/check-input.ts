@@ -14,8 +14,3 @@ export function checkInput<Value>(method: string, schema: Schema<Value>, input: 
       : new WorkspaceTasksError(code, message),
   );
 }
-
-/** `checkInput` for one method. */
-export function inputOf<Value>(method: string, schema: Schema<Value>): (input: unknown) => Value {
-  return (input) => checkInput(method, schema, input);
-}

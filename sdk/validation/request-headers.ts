@@ -49,23 +49,15 @@ export const productToken = refineString(
   "others, or none",
 );
 
-export const productUrl = refineString(
-  "a URL",
-  (value) => URL.canParse(value) && /^[^\s()]+$/.test(value),
-  "another string",
-);
-
 interface Product {
   readonly name: string;
   readonly version?: string | undefined;
-  readonly url?: string | undefined;
 }
 
-/** `workspace-tasks/1.2.3 application/4.5 (https://application.example)` */
+/** `workspace-tasks/1.2.3 application/4.5` */
 export function userAgentOf(application: Product | undefined): string {
   const own = `workspace-tasks/${version}`;
   if (!application) return own;
-  const { name, url } = application;
-  const product = application.version === undefined ? name : `${name}/${application.version}`;
-  return `${own} ${product}${url === undefined ? "" : ` (${url})`}`;
+  const { name } = application;
+  return `${own} ${application.version === undefined ? name : `${name}/${application.version}`}`;
 }

@@ -25,7 +25,6 @@ export interface FakeEngine extends Engine {
 export const fakeMeta: CallMeta = {
   attempts: 1,
   queuedMs: 0,
-  retryAfterSeenMs: undefined,
   httpStatus: 200,
   requestId: undefined,
   headers: {},

@@ -160,34 +160,6 @@ describe("the redactor", () => {
     }
   });
 
-  it("the redactor removes text with the pattern of a secret", () => {
-    const { text } = createRedactor();
-    expect(text(`x ${signingSecret} y`)).toBe("x [redacted] y");
-    expect(text("authorization: Bearer abc.def-ghi, next")).toBe("authorization: [redacted], next");
-    expect(text("token eyJhbGciOi.eyJzdWIi.c2lnbmF0")).toBe("token [redacted]");
-  });
-
-  it("the redactor keeps words that contain a very short secret", () => {
-    const redactor = createRedactor();
-    redactor.remember("task");
-    expect(redactor.text("the task failed")).toBe("the task failed");
-  });
-
-  it("the redactor copies name, message, code and five levels of causes, and nothing else", () => {
-    const redactor = createRedactor();
-    redactor.remember("key_1234567890");
-    const inner = Object.assign(new Error("connect ECONNREFUSED key_1234567890"), {
-      code: "ECONNREFUSED",
-      port: 4010,
-    });
-    const cause = redactor.cause(
-      Object.assign(new TypeError("fetch failed", { cause: inner }), { body: "payload" }),
-    );
-    expect(cause).toMatchObject({ name: "TypeError", message: "fetch failed" });
-    expect((cause as Error).cause).toMatchObject({ code: "ECONNREFUSED", port: 4010 });
-    expect(everyRendering(cause)).not.toMatch(/key_1234567890|payload/);
-  });
-
   it("the redactor ends at a circular cause", () => {
     const loop = new Error("loop");
     loop.cause = loop;
@@ -267,16 +239,5 @@ describe("what counts as a secret", () => {
     ["whsec_a+/=_-!", "[redacted]!"],
   ])("%j is written as %j", (text, redacted) => {
     expect(createRedactor().text(text)).toBe(redacted);
-  });
-
-  it("a secret is found in base64 at each of three positions", () => {
-    const redactor = createRedactor();
-    redactor.remember("key-8f3a9d2c71");
-    for (const before of ["", "a", "ab", "abc"]) {
-      const text = redactor.text(Buffer.from(`${before}key-8f3a9d2c71`).toString("base64"));
-      expect(text).toMatch(before === "" ? /^\[redacted\]/ : /\[redacted\]/);
-      // Of the secret at most the characters that it shares with its neighbours are left.
-      expect(text.replace("[redacted]", "").length).toBeLessThanOrEqual(before.length === 0 ? 4 : 8);
-    }
   });
 });

@@ -76,19 +76,6 @@ describe("the token of a key", () => {
     },
   );
 
-  it("the token is replaced in time although the local clock jumps", async () => {
-    const { service, engine } = createEngineFixture();
-    const calls: Promise<unknown>[] = [];
-    for (let tick = 0; tick < 60; tick += 1) {
-      calls.push(engine.execute(probe.query, {}));
-      await service.clock.advance(5_000);
-      service.clock.setNow(service.clock.now() + (tick % 2 === 0 ? 1 : -1) * tick * 3_600_000);
-    }
-    await Promise.all(calls);
-    expect(service.log.rejected401).toBe(0);
-    expect(service.log.exchanges).toBeLessThanOrEqual(3);
-  });
-
   it("the token costs one exchange and no call when it is revoked with 100 calls in flight", async () => {
     let late = 0;
     const { service, engine } = createEngineFixture({
@@ -304,38 +291,6 @@ describe("a failed exchange", () => {
 });
 
 describe("a rejection of the token", () => {
-  it("a rejection of a token younger than 30 s without a code is a missing permission, and costs no exchange", async () => {
-    const unauthorized = { errors: [{ message: "Unauthorized" }], data: null };
-    const { service, engine } = createEngineFixture({
-      fault: (operation) =>
-        operation === "ProbeMutation" ? { type: "response", body: unauthorized } : undefined,
-    });
-    for (let each = 0; each < 10; each += 1) {
-      const failure = engine.execute(probe.mutation, {}).catch((error: unknown) => error);
-      await service.clock.advance(1_000);
-      expect(await failure).toMatchObject({
-        code: "PERMISSION_DENIED",
-        outcome: "rejected",
-        attempts: 1,
-      });
-    }
-    expect(service.log.exchanges).toBe(1);
-    const other = codeOf(engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    expect(await other).toBe("no error");
-  });
-
-  it("a rejection of the token with the code FORBIDDEN causes no exchange", async () => {
-    const errors = [{ message: "Unauthorized", extensions: { code: "FORBIDDEN" } }];
-    const { service, engine } = createEngineFixture({
-      fault: () => ({ type: "response", body: { errors, data: null } }),
-    });
-    const failure = codeOf(engine.execute(probe.mutation, {}));
-    await service.clock.advance(1_000);
-    expect(await failure).toBe("PERMISSION_DENIED");
-    expect(service.log).toMatchObject({ exchanges: 1, accepted: 1 });
-  });
-
   it.each([
     ["HTTP 401 without a body", { type: "status", status: 401 } as const],
     ["me: null without an error", { type: "response", body: { data: { me: null } } } as const],

@@ -58,16 +58,6 @@ describe("a token that the service rejects", () => {
     expect(service.log.exchanges).toBe(2);
     expect(service.log.applied).toEqual([]);
   });
-
-  it.each([
-    ["HTTP 401 without a body", { type: "status", status: 401 } as const],
-    ["me: null", { type: "response", body: { data: { me: null } } } as const],
-  ])("fails a query with TOKEN_REJECTED by %s", async (_, fault) => {
-    const { service, engine } = createEngineFixture({ fault: () => fault });
-    const code = codeOf(engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    expect(await code).toBe("TOKEN_REJECTED");
-  });
 });
 
 describe("a token that the service accepts for some operations only", () => {

@@ -75,14 +75,13 @@ describe("the user agent", () => {
   it.each([
     [{ name: "ledger" }, "ledger"],
     [{ name: "ledger", version: "2.1.0" }, "ledger/2.1.0"],
-    [{ name: "ledger", version: "2.1.0", url: "https://l.example" }, "ledger/2.1.0 (https://l.example)"],
   ])("names the application %o as %s", async (appInfo, product) => {
     const { client, calls } = createScriptedService([me], { appInfo });
     await client.me();
     expect(calls[0]?.headers.get("user-agent")).toBe(`workspace-tasks/${version} ${product}`);
   });
 
-  it.each([{ name: "my app" }, { name: "a", version: "1\n" }, { name: "a", url: "not a url" }, { nam: "a" }])(
+  it.each([{ name: "my app" }, { name: "a", version: "1\n" }, { nam: "a" }])(
     "the application %o is rejected",
     (appInfo) => {
       expect(() => createScriptedService([me], { appInfo: appInfo as never })).toThrow("createClient: ");

@@ -33,7 +33,6 @@ describe("the metadata of a result", () => {
     expect(meta).toEqual({
       attempts: 2,
       queuedMs: 0,
-      retryAfterSeenMs: undefined,
       httpStatus: 200,
       requestId: "second",
       headers: { "content-type": "application/json", "x-request-id": "second", "x-region": "eu" },

@@ -111,10 +111,6 @@ describe("input that the service would reject", () => {
 describe("invalid input", () => {
   const cases: readonly [string, BadCall][] = [
     [
-      "webhooks.endpoints.create: url: expected a string, got a number",
-      ({ endpoints }) => endpoints.create({ url: 5 as never }),
-    ],
-    [
       "webhooks.endpoints.update: expected only known fields, got enable (did you mean enabled?)",
       ({ endpoints }) => endpoints.update(endpointId, { enable: false } as never),
     ],
@@ -127,28 +123,12 @@ describe("invalid input", () => {
       ({ endpoints }) => endpoints.rotateSecret(""),
     ],
     [
-      "webhooks.endpoints.delete: expected a string, got an empty one",
-      ({ endpoints }) => endpoints.delete(""),
-    ],
-    [
-      "webhooks.endpoints.list: limit: expected an integer, got 1.5",
-      ({ endpoints }) => endpoints.list({ limit: 1.5 }),
-    ],
-    [
       "partner.workspaces.create: displayName: expected a string that is not blank, got a blank one",
       ({ workspaces }) => workspaces.create({ displayName: "  " }),
     ],
     [
-      "partner.workspaces.create: firmSize: expected one of xs, sm, md, lg, xl, got another",
-      ({ workspaces }) => workspaces.create({ displayName: "Firm", firmSize: "huge" as never }),
-    ],
-    [
       "partner.workspaces.create: metadata: expected a plain object, got an array",
       ({ workspaces }) => workspaces.create({ displayName: "Firm", metadata: [] as never }),
-    ],
-    [
-      "partner.workspaces.addUsers: userEmails: expected at least one entry, got an empty array",
-      ({ workspaces }) => workspaces.addUsers("w", { userEmails: [] }),
     ],
     [
       "partner.workspaces.addUsers: userEmails.1: expected an e-mail address, got a string without @",
@@ -159,28 +139,12 @@ describe("invalid input", () => {
       ({ connections }) => connections.start({ workspaceId: "w" } as never),
     ],
     [
-      "partner.connections.start: inputs: expected a plain object, got nothing",
-      ({ connections }) => connections.start({ workspaceId: "w", providerKey: "acme" } as never),
-    ],
-    [
-      "partner.connections.collect: connectionId: expected a string, got an empty one",
-      ({ connections }) => connections.collect(""),
-    ],
-    [
-      "partner.jobs.create: jobName: expected a string that is not blank, got a blank one",
-      ({ jobs }) => jobs.create({ connectionId: "c", jobName: "" }),
-    ],
-    [
       "partner.jobs.addWorks: expected at least one entry, got an empty array",
       ({ jobs }) => jobs.addWorks("j", []),
     ],
     [
       "partner.jobs.addWorks: 0.externalId: expected a string, got null",
       ({ jobs }) => jobs.addWorks("j", [{ name: "n", externalId: null as never }]),
-    ],
-    [
-      "partner.jobs.startImport: expected a string, got nothing",
-      ({ jobs }) => jobs.startImport(undefined as never),
     ],
     [
       "partner.works.attachArtifacts: expected an array, got an object",
@@ -192,10 +156,6 @@ describe("invalid input", () => {
         taxClients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
     ],
     [
-      "taxClients.addDocuments: uploadIds: expected at least one entry, got an empty array",
-      ({ taxClients }) => taxClients.addDocuments("c", { uploadIds: [] }),
-    ],
-    [
       "taxClients.list: limit: expected an integer from 1 to 100, got 101",
       ({ taxClients }) => taxClients.list({ limit: 101 }),
     ],
@@ -204,14 +164,6 @@ describe("invalid input", () => {
     [
       "tasks.list: offset: expected an integer from 0 to 9007199254740991, got -1",
       ({ tasks }) => tasks.list({ offset: -1 }),
-    ],
-    [
-      "taxClients.listTasks: limit: expected an integer from 1 to 100, got 0",
-      ({ taxClients }) => taxClients.listTasks("c", { limit: 0 }),
-    ],
-    [
-      "tasks.waitFor: onProgress: expected a function, got a string",
-      ({ tasks }) => tasks.waitFor(taskId, { onProgress: "log" as never }),
     ],
     [
       "tasks.waitFor: deadlineMs: expected an integer from 1 to 2147483647, got 2147483648",

