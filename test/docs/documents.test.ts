@@ -26,7 +26,7 @@ function isChecked(file: string, { language, mark, text }: MarkedBlock): boolean
 it("each block of the README and docs/ is copied from a tested file, run by a test that reads it, or says why not", () => {
   const pages = documents.filter((file) => /^README|^docs\//.test(file));
   const blocks = pages.flatMap((file) => blocksOf(read(file)).map((block) => ({ file, block })));
-  expect(blocks.length).toBeGreaterThan(150);
+  expect(blocks.length).toBeGreaterThan(100);
   const unchecked = blocks.filter(({ file, block }) => !isChecked(file, block));
   expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
 });
