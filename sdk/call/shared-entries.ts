@@ -19,10 +19,6 @@ export class SharedEntries<Entry extends { isIdle(): boolean }> {
     this.#entries = entriesOf(name, scope) as Map<string, Entry>;
   }
 
-  get(id: string): Entry | undefined {
-    return this.#entries.get(id);
-  }
-
   getOrCreate(id: string, create: () => Entry): Entry {
     return this.#entries.get(id) ?? this.replace(id, create());
   }

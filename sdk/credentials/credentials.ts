@@ -41,8 +41,8 @@ const watchMs = 5_000;
 export class Credentials {
   readonly #options: CredentialsOptions;
   readonly #tokens: SharedEntries<SharedToken>;
-  /** Of the key that was used last. */
-  #id: string | undefined;
+  /** Of the key that was used last; looked up again when it has no token. */
+  #shared: SharedToken | undefined;
   /** The token returned last; another client may have exchanged it. */
   #known: Credential | undefined;
   #renewing: SharedWork<Credential> | undefined;
@@ -97,10 +97,6 @@ export class Credentials {
     };
   }
 
-  get #shared(): SharedToken | undefined {
-    return this.#id === undefined ? undefined : this.#tokens.get(this.#id);
-  }
-
   #watch(): void {
     const refresh = () => {
       this.current();
@@ -125,10 +121,10 @@ export class Credentials {
     try {
       const key = await readKey(work.scope);
       if (work.scope.failure) throw new FailureError(work.scope.failure);
-      this.#id = sha256(`${address}\n${key.hash}`);
-      const shared = this.#tokens.getOrCreate(this.#id, () => new SharedToken(clock));
+      const id = sha256(`${address}\n${key.hash}`);
+      this.#shared = this.#tokens.getOrCreate(id, () => new SharedToken(clock));
       const run = (reason: RefreshReason) => this.#exchange(key, reason, work);
-      return this.#use(await shared.refresh({ keyHash: key.hash, random, work, run }));
+      return this.#use(await this.#shared.refresh({ keyHash: key.hash, random, work, run }));
     } catch (error) {
       this.#shared?.postpone();
       throw error;

@@ -41,15 +41,17 @@ interface Entry {
 export function referToLimiter(request: LimiterRequest): LimiterReference {
   const { id, rateLimit, redactCause } = request;
   const entries = new SharedEntries<Entry>("rate-limiters", request);
-  const find = () => entries.getOrCreate(id, () => createEntry(request));
+  const create = () => createEntry(request);
+  const find = () => entries.getOrCreate(id, create);
   return {
     queue: { maxQueued: rateLimit.maxQueued, redactCause, queued: 0 },
     limiter() {
       const entry = find();
+      if (entry.rateLimit === rateLimit) return entry.limiter;
       const option = settings.find((name) => entry.rateLimit[name] !== rateLimit[name]);
       if (!option) return entry.limiter;
       if (!entry.isIdle()) throw new FailureError(differs(option, entry.rateLimit, rateLimit));
-      return entries.replace(id, createEntry(request)).limiter;
+      return entries.replace(id, create()).limiter;
     },
     snapshot: () => find().limiter.snapshot(),
   };
