@@ -1,10 +1,7 @@
 export { type DedupeWebhookOptions, dedupeWebhook } from "./middleware/dedupe-webhook.ts";
 export { type OrderWebhookOptions, orderWebhook } from "./middleware/order-webhook.ts";
 export type {
-  MiddlewareErrorListener,
-  NextFunction,
   ReceivedWebhook,
-  RequestWithWebhook,
   WebhookMiddleware,
 } from "./middleware/received-webhook.ts";
 export { type VerifyWebhookOptions, verifyWebhook } from "./middleware/verify-webhook.ts";

@@ -75,8 +75,6 @@ export const option = {
     value<Name>(`one of ${names.join(", ")}`, (given) => names.includes(given as Name)),
   functionOf: <Type>() => value<Type>("a function", (given) => typeof given === "function"),
   clock: objectWith<Clock>("a clock with now, monotonic and schedule", "now", "monotonic", "schedule"),
-  inboxWith: <Type>(...methods: readonly (keyof Type & string)[]) =>
-    objectWith<Type>("an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()", ...methods),
 };
 
 export interface RequestLimits {

@@ -13,9 +13,6 @@ export type { RabbitmqOptions } from "./rabbitmq/rabbitmq-options.ts";
 export { clientOfShard, shardOf } from "./rabbitmq/shard.ts";
 export type {
   BrokerConnectionStats,
-  ConsumeCounts,
-  PartitionStats,
-  PublishCounts,
   RabbitmqConsumerStats,
   RabbitmqIntakeStats,
 } from "./stats/broker-stats.ts";

@@ -1,5 +1,12 @@
 import type { WebhookRejectedError } from "./errors.ts";
-import type { Inbox, InboxKeyOrder, InboxRetention, InboxRowReference } from "./inbox/inbox.ts";
+import {
+  type Inbox,
+  type InboxKeyOrder,
+  type InboxRetention,
+  type InboxRowReference,
+  storeOf,
+} from "./inbox/inbox.ts";
+import { inboxOption } from "./inbox/inbox-option.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
 import {
@@ -98,7 +105,7 @@ const retry = strictOptions<RetryPolicy>()({
 
 const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
-  inbox: option.inboxWith<Inbox>("insert", "claim"),
+  inbox: inboxOption,
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
   backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
@@ -147,7 +154,7 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
   };
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
-  const inbox = limitInbox(options.inbox, settings);
+  const inbox = limitInbox(storeOf(options.inbox), settings);
   const logger = guardLogger(settings.logger);
   return { ...settings, inbox, logger, secrets, tenantConcurrency, retention: kept };
 }

@@ -22,13 +22,7 @@ const guides = [
   "docs/compatibility.md",
 ];
 const references = ["docs/cli.md", "docs/mock-errors.md", "docs/assumptions.md"];
-const optional = [
-  "docs/rabbitmq.md",
-  "docs/scale.md",
-  "docs/own-inbox.md",
-  "docs/compare.md",
-  "docs/benchmarks.md",
-];
+const optional = ["docs/rabbitmq.md", "docs/scale.md", "docs/compare.md", "docs/benchmarks.md"];
 
 const summary = `# workspace-tasks
 

@@ -7,7 +7,7 @@ import {
   type Subcommand,
 } from "../../cli/command-line.ts";
 import { flag, text, wholeNumber } from "../../cli/flags.ts";
-import { type Inbox, type InboxRowState, rowStates } from "../inbox/inbox.ts";
+import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
 import { systemClock } from "../time/clock.ts";
 import { heads } from "./heads-command.ts";
@@ -76,7 +76,7 @@ interface RowKey {
 const changeCommand = (
   name: string,
   about: string,
-  change: (inbox: Inbox, row: RowKey) => Promise<string>,
+  change: (inbox: InboxStore, row: RowKey) => Promise<string>,
 ): Subcommand =>
   inboxCommand({
     name,
@@ -124,7 +124,7 @@ export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise
 }
 
 async function* rowsIn(
-  inbox: Inbox,
+  inbox: InboxStore,
   source: string,
   states: readonly InboxRowState[],
 ): AsyncGenerator<RowKey> {

@@ -1,7 +1,7 @@
 import { UsageError } from "../../cli/command-error.ts";
 import { type CommandIo, runCommand, type Subcommand, toJson, write } from "../../cli/command-line.ts";
 import { type FlagTable, type FlagValues, type ParsedArguments, text, toggle } from "../../cli/flags.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import { withInbox } from "./open-inbox.ts";
 
@@ -27,7 +27,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
   readonly about: string;
   readonly flags: Table;
   check(args: ParsedArguments<Table>): void;
-  use(inbox: Inbox, args: ParsedArguments<Table>): Promise<Output>;
+  use(inbox: InboxStore, args: ParsedArguments<Table>): Promise<Output>;
 }): Subcommand {
   const { name, synopsis = "[options]", about } = command;
   const definition = {

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { CommandError } from "../../cli/command-error.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import { type InboxStore, storeOf } from "../inbox/inbox.ts";
 
 /** Opens an inbox by its file or URL, uses it and closes it. */
 export async function withInbox<Result>(
   store: string,
   schema: string,
-  use: (inbox: Inbox) => Promise<Result>,
+  use: (inbox: InboxStore) => Promise<Result>,
 ): Promise<Result> {
   const isPostgres = /^postgres(ql)?:\/\//.test(store);
   const scheme = /^([\w+.-]+):\/\//.exec(store)?.[1];
@@ -38,7 +38,7 @@ async function postgres(connectionString: string, schema: string) {
   });
   const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
-  const inbox: Inbox = postgresInbox(pool, { schema, migrate: false });
+  const inbox = storeOf(postgresInbox(pool, { schema, migrate: false }));
   const close = async () => {
     await inbox.close();
     await pool.end();
@@ -50,6 +50,6 @@ async function sqlite(path: string) {
   if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`, 2);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   // A busy receiver leaves the write lock only for moments.
-  const inbox: Inbox = sqliteInbox({ path, busyTimeoutMs: 20_000 });
+  const inbox = storeOf(sqliteInbox({ path, busyTimeoutMs: 20_000 }));
   return { inbox, close: () => inbox.close() };
 }

@@ -1,5 +1,5 @@
-// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep these promises; so may an inbox that is
-// written elsewhere. `workspace-tasks/receiver-kit/testing` has the checks of each of them.
+// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep these promises; `test/inbox-contract` checks
+// each of them. Programs that use the receiver see an `Inbox` without its parts.
 //
 // A row is one delivery, identified by (source, webhook-id), and is in one of these states:
 //
@@ -74,16 +74,30 @@ export interface InboxConnection {
   close(): Promise<void>;
 }
 
+declare const transactionOf: unique symbol;
+
 /**
- * Where deliveries are stored until they are handled, and what has been applied. `Transaction` is what handlers see as
- * `context.transaction`. Who needs which part: requests `InboxAcceptStore` and `InboxInlineStore`, workers
- * `InboxWorkQueue`, the command line and `receiver.stats()` `InboxOperatorStore`, retention and reconciling
- * `InboxMaintenanceStore`.
+ * Where deliveries are stored until they are handled, and what has been applied: `sqliteInbox(…)`, `postgresInbox(…)`, or
+ * `memoryInbox()` in tests. `Transaction` is what handlers see as `context.transaction`. The receiver opens and closes it;
+ * a program does so itself to create or migrate what is stored before its receivers start.
  */
-export interface Inbox<Transaction = unknown>
-  extends InboxConnection,
+export interface Inbox<Transaction = unknown> extends InboxConnection {
+  /** Only in types: an inbox does not have it. */
+  readonly [transactionOf]?: Transaction;
+}
+
+/**
+ * Who needs which part: requests `InboxAcceptStore` and `InboxInlineStore`, workers `InboxWorkQueue`, the command line and
+ * `receiver.stats()` `InboxOperatorStore`, retention and reconciling `InboxMaintenanceStore`.
+ */
+export interface InboxStore<Transaction = unknown>
+  extends Inbox<Transaction>,
     InboxAcceptStore,
     InboxInlineStore,
     InboxWorkQueue<Transaction>,
     InboxOperatorStore,
     InboxMaintenanceStore {}
+
+/** Every inbox is a store. */
+export const storeOf = <Transaction>(inbox: Inbox<Transaction>): InboxStore<Transaction> =>
+  inbox as InboxStore<Transaction>;

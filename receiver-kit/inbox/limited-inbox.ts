@@ -6,7 +6,7 @@
 import { ReceiverError } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/with-timeout.ts";
-import type { HandlerTransaction, Inbox, InboxClaimResult } from "./inbox.ts";
+import type { HandlerTransaction, InboxClaimResult, InboxStore } from "./inbox.ts";
 
 export interface InboxLimits {
   readonly clock: Clock;
@@ -42,7 +42,7 @@ export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits
       if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
       if (!(result instanceof Promise) || name === "insert") return result;
       const limited = limit(name, result, limitMs);
-      return name === "claim" ? releaseLate(inbox as Pick<Inbox, "fail">, result, limited) : limited;
+      return name === "claim" ? releaseLate(inbox as Pick<InboxStore, "fail">, result, limited) : limited;
     };
   };
   const methods = new Map<unknown, AnyMethod>();
@@ -80,7 +80,7 @@ function limitTransaction(transaction: AnyTransaction, limit: Limit): AnyTransac
 
 /** Rows that are claimed after the limit would wait for the end of their leases. */
 async function releaseLate(
-  inbox: Pick<Inbox, "fail">,
+  inbox: Pick<InboxStore, "fail">,
   claimed: Promise<InboxClaimResult>,
   limited: Promise<InboxClaimResult>,
 ): Promise<InboxClaimResult> {

@@ -6,7 +6,7 @@
 // runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours. A row that was stored later
 // and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
-import type { Inbox } from "../inbox/inbox.ts";
+import type { InboxStore } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { replayReadable } from "./replay-readable.ts";
@@ -116,12 +116,15 @@ export class Maintenance {
  * Opens an inbox with `open`. A new one has a retention time before its first row, so that a clock that is set later
  * shows.
  */
-export function openWithRetentionTime(inbox: Inbox<unknown>, open: () => Promise<void>): () => Promise<void> {
+export function openWithRetentionTime(
+  inbox: InboxStore<unknown>,
+  open: () => Promise<void>,
+): () => Promise<void> {
   const noteFirst = openOnce({ open: () => noteFirstRetentionTime(inbox) });
   return openOnce({ open: () => open().then(noteFirst) });
 }
 
-async function noteFirstRetentionTime(inbox: Inbox<unknown>): Promise<void> {
+async function noteFirstRetentionTime(inbox: InboxStore<unknown>): Promise<void> {
   const { nowMs, marks } = await inbox.readMarks(everySource);
   if (marks[retentionTime] === undefined) {
     await inbox.writeMarks(everySource, { [retentionTime]: String(nowMs) });

@@ -1,5 +1,6 @@
 import { ReceiverError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
@@ -17,7 +18,7 @@ import {
 } from "./received-webhook.ts";
 
 export interface DedupeWebhookOptions {
-  readonly inbox: Pick<Inbox, "open" | "insert" | "beginInline" | "finishInline">;
+  readonly inbox: Inbox;
   /** Which endpoint the deliveries come from: ids are unique per source. Default `default`. */
   readonly source?: string | undefined;
   /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
@@ -32,7 +33,7 @@ export interface DedupeWebhookOptions {
 }
 
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
-  inbox: option.inboxWith<Inbox>("open", "insert", "beginInline", "finishInline"),
+  inbox: inboxOption,
   source: sharedOptions.source,
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
@@ -49,7 +50,7 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
  * the handler again. The response to an attempt during another one is 503 with `Retry-After`. A delivery that cannot
  * be parsed as an event is quarantined and acknowledged, and the handler does not run.
  *
- * Rows stay until `inbox.purge` removes them; keep ids for at least 14 days.
+ * Rows stay until the retention of a receiver on the same inbox removes them.
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  * @see interface §6, "Delivery is at least once"

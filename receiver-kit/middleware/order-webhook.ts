@@ -1,6 +1,7 @@
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
+import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
@@ -17,7 +18,7 @@ import {
 } from "./received-webhook.ts";
 
 export interface OrderWebhookOptions {
-  readonly inbox: Pick<Inbox, "open" | "advanceHead">;
+  readonly inbox: Inbox;
   /** Which endpoint the deliveries come from: ordering heads are kept per source. Default `default`. */
   readonly source?: string | undefined;
   /** How long a delivery waits for another of the same task or stage that is being handled. Default 10,000. */
@@ -30,7 +31,7 @@ export interface OrderWebhookOptions {
 }
 
 const orderOptions = strictOptions<OrderWebhookOptions>()({
-  inbox: option.inboxWith<Inbox>("open", "advanceHead"),
+  inbox: inboxOption,
   source: sharedOptions.source,
   waitMs: option.durationMs.default(defaults.orderWaitMs),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),

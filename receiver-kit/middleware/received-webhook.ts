@@ -4,7 +4,7 @@ import { isReceiverError, ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
-import type { Inbox } from "../inbox/inbox.ts";
+import type { InboxStore } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
@@ -89,7 +89,7 @@ export interface InboxLimit {
  */
 export async function orUnavailable<Result>(
   { acceptTimeoutMs, clock }: InboxLimit,
-  method: keyof Inbox,
+  method: keyof InboxStore & string,
   result: Promise<Result>,
 ): Promise<Result> {
   try {

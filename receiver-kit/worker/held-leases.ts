@@ -1,9 +1,9 @@
-import type { Inbox, InboxLease } from "../inbox/inbox.ts";
+import type { InboxLease, InboxStore } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import type { Clock } from "../time/clock.ts";
 
 interface Settings {
-  readonly inbox: Pick<Inbox, "renew">;
+  readonly inbox: Pick<InboxStore, "renew">;
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly logger: ReceiverLogger;

@@ -1,4 +1,4 @@
-import type { Inbox } from "../inbox/inbox.ts";
+import type { InboxStore } from "../inbox/inbox.ts";
 import type { Clock } from "../time/clock.ts";
 
 /**
@@ -6,14 +6,14 @@ import type { Clock } from "../time/clock.ts";
  * not for each row that a worker has room for.
  */
 export class TenantTurns {
-  readonly #inbox: Pick<Inbox, "waitingSources">;
+  readonly #inbox: Pick<InboxStore, "waitingSources">;
   readonly #source: string;
   readonly #clock: Clock;
   #inTurn: string[] = [];
   #served = "";
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ inbox, source, clock }: { inbox: Inbox; source: string; clock: Clock }) {
+  constructor({ inbox, source, clock }: { inbox: InboxStore; source: string; clock: Clock }) {
     this.#inbox = inbox;
     this.#source = source;
     this.#clock = clock;

@@ -1,8 +1,6 @@
-import { createInboxPart } from "./compare-inbox.ts";
 import { createLimiterPart } from "./compare-limiter.ts";
 import { createVerifierPart, packagePeers } from "./compare-verifiers.ts";
 import { createPartResult, type DifferentialPart, type PartResult, runPart } from "./differential-part.ts";
-import { type OpenInboxes, openInboxes } from "./open-inboxes.ts";
 import { loadStripe } from "./stripe-verifier.ts";
 
 /** Continues the first comparison that has not reached its goal. False when all have, or when one has failed. */
@@ -12,25 +10,16 @@ export async function compareNext(
   print: (text: string) => void,
 ): Promise<boolean> {
   const endMs = performance.now() + budgetMs;
-  let opened: OpenInboxes | undefined;
   const parts: readonly DifferentialPart[] = [
     createVerifierPart([...packagePeers, await loadStripe()]),
     createLimiterPart(),
-    createInboxPart(async () => {
-      opened ??= await openInboxes({ withPostgres: true });
-      return opened;
-    }),
   ];
   if (parts.some(({ name }) => results[name]?.failure !== undefined)) return false;
   const next = parts.find(({ name, goal }) => (results[name]?.count ?? 0) < goal);
   if (!next) return false;
   const result = results[next.name] ?? createPartResult();
   results[next.name] = result;
-  try {
-    await runPart(next, result, ({ count }) => count >= next.goal || performance.now() >= endMs);
-  } finally {
-    await opened?.[Symbol.asyncDispose]();
-  }
+  await runPart(next, result, ({ count }) => count >= next.goal || performance.now() >= endMs);
   print(`differential, ${next.name}: ${result.count} of ${next.goal} ${next.what}`);
   if (result.failure !== undefined) print(result.failure);
   return result.failure === undefined;

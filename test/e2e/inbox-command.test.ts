@@ -2,11 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Inbox } from "workspace-tasks/receiver-kit";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../support/inbox-rows.ts";
+import { postgresInbox, sqliteInbox } from "../support/inbox-stores.ts";
 import type { PostgresDatabase } from "../support/postgres.ts";
 import { runCommand } from "../support/run-command.ts";
 import { sampleEvent } from "../support/sample-event.ts";
@@ -28,7 +27,7 @@ afterAll(async () => {
 const run = (...argv: readonly string[]) => runCommand(runInboxCommand, argv);
 
 /** One row done, one dead, two quarantined, one of them replayable. */
-async function fill(inbox: Inbox): Promise<void> {
+async function fill(inbox: InboxStore): Promise<void> {
   await inbox.open();
   await inbox.insert(runningAt("task-1", 1, { id: "done" }));
   const [done] = (await inbox.claim(claimOptions())).claims;

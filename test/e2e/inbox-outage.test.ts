@@ -7,15 +7,16 @@ import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createReceiver, type Inbox } from "workspace-tasks/receiver-kit";
+import { createReceiver } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { type SqliteConnection, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import type { SqliteConnection } from "workspace-tasks/receiver-kit/sqlite";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { postgresMigrations } from "../../receiver-kit/inbox/postgres/sql/postgres-migrations.ts";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { sqliteMigrations } from "../../receiver-kit/inbox/sqlite/sqlite-migrations.ts";
 import { serveExpress } from "../support/express-server.ts";
 import { claimOptions, doneWith, runningAt } from "../support/inbox-rows.ts";
+import { postgresInbox, sqliteInbox } from "../support/inbox-stores.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import type { LogLine } from "../support/receiver-fixture.ts";
 import { sampleEvent } from "../support/sample-event.ts";
@@ -35,7 +36,7 @@ afterAll(async () => {
 });
 
 /** A receiver in an Express server, and its log. */
-async function serve(inbox: Inbox) {
+async function serve(inbox: InboxStore) {
   const log: LogLine[] = [];
   const note = (level: LogLine["level"]) => (fields: object, message: string) => {
     log.push({ level, message, fields });

@@ -4,9 +4,9 @@ import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { DeliverySender } from "../support/delivery-sender.ts";
+import { sqliteInbox } from "../support/inbox-stores.ts";
 import { KillableReceiver, receiverTables } from "../support/killable-receiver.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 

@@ -10,10 +10,10 @@ import {
   type VerifyWebhookOptions,
   verifyWebhook,
 } from "workspace-tasks/receiver-kit/express";
-import type { Inbox } from "../../receiver-kit/inbox/inbox.ts";
-import { memoryInbox } from "../../receiver-kit/inbox/memory/memory-inbox.ts";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { deferred } from "../support/deferred.ts";
 import { serveExpress } from "../support/express-server.ts";
+import { memoryInbox } from "../support/inbox-stores.ts";
 import type { ListeningServer } from "../support/listen.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { type SignedDelivery, secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
@@ -34,7 +34,7 @@ const serve = (...steps: RequestHandler[]) =>
   });
 
 let clock: VirtualClock;
-let inbox: Inbox;
+let inbox: InboxStore;
 let handled: string[];
 let host: ListeningServer;
 /** What the handler does with an event; each test may replace it. */
@@ -314,7 +314,7 @@ describe("orderWebhook", () => {
     const outage = new ReceiverError("INBOX_UNAVAILABLE", "gone");
     let down = true;
     const memory = memoryInbox({ clock });
-    const advanceHead: Inbox["advanceHead"] = (options) =>
+    const advanceHead: InboxStore["advanceHead"] = (options) =>
       down ? Promise.reject(outage) : memory.advanceHead(options);
     const failing = overrideInbox(memory, { advanceHead });
     await using other = await serve(verify(), orderWebhook({ inbox: failing, clock }), ok);

@@ -1,4 +1,4 @@
-import type { InboxKeyOrder, InboxRowSummary } from "workspace-tasks/receiver-kit";
+import type { InboxKeyOrder, InboxRowSummary } from "../../receiver-kit/inbox/inbox.ts";
 import type { ExploredProcess } from "./explored-process.ts";
 import type { ExploredEvent } from "./inbox-scope.ts";
 import type { StoreUnderTest } from "./inbox-stores.ts";

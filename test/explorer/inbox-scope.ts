@@ -12,7 +12,7 @@
 // list, head) happen at once. A process that crashes is replaced at once; that the new one starts late is explored, since
 // its first claim is parked. Processes are alike, so states that differ in their names are one state.
 
-import type { InboxClaim, InboxKeyOrder, InboxLease } from "workspace-tasks/receiver-kit";
+import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../receiver-kit/inbox/inbox.ts";
 import type { Choice, Execution, Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
 import {

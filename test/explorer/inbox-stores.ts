@@ -1,10 +1,11 @@
-import type {
-  Inbox,
-  InboxClaim,
-  InboxLease,
-  InboxRowSummary,
-  MemoryTransaction,
-} from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import {
+  type InboxClaim,
+  type InboxLease,
+  type InboxRowSummary,
+  type InboxStore,
+  storeOf,
+} from "../../receiver-kit/inbox/inbox.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 
@@ -12,7 +13,7 @@ import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-p
 export interface StoreUnderTest {
   /** Turns of the event loop that follow a call until all that it causes has happened. */
   readonly quietTurns: number;
-  connect(process: ExploredProcess): Inbox<unknown>;
+  connect(process: ExploredProcess): InboxStore<unknown>;
   /** What was not committed is lost. */
   crash(process: ExploredProcess): Promise<void>;
   claimed(process: ExploredProcess, claims: readonly InboxClaim[]): void;
@@ -71,7 +72,7 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
     monotonic: () => time.nowMs,
     schedule: () => () => {},
   };
-  const memory = parts.memoryInbox({ clock: storeTime });
+  const memory = storeOf(parts.memoryInbox({ clock: storeTime }));
   const visible = memory as unknown as VisibleMemoryInbox;
   const holders = new Map<string, ExploredProcess>();
   const keys = () => [...visible.private_keys.private_byId.values()];
@@ -81,8 +82,8 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
     quietTurns: 1,
     connect(process) {
       // Its own object: the receiver limits the calls of each connection.
-      return new Proxy(memory as Inbox<unknown>, {
-        get(target, name: keyof Inbox<unknown>) {
+      return new Proxy(memory as InboxStore<unknown>, {
+        get(target, name: keyof InboxStore<unknown>) {
           if (name === "durable") return true;
           if (name === "subscribe")
             return (wake: () => void) => target.subscribe?.(() => wakeIfRunning(process, wake));

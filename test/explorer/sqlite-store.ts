@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Inbox } from "workspace-tasks/receiver-kit";
 import type { SqliteConnection, SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { interceptSqlite } from "../support/intercept-sqlite.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
@@ -67,7 +67,7 @@ async function createStore(
   reader.exec(
     `BEGIN; ${[...tables, "effects", "states"].map((name) => `DELETE FROM ${name};`).join(" ")} COMMIT`,
   );
-  const reading = parts.sqliteInbox({ path, driver: () => ({ ...reader, close() {} }) });
+  const reading = storeOf(parts.sqliteInbox({ path, driver: () => ({ ...reader, close() {} }) }));
   await reading.open();
   const read = (statement: string) => reader.queryPrepared(statement);
   const relative = (value: unknown) =>
@@ -82,7 +82,7 @@ async function createStore(
         connections.set(process, connection);
         return connection;
       };
-      return parts.sqliteInbox({ path, driver: connect, clock: process.clock }) as Inbox<unknown>;
+      return storeOf<unknown>(parts.sqliteInbox({ path, driver: connect, clock: process.clock }));
     },
     async crash(process) {
       const connection = connections.get(process);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { withoutFencing } from "../support/broken-inboxes.ts";
 import { atDepth } from "../support/depth.ts";
 import { sharedPostgres } from "../support/shared-server.ts";
@@ -68,7 +69,7 @@ describeWithSpin("the model of the inbox", () => {
         ...store,
         async open(clock) {
           const opened = await store.open(clock);
-          return { ...opened, inbox: withoutFencing(opened.inbox as Inbox<MemoryTransaction>) };
+          return { ...opened, inbox: withoutFencing(opened.inbox as InboxStore<MemoryTransaction>) };
         },
       };
       const { difference } = await replayAll(unfenced, oneKey!);

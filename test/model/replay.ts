@@ -1,7 +1,7 @@
 // Makes the calls of a run of the model on an inbox, under a clock that moves by ticks, and compares after each call its
 // result and the whole state: rows, attempts, due times, effects, keys, leases, generations and heads.
 
-import type { InboxClaim, InboxLease, InboxSettlement } from "workspace-tasks/receiver-kit";
+import type { InboxClaim, InboxLease, InboxSettlement } from "../../receiver-kit/inbox/inbox.ts";
 import {
   claimOptions,
   doneWith,
@@ -9,7 +9,7 @@ import {
   rowAt,
   source,
   transactionLimits,
-} from "../../receiver-kit/testing/inbox-rows.ts";
+} from "../inbox-contract/contract-rows.ts";
 import { FrozenClock } from "../support/frozen-clock.ts";
 import type { ReplayedInbox, ReplayedStore, StoredState } from "./replayed-stores.ts";
 import { type ModelBounds, type ModelState, parseState, type Transition } from "./transitions.ts";

@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Pool } from "pg";
-import type { Clock, Inbox, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { Clock, MemoryTransaction } from "workspace-tasks/receiver-kit";
 import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import { type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { importPatched } from "../simulation/patched-product.ts";
 import { interceptSqlite } from "../support/intercept-sqlite.ts";
 import type * as Parts from "./replayed-parts.ts";
@@ -43,7 +44,7 @@ export interface ReplayedStore extends AsyncDisposable {
 }
 
 export interface ReplayedInbox {
-  readonly inbox: Inbox<unknown>;
+  readonly inbox: InboxStore;
   /** Writes in the transaction of a handler. */
   write(transaction: unknown, id: string): Promise<void>;
   read(): Promise<StoredState>;
@@ -80,7 +81,7 @@ export function memoryStore({ memoryInbox }: typeof Parts): ReplayedStore {
       const { private_rows: rows, private_keys: keys } = inbox as unknown as VisibleMemoryInbox;
       const effects: string[] = [];
       return {
-        inbox: inbox as Inbox<unknown>,
+        inbox: storeOf<unknown>(inbox),
         write: async (transaction, id) => (transaction as MemoryTransaction).apply(() => effects.push(id)),
         async read() {
           return {
@@ -169,7 +170,7 @@ export async function sqliteStore({ sqliteInbox, loadSqliteDriver }: typeof Part
       const inbox = sqliteInbox({ path: file, driver, clock });
       await inbox.open();
       return {
-        inbox: inbox as Inbox<unknown>,
+        inbox: storeOf<unknown>(inbox),
         async write(transaction, id) {
           await (transaction as SqliteTransaction).query(`INSERT INTO ${prefix}effects VALUES (?)`, [id]);
         },
@@ -202,7 +203,7 @@ export async function postgresStore({ postgresInbox }: typeof Parts, pool: Pool)
       const inbox = postgresInbox(pool, { clock });
       await inbox.open();
       return {
-        inbox: inbox as Inbox<unknown>,
+        inbox: storeOf<unknown>(inbox),
         async write(transaction, id) {
           await (transaction as PostgresTransaction).query(`INSERT INTO ${prefix}effects VALUES ($1)`, [id]);
         },

@@ -2,9 +2,10 @@
 // what an intake has accepted is in the broker or in the inbox at every moment, and takes effect once; no state moves back.
 
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiver } from "workspace-tasks/receiver-kit";
 import { createConsumer } from "../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { createIntake } from "../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
+import { memoryInbox } from "../support/inbox-stores.ts";
 import { completedEvent, sampleEvent } from "../support/sample-event.ts";
 import { secretA } from "../support/signed-delivery.ts";
 import { overrideInbox } from "../support/wrap-inbox.ts";

@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Inbox, type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { atDepth } from "../support/depth.ts";
+import { memoryInbox } from "../support/inbox-stores.ts";
 import { createFixtureClock } from "../support/receiver-fixture.ts";
 import { interceptInbox, overrideInbox } from "../support/wrap-inbox.ts";
 import { type Calls, failureMoments, sweep } from "./failure-sweep.ts";
@@ -59,7 +61,7 @@ it("the sweep detects an inbox that acknowledges an insert before it succeeded",
 
 async function runOnMemory(
   calls: Calls,
-  change = (inbox: Inbox<MemoryTransaction>): Inbox<MemoryTransaction> => inbox,
+  change = (inbox: InboxStore<MemoryTransaction>): InboxStore<MemoryTransaction> => inbox,
 ): Promise<void> {
   const clock = createFixtureClock();
   const rows = memoryInbox({ clock });
@@ -72,5 +74,5 @@ async function runOnMemory(
 }
 
 /** A durable inbox whose calls fail as the sweep says. */
-const failingInbox = (rows: Inbox<MemoryTransaction>, calls: Calls): Inbox<MemoryTransaction> =>
+const failingInbox = (rows: InboxStore<MemoryTransaction>, calls: Calls): InboxStore<MemoryTransaction> =>
   overrideInbox(interceptInbox(rows, calls.through), { durable: true });

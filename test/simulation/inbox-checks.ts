@@ -1,5 +1,5 @@
-import type { InboxRowSummary } from "workspace-tasks/receiver-kit";
 import { decodePosition } from "../../receiver-kit/event/event-order.ts";
+import type { InboxRowSummary } from "../../receiver-kit/inbox/inbox.ts";
 import type { TaskEvent } from "./effects.ts";
 import type { Receivers } from "./receivers.ts";
 import type { Service } from "./service.ts";

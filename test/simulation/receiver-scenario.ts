@@ -7,10 +7,10 @@ import type { VirtualClock } from "workspace-tasks/mock-server";
 import {
   createReceiver,
   type EventHandler,
-  type Inbox,
   type Receiver,
   type ReconcileClient,
 } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { advanceUntilSettled } from "../support/advance-until-settled.ts";
 import { instant } from "../support/inbox-rows.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../support/sample-event.ts";
@@ -19,9 +19,9 @@ import { secretA, signDelivery } from "../support/signed-delivery.ts";
 export interface ScenarioOptions<Transaction> {
   readonly clock: VirtualClock;
   /** The inbox that the receiver uses; its calls may fail. */
-  readonly inbox: Inbox<Transaction>;
+  readonly inbox: InboxStore<Transaction>;
   /** The same rows, without failures, for the checks at the end. */
-  readonly rows: Inbox;
+  readonly rows: InboxStore;
   /** Writes the name of an effect through the transaction. */
   write(transaction: Transaction, name: string): Promise<void>;
   /** The effects that were committed. */

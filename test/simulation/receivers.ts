@@ -1,3 +1,4 @@
+import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { createEffects, type Effects } from "./effects.ts";
 import { createNetwork, type Network } from "./network.ts";
 import { type SimulatedReceiver, startReceiver } from "./simulated-receiver.ts";
@@ -29,7 +30,7 @@ export interface Receivers {
 
 export function createReceivers(world: SimulationWorld): Receivers {
   const { trace, settings, products } = world;
-  const rows = products.receiverKit.memoryInbox({ clock: world.storeClock.clock });
+  const rows = storeOf(products.receiverKit.memoryInbox({ clock: world.storeClock.clock }));
   const store = products.store?.(rows) ?? rows;
   const effects = createEffects(world);
   const secrets: string[] = [];

@@ -1,4 +1,5 @@
 import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type AroundStatement, interceptSqlite } from "../support/intercept-sqlite.ts";
 import { createFixtureClock } from "../support/receiver-fixture.ts";
@@ -24,16 +25,13 @@ export async function runOnSqlite(path: string, scenario: SqliteScenario): Promi
   const clock = createFixtureClock();
   const setUp = openFile(path);
   setUp.exec("PRAGMA synchronous = OFF; CREATE TABLE effects (name TEXT)");
-  const rows = sqliteInbox({
-    path,
-    driver: () => interceptSqlite(openFile(path), (_, call) => call()),
-    clock,
-  });
+  const driver = () => interceptSqlite(openFile(path), (_, call) => call());
+  const rows = storeOf(sqliteInbox({ path, driver, clock }));
   await rows.open();
   try {
     await runReceiverScenario<SqliteTransaction>({
       ...{ clock, rows, write },
-      inbox: createInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock }),
+      inbox: storeOf(createInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock })),
       committed: async () => setUp.query("SELECT name FROM effects").map(({ name }) => String(name)),
     });
   } finally {

@@ -1,6 +1,7 @@
 import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import type * as ReceiverKit from "workspace-tasks/receiver-kit";
 import type * as Sdk from "workspace-tasks/sdk";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { type CrashCounts, noCrashes } from "./crash-points.ts";
 import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";
 import type { Invariant, Violation } from "./invariants.ts";
@@ -9,7 +10,7 @@ import type { SimulationSettings } from "./settings.ts";
 import { createStoreClock, type StoreClock } from "./store-clock.ts";
 import { createTrace, type Trace } from "./trace.ts";
 
-export type Store = ReceiverKit.Inbox<ReceiverKit.MemoryTransaction>;
+export type Store = InboxStore<ReceiverKit.MemoryTransaction>;
 
 /** The code under test. A mutant replaces a part of it. */
 export interface Products {

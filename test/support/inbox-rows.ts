@@ -1,8 +1,8 @@
-import type { NewInboxRow } from "workspace-tasks/receiver-kit";
 import { parseDelivery } from "../../receiver-kit/event/parse-delivery.ts";
+import type { NewInboxRow } from "../../receiver-kit/inbox/inbox.ts";
 import { completedEvent, sampleEvent } from "./sample-event.ts";
 
-export { claimOne, claimOptions, doneWith, settle } from "../../receiver-kit/testing/inbox-rows.ts";
+export { claimOne, claimOptions, doneWith, settle } from "../inbox-contract/contract-rows.ts";
 
 /** A delivery of `event` as the receiver would store it. */
 export function newRowOf(

@@ -3,15 +3,14 @@ import { inspect } from "node:util";
 import type { Express } from "express";
 import {
   createReceiver,
-  type Inbox,
-  type InboxStats,
-  memoryInbox,
   type ReceiverOptions,
   type WebhookRejectedError,
 } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import type { InboxStats, InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { serveExpress } from "./express-server.ts";
 import { FrozenClock } from "./frozen-clock.ts";
+import { memoryInbox } from "./inbox-stores.ts";
 import type { ListeningServer } from "./listen.ts";
 import { nowSeconds } from "./raw-delivery.ts";
 import { secretA, secretB } from "./signed-delivery.ts";
@@ -26,9 +25,9 @@ export type Handled = { readonly id: string; readonly event: string; readonly st
 /** A receiver on a real Express application and a memory inbox that records what it does. */
 export class InstrumentedReceiver implements AsyncDisposable {
   readonly clock = new FrozenClock(nowSeconds * 1_000);
-  readonly inbox: Inbox;
+  readonly inbox: InboxStore;
   /** Methods that replace the inbox's own while they are set. */
-  readonly faults: Partial<Inbox> = {};
+  readonly faults: Partial<InboxStore> = {};
   readonly rejections: WebhookRejectedError[] = [];
   readonly handled: Handled[] = [];
   /** Status by task, as an application would keep it. */
@@ -41,7 +40,7 @@ export class InstrumentedReceiver implements AsyncDisposable {
   private constructor(options: Partial<ReceiverOptions<unknown>>) {
     this.inbox = memoryInbox({ clock: this.clock });
     const faulty = overrideInbox(this.inbox, this.faults);
-    const insert: Inbox["insert"] = (row) => {
+    const insert: InboxStore["insert"] = (row) => {
       this.inserts += 1;
       return faulty.insert(row);
     };

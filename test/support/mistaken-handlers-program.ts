@@ -3,10 +3,10 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { createReceiver, type Inbox, type InboxRowReference } from "workspace-tasks/receiver-kit";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver, type InboxRowReference } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { runningAt } from "./inbox-rows.ts";
+import { postgresInbox, sqliteInbox } from "./inbox-stores.ts";
 import { secretA } from "./signed-delivery.ts";
 
 interface Transaction {
@@ -18,7 +18,7 @@ interface Transaction {
 const [store = "", names = ""] = process.argv.slice(2);
 const isPostgres = store.startsWith("postgres://");
 const pool = isPostgres ? new pg.Pool({ connectionString: store, max: 16 }) : undefined;
-const inbox = (pool ? postgresInbox(pool) : sqliteInbox(store)) as Inbox<Transaction>;
+const inbox = (pool ? postgresInbox(pool) : sqliteInbox(store)) as InboxStore<Transaction>;
 const mistakeNames = names.split(",");
 const tasks = [...Array.from({ length: 24 }, (_, n) => `task-${n}`), ...mistakeNames];
 

@@ -2,12 +2,12 @@ import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-serv
 import {
   type AcceptResult,
   createReceiver,
-  type Inbox,
   type MemoryTransaction,
-  memoryInbox,
   type Receiver,
   type ReceiverOptions,
 } from "workspace-tasks/receiver-kit";
+import { type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
+import { memoryInbox } from "./inbox-stores.ts";
 import { secretA } from "./signed-delivery.ts";
 
 export type LogLine = {
@@ -19,7 +19,7 @@ export type LogLine = {
 /** A receiver with a memory inbox, a virtual clock and its log. */
 export interface ReceiverFixture extends AsyncDisposable {
   readonly clock: VirtualClock;
-  readonly inbox: Inbox<MemoryTransaction>;
+  readonly inbox: InboxStore<MemoryTransaction>;
   readonly receiver: Receiver<MemoryTransaction>;
   readonly log: readonly LogLine[];
   /** Passes a verified delivery to the receiver. The default id is that of the event. */
@@ -38,7 +38,7 @@ export function createFixtureClock(): VirtualClock {
 
 export function createReceiverFixture(options: ReceiverFixtureOptions = {}): ReceiverFixture {
   const clock = (options.clock as VirtualClock | undefined) ?? createFixtureClock();
-  const inbox = options.inbox ?? memoryInbox({ clock });
+  const inbox = options.inbox ? storeOf(options.inbox) : memoryInbox({ clock });
   const log: LogLine[] = [];
   const note = (level: LogLine["level"]) => (fields: object, message: string) => {
     log.push({ level, message, fields });

@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import {
   createReceiver,
   type MemoryTransaction,
-  memoryInbox,
   type ReceiverOptions,
   silentLogger,
 } from "workspace-tasks/receiver-kit";
@@ -15,9 +14,9 @@ import {
   verifyWebhook,
   webhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { type Clock, systemClock } from "../../receiver-kit/time/clock.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
+import { memoryInbox, sqliteInbox } from "./inbox-stores.ts";
 import { listen } from "./listen.ts";
 import { sampleEvent } from "./sample-event.ts";
 import { secretA, secretX, signDelivery } from "./signed-delivery.ts";

@@ -1,7 +1,7 @@
 // The promises of an inbox whose schema another release migrates, as tests.
 
 import { describe, expect, it } from "vitest";
-import type { Inbox } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { claimOne, claimOptions, doneWith, runningAt, settle } from "./inbox-rows.ts";
 
 /** A database that `open` has not seen yet. */
@@ -9,7 +9,7 @@ export interface VersionedDatabase extends AsyncDisposable {
   /** Of a table of the inbox. */
   table(name: "inbox_version" | "deliveries" | "ordering_keys" | "queue" | "marks"): string;
   execute(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  open(): Promise<Inbox>;
+  open(): Promise<InboxStore>;
 }
 
 const source = "default";

@@ -1,11 +1,8 @@
 import type { Pool } from "pg";
-import type { InboxClaim } from "workspace-tasks/receiver-kit";
-import {
-  type PostgresInboxOptions,
-  type PostgresTransaction,
-  postgresInbox,
-} from "workspace-tasks/receiver-kit/postgres";
+import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import type { InboxClaim } from "../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, runningAt } from "./inbox-rows.ts";
+import { postgresInbox } from "./inbox-stores.ts";
 import type { PostgresDatabase } from "./postgres.ts";
 
 let schemas = 0;

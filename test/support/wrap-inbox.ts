@@ -1,4 +1,4 @@
-import type { Inbox } from "workspace-tasks/receiver-kit";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 
 type AnyMethod = (...values: unknown[]) => Promise<unknown>;
 
@@ -7,11 +7,11 @@ export type AroundCall = <Result>(method: string, call: () => Promise<Result>) =
 
 /** The inbox with some of its members replaced. */
 export function overrideInbox<Transaction>(
-  inbox: Inbox<Transaction>,
-  members: Partial<Inbox<Transaction>>,
-): Inbox<Transaction> {
+  inbox: InboxStore<Transaction>,
+  members: Partial<InboxStore<Transaction>>,
+): InboxStore<Transaction> {
   return new Proxy(inbox, {
-    get(target, name: keyof Inbox<Transaction>) {
+    get(target, name: keyof InboxStore<Transaction>) {
       const member = members[name] ?? target[name];
       return typeof member === "function" ? (member as AnyMethod).bind(target) : member;
     },
@@ -20,15 +20,15 @@ export function overrideInbox<Transaction>(
 
 /** The inbox with every asynchronous call passed through `around`, those of its transactions included. */
 export function interceptInbox<Transaction>(
-  inbox: Inbox<Transaction>,
+  inbox: InboxStore<Transaction>,
   around: AroundCall,
-): Inbox<Transaction> {
+): InboxStore<Transaction> {
   return new Proxy(inbox, {
-    get(target, name: keyof Inbox<Transaction>) {
+    get(target, name: keyof InboxStore<Transaction>) {
       const member = target[name];
       if (typeof member !== "function") return member;
       if (name === "begin") {
-        return (...values: Parameters<Inbox<Transaction>["begin"]>) => {
+        return (...values: Parameters<InboxStore<Transaction>["begin"]>) => {
           const transaction = target.begin(...values);
           return {
             handle: transaction.handle,
@@ -38,7 +38,7 @@ export function interceptInbox<Transaction>(
         };
       }
       return async (...values: unknown[]) => {
-        const result = await around(name, () => (member as AnyMethod).apply(target, values));
+        const result = await around(String(name), () => (member as AnyMethod).apply(target, values));
         return name === "subscribe" ? () => around("unsubscribe", result as () => Promise<void>) : result;
       };
     },

@@ -1,7 +1,7 @@
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { Inbox, InboxClaim, InboxMarks } from "../inbox.ts";
+import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import {
   failedEnd,
@@ -29,7 +29,7 @@ export interface MemoryTransaction {
   apply(change: () => void): void;
 }
 
-type Methods = Inbox<MemoryTransaction>;
+type Methods = InboxStore<MemoryTransaction>;
 
 const memoryOptions = strictOptions<MemoryInboxOptions>()({
   clock: sharedOptions.clock,
@@ -56,7 +56,7 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox<MemoryTrans
   return new MemoryInbox(clock, rowsMax);
 }
 
-class MemoryInbox implements Inbox<MemoryTransaction> {
+class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly durable = false;
   readonly #clock: Clock;
   readonly #rows: MemoryRows;

@@ -1,7 +1,7 @@
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { type Clock, systemClock } from "../../time/clock.ts";
-import type { Inbox, NewInboxRow } from "../inbox.ts";
+import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
@@ -145,7 +145,7 @@ export function postgresInbox(
     letPoolErrorsThrow(callersPool);
   };
 
-  return {
+  const store: InboxStore<PostgresTransaction> = {
     ...methods,
     durable: true,
     async open() {
@@ -203,6 +203,7 @@ export function postgresInbox(
       return (await methods.head(source, key))?.position === position ? "same" : "stale";
     },
   };
+  return store;
 }
 
 /** The server's error says neither what is locked nor why that ends the call. */

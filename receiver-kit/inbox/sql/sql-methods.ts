@@ -2,7 +2,7 @@
 
 import { tenantRange } from "../../signature/tenant-source.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type { Inbox, InboxRowState, InboxRowSummary } from "../inbox.ts";
+import type { InboxRowState, InboxRowSummary, InboxStore } from "../inbox.ts";
 import {
   type SqlRow,
   toBoolean,
@@ -58,7 +58,7 @@ export function sqlMethods(
   { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
   sql: SqlMethodStatements,
   toList: (states: readonly InboxRowState[]) => unknown,
-): Pick<Inbox, Method> {
+): Pick<InboxStore, Method> {
   const readRange = async () => {
     const [range] = await read(sql.seqRange, []);
     return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };

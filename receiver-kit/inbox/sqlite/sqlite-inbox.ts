@@ -1,7 +1,7 @@
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { Inbox } from "../inbox.ts";
+import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
 import { claimRows, renewLeases } from "./sqlite-claims.ts";
@@ -100,7 +100,7 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
   const query = (statement: string, values: readonly unknown[]) => (connection: SqliteConnection) =>
     connection.queryPrepared(statement, values as readonly SqliteValue[]);
 
-  return {
+  const store: InboxStore<SqliteTransaction> = {
     durable: true,
     async open() {
       opener ??= typeof driver === "function" ? driver : await loadSqliteDriver(driver);
@@ -163,4 +163,5 @@ export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteT
     advanceHead: ({ source, key, position }) =>
       write((connection, now) => operations.advanceHead(connection, { source, key }, position, now)),
   };
+  return store;
 }

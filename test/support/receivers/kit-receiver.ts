@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import express from "express";
-import { createReceiver, memoryInbox, type RequestLimits } from "workspace-tasks/receiver-kit";
+import { createReceiver, memoryInbox, type RequestLimitOptions } from "workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
@@ -9,7 +9,7 @@ const silent = { info() {}, warn() {}, error() {} };
 /** This kit's receiver under Express, with handlers that count their calls. */
 export async function startKitReceiver(
   secrets: readonly string[],
-  limits: Partial<RequestLimits> = {},
+  limits: Partial<RequestLimitOptions> = {},
 ): Promise<RunningReceiver> {
   const counts = new Map<string, number>();
   const statuses = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../support/deferred.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
+import { memoryInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";

@@ -2,7 +2,6 @@ import express from "express";
 import { describe, expect, it } from "vitest";
 import {
   createReceiver,
-  memoryInbox,
   type Receiver,
   type Secrets,
   type SecretsRequest,
@@ -16,6 +15,7 @@ import {
   webhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
 import { serveExpress } from "../../support/express-server.ts";
+import { memoryInbox } from "../../support/inbox-stores.ts";
 import {
   createFixtureClock,
   createReceiverFixture,

@@ -3,16 +3,16 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import { type Inbox, memoryInbox, type ReceiverOptions } from "workspace-tasks/receiver-kit";
+import type { ReceiverOptions } from "workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   type ReceivedWebhook,
   type WebhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
-
+import { primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
 import { boundPool } from "../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
 import { createGroupCommit } from "../../../receiver-kit/inbox/sql/group-commit.ts";
@@ -23,6 +23,7 @@ import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts"
 import { createKeySource } from "../../../receiver-kit/signature/key-source.ts";
 import { FakeAmqp } from "../../support/fake-amqp.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
+import { memoryInbox, postgresInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";
@@ -50,7 +51,7 @@ function describeError(error: unknown): string {
 
 /** The error that a receiver logs while `method` of its inbox never returns. */
 async function loggedWhile(
-  method: keyof Inbox,
+  method: keyof InboxStore,
   options: Partial<ReceiverOptions<never>> = {},
 ): Promise<string> {
   const clock = createFixtureClock();
@@ -430,7 +431,7 @@ describe("an error that ends a wait names what was waited for, and the limit", (
   });
 
   const inner = memoryInbox();
-  const methods = [...Object.keys(inner), "open", "close"] as (keyof Inbox)[];
+  const methods = [...Object.keys(inner), "open", "close"] as (keyof InboxStore & string)[];
   const limited = methods.filter(
     (name) => typeof inner[name] === "function" && name !== "begin" && name !== "insert",
   );

@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  type Inbox,
-  type InboxLease,
-  type MemoryTransaction,
-  memoryInbox,
-  NonRetryableError,
-} from "workspace-tasks/receiver-kit";
+import { type MemoryTransaction, NonRetryableError } from "workspace-tasks/receiver-kit";
+import type { InboxLease, InboxStore } from "../../../../receiver-kit/inbox/inbox.ts";
 import { instant } from "../../../support/inbox-rows.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 import { interceptInbox, overrideInbox } from "../../../support/wrap-inbox.ts";
@@ -118,7 +114,7 @@ describe("an attempt", () => {
   it("that loses its lease is aborted with LEASE_LOST, and its transaction leaves no trace", async () => {
     const clock = createFixtureClock();
     const inner = memoryInbox({ clock });
-    const inbox: Inbox<MemoryTransaction> = overrideInbox(inner, {
+    const inbox: InboxStore<MemoryTransaction> = overrideInbox(inner, {
       renew: async () => new Set<InboxLease>(),
     });
     await using fixture = createReceiverFixture({ clock, inbox, leaseMs: 3_000 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
-import { type MemoryTransaction, memoryInbox, type Receiver } from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
 import {
   decodePosition,
   encodePosition,
@@ -11,6 +11,7 @@ import {
   type OrderPosition,
   orderKey,
 } from "../../../../receiver-kit/event/event-order.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 

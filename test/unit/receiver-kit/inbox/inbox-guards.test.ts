@@ -1,20 +1,17 @@
 // What each guard of an inbox prevents: the same scenario with the guard and without it.
 
 import { describe, expect, it } from "vitest";
-import {
-  type Inbox,
-  type MemoryTransaction,
-  memoryInbox,
-  type NewInboxRow,
-} from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { InboxStore, NewInboxRow } from "../../../../receiver-kit/inbox/inbox.ts";
 import { withoutFencing, withoutUniqueness } from "../../../support/broken-inboxes.ts";
 import { deferred } from "../../../support/deferred.ts";
 import { instant } from "../../../support/inbox-rows.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
-type MemoryBox = Inbox<MemoryTransaction>;
+type MemoryBox = InboxStore<MemoryTransaction>;
 type Guard = (inner: MemoryBox) => MemoryBox;
 
 const intact: Guard = (inner) => inner;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type InboxRowReference, memoryInbox } from "workspace-tasks/receiver-kit";
+import type { InboxRowReference } from "workspace-tasks/receiver-kit";
 import { completedAt, instant } from "../../../support/inbox-rows.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent } from "../../../support/sample-event.ts";
 

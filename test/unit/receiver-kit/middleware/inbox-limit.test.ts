@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Inbox, memoryInbox } from "workspace-tasks/receiver-kit";
 import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
+import type { InboxStore } from "../../../../receiver-kit/inbox/inbox.ts";
 import { serveExpress } from "../../../support/express-server.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../../support/signed-delivery.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
@@ -9,7 +10,7 @@ import { overrideInbox } from "../../../support/wrap-inbox.ts";
 const hang = () => new Promise<never>(() => {});
 const acceptTimeoutMs = 30;
 
-async function send(inbox: Inbox, handled: string[] = []) {
+async function send(inbox: InboxStore, handled: string[] = []) {
   const errors: unknown[] = [];
   const onError = (error: unknown) => void errors.push(error);
   await using host = await serveExpress((app) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
 import type { InboxRepairOptions } from "../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, runningAt } from "../../../support/inbox-rows.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA } from "../../../support/signed-delivery.ts";

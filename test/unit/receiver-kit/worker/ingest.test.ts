@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { memoryInbox } from "workspace-tasks/receiver-kit";
 import { deferred } from "../../../support/deferred.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";

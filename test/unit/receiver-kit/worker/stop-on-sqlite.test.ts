@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createReceiver } from "workspace-tasks/receiver-kit";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
   type SqliteConnection,
 } from "../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { retryRow } from "../../../../receiver-kit/inbox/sqlite/sqlite-statements.ts";
 import { claimOptions, completedAt, runningAt } from "../../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
 

@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Inbox, InboxClaim, InboxRowReference } from "workspace-tasks/receiver-kit";
+import type { InboxRowReference } from "workspace-tasks/receiver-kit";
 import { Handlers } from "../../../../receiver-kit/attempt/handlers.ts";
-import type { FailedAttempt, InboxLease, InboxSettleOutcome } from "../../../../receiver-kit/inbox/inbox.ts";
+import type {
+  FailedAttempt,
+  InboxClaim,
+  InboxLease,
+  InboxSettleOutcome,
+  InboxStore,
+} from "../../../../receiver-kit/inbox/inbox.ts";
 import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
 import { Worker } from "../../../../receiver-kit/worker/worker.ts";
 import { deferred } from "../../../support/deferred.ts";
@@ -54,7 +60,7 @@ function workerFixture(options: object = {}) {
     repairs: 0,
   };
   const note = (call: string) => calls.push(`${clock.monotonic() - startMs} ${call}`);
-  const inbox: Partial<Inbox<string>> = {
+  const inbox: Partial<InboxStore<string>> = {
     insert: () => Promise.reject(new Error("not used")),
     async claim({ rowsMax }) {
       note(`claim ${rowsMax}`);
@@ -95,7 +101,7 @@ function workerFixture(options: object = {}) {
   const handlers = new Handlers<string>();
   const log = (_fields: object, message: string) => void logged.push(message);
   const settings = resolveReceiverOptions<string>({
-    ...{ secrets: [secretA], inbox: inbox as Inbox<string>, clock, random: () => 0.5 },
+    ...{ secrets: [secretA], inbox: inbox as InboxStore<string>, clock, random: () => 0.5 },
     ...{ logger: { info: log, warn: log, error: log }, pollMs: 1_000, leaseMs: 30_000, concurrency: 2 },
     ...options,
   });

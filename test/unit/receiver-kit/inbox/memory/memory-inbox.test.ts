@@ -1,8 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type MemoryTransaction, memoryInbox } from "workspace-tasks/receiver-kit";
-import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
+import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import { describeInbox, describeRandomOperations } from "../../../../inbox-contract/describe-inbox.ts";
+import type { InboxFixture } from "../../../../inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
+import { memoryInbox } from "../../../../support/inbox-stores.ts";
 
 const createFixture = async (): Promise<InboxFixture> => {
   const clock = createVirtualClock();
@@ -21,7 +23,8 @@ const createFixture = async (): Promise<InboxFixture> => {
   };
 };
 
-registerChecks({ describe, it }, "memory inbox", inboxChecks(createFixture, { seeds: [1, 2, 3, 4, 5, 6] }));
+describeInbox("memory inbox", createFixture);
+describeRandomOperations("memory inbox", createFixture, 20);
 
 it("a memory inbox is not durable", () => {
   expect(memoryInbox().durable).toBe(false);

@@ -4,9 +4,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Inbox, InboxClaim } from "workspace-tasks/receiver-kit";
-import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
+import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import type { InboxClaim, InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
@@ -70,7 +71,7 @@ class Record {
 }
 
 /** What one process does, again and again. */
-function createProcess(record: Record, inboxes: readonly Inbox[], inbox: Inbox, name: string) {
+function createProcess(record: Record, inboxes: readonly InboxStore[], inbox: InboxStore, name: string) {
   let rows = 0;
   let claims = 0;
   const end = async (claim: InboxClaim) => {

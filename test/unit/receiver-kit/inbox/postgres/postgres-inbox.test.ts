@@ -1,8 +1,15 @@
 import type { Pool } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
+import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import {
+  describeCrashes,
+  describeInbox,
+  describeRandomOperations,
+} from "../../../../inbox-contract/describe-inbox.ts";
+import type { CrashFixture } from "../../../../inbox-contract/inbox-fixture.ts";
+import { runningAt } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
@@ -39,7 +46,7 @@ async function empty(pool: Pool): Promise<void> {
   await pool.query(`ALTER SEQUENCE ${schema}.row_numbers RESTART`);
 }
 
-const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> => {
+const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> => {
   const clock = createVirtualClock();
   const pool = database.pool();
   await empty(pool);
@@ -83,8 +90,9 @@ const createFixture = async (): Promise<InboxFixture & { readonly pool: Pool }> 
 };
 
 describeWithPostgres("with PostgreSQL", () => {
-  const checks = inboxChecks(createFixture, { crashes: true, seeds: [1, 2, 3] });
-  registerChecks({ describe, it }, "PostgreSQL inbox", checks);
+  describeInbox("PostgreSQL inbox", createFixture);
+  describeCrashes("PostgreSQL inbox", createFixture);
+  describeRandomOperations("PostgreSQL inbox", createFixture, 2);
   describeSqlTransactions("PostgreSQL inbox", createFixture);
 
   it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
@@ -135,4 +143,26 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
     },
   );
+
+  it("loses no row when the database has synchronous_commit off, which loses other rows", async () => {
+    await using own = await server.database();
+    const name = new URL(own.url).pathname.slice(1);
+    const setting = own.pool({ max: 1 });
+    await setting.query("CREATE TABLE plain (id text)");
+    await setting.query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+    await setting.query("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    await setting.query("SELECT pg_reload_conf()");
+    const pool = own.pool();
+    const inbox = postgresInbox(pool);
+    await inbox.open();
+    const rows = Array.from({ length: 40 }, (_, n) => runningAt(`task-${n}`, n, { id: `kept-${n}` }));
+    await Promise.all(rows.map((row) => inbox.insert(row)));
+    for (let n = 0; n < 40; n++) await pool.query("INSERT INTO plain VALUES ('plain')");
+    await server.stopImmediately();
+    await server.resume();
+    expect((await pool.query("SELECT * FROM plain")).rows.length).toBeLessThan(40);
+    expect(await inbox.list({ limit: 100 })).toHaveLength(40);
+    await pool.query("ALTER SYSTEM RESET wal_writer_delay");
+    await inbox.close();
+  });
 });

@@ -2,8 +2,8 @@
 
 import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";

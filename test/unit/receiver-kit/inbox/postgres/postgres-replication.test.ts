@@ -3,8 +3,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { claimOne, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
 import { ownPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";

@@ -2,8 +2,8 @@
 
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import type { PostgresInboxOptions } from "workspace-tasks/receiver-kit/postgres";
+import type { InboxClaim } from "../../../../../receiver-kit/inbox/inbox.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { createSharedTransactionFixture } from "../../../../support/shared-transaction-fixture.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, it } from "vitest";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { createFreezingProxy } from "../../../../support/freezing-proxy.ts";
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
 import type { PostgresDatabases } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";

@@ -5,9 +5,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { createReceiver, type HandlerTransaction, silentLogger } from "workspace-tasks/receiver-kit";
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
+import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import type { HandlerTransaction } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, newRowOf, runningAt } from "../../../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { sampleEvent } from "../../../../support/sample-event.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 

@@ -4,14 +4,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { type InboxFixture, inboxChecks, registerChecks } from "workspace-tasks/receiver-kit/testing";
+import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
   type SqliteDriverName,
   sqliteDriverNames,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import {
+  describeCrashes,
+  describeInbox,
+  describeRandomOperations,
+} from "../../../../inbox-contract/describe-inbox.ts";
+import type { CrashFixture } from "../../../../inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import {
   beginTransaction,
@@ -19,7 +25,7 @@ import {
   expectUndone,
 } from "../../../../support/sql-transaction-suite.ts";
 
-const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<InboxFixture> => {
+const createFixture = async (driver: SqliteDriverName = "libsql"): Promise<CrashFixture> => {
   const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-sqlite-"));
   const clock = createVirtualClock();
   let file = path.join(directory, "inbox.db");
@@ -78,11 +84,13 @@ async function installedDrivers(): Promise<readonly SqliteDriverName[]> {
 }
 
 describe.each(await installedDrivers())("with %s", (driver) => {
-  const seeds = driver === "libsql" ? [1, 2, 3, 4, 5, 6] : [];
-  const checks = inboxChecks(() => createFixture(driver), { crashes: true, seeds });
-  registerChecks({ describe, it }, "SQLite inbox", checks);
-  describeSqlTransactions("SQLite inbox", () => createFixture(driver));
+  const create = () => createFixture(driver);
+  describeInbox("SQLite inbox", create);
+  describeCrashes("SQLite inbox", create);
+  describeSqlTransactions("SQLite inbox", create);
 });
+
+describeRandomOperations("SQLite inbox", createFixture, 5);
 
 describe("SQLite inbox: a transaction that SQLite has ended", () => {
   const tables = `
@@ -155,7 +163,7 @@ describe("SQLite inbox: a transaction that SQLite has ended", () => {
 });
 
 /** Executes statements as the application does, in a transaction of their own. */
-async function migrateApplication(fixture: InboxFixture, statements: string): Promise<void> {
+async function migrateApplication(fixture: CrashFixture, statements: string): Promise<void> {
   const { transaction } = await beginTransaction(fixture, "task-setup");
   const native = (await (transaction.handle as SqliteTransaction).connection()) as {
     exec(sql: string): void;

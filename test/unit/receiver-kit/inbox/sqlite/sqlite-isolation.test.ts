@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
   type SqliteConnection,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type Clock, systemClock } from "../../../../../receiver-kit/time/clock.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
 type Use = (transaction: SqliteTransaction) => Promise<unknown>;

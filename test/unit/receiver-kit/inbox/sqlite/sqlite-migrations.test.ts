@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { describeSchemaVersions } from "../../../../support/schema-version-suite.ts";
 
 describeSchemaVersions("SQLite inbox", async () => {

@@ -3,13 +3,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { Inbox, InboxClaim } from "workspace-tasks/receiver-kit";
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import type { InboxClaim, InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 
 /** An inbox with claimed rows of tasks `a`, `b`, `c`; records the statements that begin and end transactions. */
 async function createFixture(options: { readonly eventsPerTransactionMax?: number } = {}) {
@@ -64,7 +65,7 @@ const write = "INSERT INTO effects VALUES (?)";
 
 /** What a handler does that writes one row: in a transaction that it may share, or in one of its own. */
 async function handle(
-  inbox: Inbox<SqliteTransaction>,
+  inbox: InboxStore<SqliteTransaction>,
   claim: InboxClaim,
   options: { readonly isAlone?: boolean; readonly statement?: string } = {},
 ) {

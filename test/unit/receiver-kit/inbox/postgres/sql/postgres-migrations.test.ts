@@ -1,8 +1,8 @@
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { postgresStatements } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../../support/inbox-stores.ts";
 import type { PostgresDatabase } from "../../../../../support/postgres.ts";
 import { describeSchemaVersions } from "../../../../../support/schema-version-suite.ts";
 import { sharedPostgres } from "../../../../../support/shared-server.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { InboxClaim } from "workspace-tasks/receiver-kit";
 import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import type { InboxClaim } from "../../../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, runningAt } from "../../../../../support/inbox-rows.ts";
 import { seeded } from "../../../../../support/latency.ts";
 import type { PostgresDatabase } from "../../../../../support/postgres.ts";

@@ -1,12 +1,11 @@
 // Workers of several processes on the same few keys. Their order is the machine's, so only what holds in every order is
 // checked: each event takes effect once, events of a key do not overlap, and nothing is left.
 
-import type { Inbox, InboxClaim } from "../inbox/inbox.ts";
-import { holds, same } from "./assertions.ts";
-import { checkGroup } from "./conformance-check.ts";
-import type { InboxFixture } from "./inbox-fixture.ts";
-import { claimOptions, doneWith, rowAt, source, transactionLimits } from "./inbox-rows.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { expect } from "vitest";
+import type { InboxClaim, InboxStore } from "../../receiver-kit/inbox/inbox.ts";
+import { createRandom } from "../simulation/random.ts";
+import { claimOptions, doneWith, rowAt, source, transactionLimits } from "./contract-rows.ts";
+import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const rowsCount = 60;
 const keysCount = 6;
@@ -15,7 +14,7 @@ const pollsMax = 2_000;
 
 class Workers {
   readonly #fixture: InboxFixture;
-  readonly #random = seededRandom(1);
+  readonly #random = createRandom(1);
   readonly held = new Map<string, string>();
   readonly faults: string[] = [];
   #left = rowsCount;
@@ -39,9 +38,11 @@ class Workers {
   }
 
   /** Polls until every row has ended. */
-  async run(inbox: Inbox, worker: string): Promise<void> {
+  async run(inbox: InboxStore, worker: string): Promise<void> {
     for (let poll = 0; this.#left > 0 && this.faults.length === 0; poll++) {
-      holds(poll < pollsMax, `${this.#left} rows have not ended after ${pollsMax} polls of ${worker}`);
+      expect(poll < pollsMax, `${this.#left} rows have not ended after ${pollsMax} polls of ${worker}`).toBe(
+        true,
+      );
       const { claims } = await inbox.claim(
         claimOptions({ worker: `${worker}.${poll}`, rowsMax: 6, rowsPerKeyMax: 3, leaseMs: 3_600_000 }),
       );
@@ -53,7 +54,7 @@ class Workers {
     }
   }
 
-  async #endAll(inbox: Inbox, claims: readonly InboxClaim[]): Promise<void> {
+  async #endAll(inbox: InboxStore, claims: readonly InboxClaim[]): Promise<void> {
     const key = claims[0]?.orderKey ?? "";
     const worker = claims[0]?.lease.worker ?? "";
     const holder = this.held.get(key);
@@ -70,7 +71,7 @@ class Workers {
     }
   }
 
-  async #end(inbox: Inbox, claim: InboxClaim): Promise<void> {
+  async #end(inbox: InboxStore, claim: InboxClaim): Promise<void> {
     let outcome = await this.#tryToEnd(inbox, claim, false);
     // As the receiver does; on a busy machine a turn in a shared transaction may take too long.
     if (outcome === "repeat") outcome = await this.#tryToEnd(inbox, claim, true);
@@ -78,7 +79,7 @@ class Workers {
     else this.faults.push(`${claim.id} ended as ${outcome}`);
   }
 
-  async #tryToEnd(inbox: Inbox, claim: InboxClaim, isAlone: boolean): Promise<string> {
+  async #tryToEnd(inbox: InboxStore, claim: InboxClaim, isAlone: boolean): Promise<string> {
     const transaction = inbox.begin(claim, doneWith(claim), { ...transactionLimits, isAlone });
     try {
       await this.#fixture.effects.write(transaction.handle, claim.id);
@@ -89,7 +90,7 @@ class Workers {
   }
 }
 
-export const concurrencyChecks = checkGroup<InboxFixture>("several workers at once", {
+export const concurrencyChecks: Checks = {
   async "apply each event once, in the order of its key, with deliveries arriving meanwhile"(fixture) {
     const { inbox, effects, reopen } = fixture;
     const other = await reopen();
@@ -104,13 +105,13 @@ export const concurrencyChecks = checkGroup<InboxFixture>("several workers at on
     };
     const handle = Array.from({ length: workers }, (_, n) => team.run(both[n % 2 ? 1 : 0], `worker-${n}`));
     await team.passTimeDuring(Promise.all([store(), ...handle]));
-    same(team.faults, [], "faults");
+    expect(team.faults).toEqual([]);
     const kept = await effects.kept();
-    same(kept.toSorted(), rows.map(({ id }) => id).toSorted(), "kept writes");
+    expect(kept.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
     for (let key = 0; key < keysCount; key++) {
       const ofKey = kept.filter((id) => Number(id.slice(4)) % keysCount === key);
-      same(ofKey, ofKey.toSorted(), `writes of task-${key} in their order`);
+      expect(ofKey).toEqual(ofKey.toSorted());
     }
-    same(await inbox.backlog(source, 100), 0, "backlog");
+    expect(await inbox.backlog(source, 100)).toBe(0);
   },
-});
+};

@@ -1,6 +1,4 @@
-import { includes, same } from "./assertions.ts";
-import { checkGroup } from "./conformance-check.ts";
-import type { InboxFixture } from "./inbox-fixture.ts";
+import { expect } from "vitest";
 import {
   claimIds,
   claimOne,
@@ -10,9 +8,10 @@ import {
   rowAt,
   settle,
   source,
-} from "./inbox-rows.ts";
+} from "./contract-rows.ts";
+import type { Checks } from "./inbox-fixture.ts";
 
-export const claimingChecks = checkGroup<InboxFixture>("claiming", {
+export const claimingChecks: Checks = {
   async "gives a row to one of many concurrent workers, and counts the attempt"({ inbox, reopen }) {
     const other = await reopen();
     for (let n = 0; n < 20; n++) await inbox.insert(rowAt(`task-${n}`, 1));
@@ -22,24 +21,20 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
       ),
     );
     const claims = results.flatMap((result) => result.claims);
-    same(claims.length, 20, "claimed rows");
-    same(new Set(claims.map(({ seq }) => seq)).size, 20, "different rows among them");
-    same(
-      claims.map(({ attempts }) => attempts),
-      Array(20).fill(1),
-      "their attempts",
-    );
+    expect(claims.length).toBe(20);
+    expect(new Set(claims.map(({ seq }) => seq)).size).toBe(20);
+    expect(claims.map(({ attempts }) => attempts)).toEqual(Array(20).fill(1));
   },
   async "lets one row of a key run at a time, oldest event first, in any order of arrival"({ inbox }) {
     for (const second of [3, 1, 2]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
     const order: string[] = [];
     for (let turn = 0; turn < 3; turn++) {
       const claim = await claimOne(inbox, { rowsMax: 10 });
-      same(await claimIds(inbox, { worker: "worker-2" }), [], "rows of a key that is claimed");
+      expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
       order.push(claim.id);
       await settle(inbox, claim);
     }
-    same(order, ["at-1", "at-2", "at-3"], "rows in the order of their claims");
+    expect(order).toEqual(["at-1", "at-2", "at-3"]);
   },
   async "lets no second row of a key run while the first one has its lease, also when it is stored later"({
     inbox,
@@ -47,20 +42,16 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
     await inbox.insert(rowAt("task-1", 2));
     const claim = await claimOne(inbox);
     await inbox.insert(rowAt("task-1", 1, { id: "earlier" }));
-    same(await claimIds(inbox, { worker: "worker-2" }), [], "rows of a key that is claimed");
+    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
     const running = await inbox.list({ source, states: ["running"], limit: 10 });
-    same(
-      running.map(({ id }) => id),
-      [claim.id],
-      "rows that are shown as running",
-    );
+    expect(running.map(({ id }) => id)).toEqual([claim.id]);
     await settle(inbox, claim);
-    same(await claimIds(inbox), ["earlier"], "rows of the key after the end");
+    expect(await claimIds(inbox)).toEqual(["earlier"]);
   },
   async "claims one of two deliveries of the same event at a time, the first one first"({ inbox }) {
     const position = positionAt(1);
     for (const id of ["one", "two"]) await inbox.insert(rowAt("task-1", 1, { id, position }));
-    same(await claimIds(inbox), ["one"], "claimed rows");
+    expect(await claimIds(inbox)).toEqual(["one"]);
   },
   async "claims rows of a task, of its stages and of other tasks, and rows without a key, at the same time"({
     inbox,
@@ -69,24 +60,20 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
       await inbox.insert(rowAt("task-1", 1, { id: orderKey, orderKey }));
     for (const id of ["a", "b"])
       await inbox.insert(rowAt("task-1", 1, { id, orderKey: null, position: null }));
-    same((await claimIds(inbox)).length, 6, "claimed rows");
+    expect((await claimIds(inbox)).length).toBe(6);
   },
   async "claims several rows of a key at once, in their order, up to rowsPerKeyMax"({ inbox }) {
     for (const second of [4, 2, 3, 1]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
     const { claims } = await inbox.claim(claimOptions({ rowsPerKeyMax: 3 }));
-    same(
-      claims.map(({ id }) => id),
-      ["at-1", "at-2", "at-3"],
-      "claimed rows",
-    );
-    same(new Set(claims.map(({ lease }) => lease)).size, 1, "leases, which rows of a key share");
-    for (const claim of claims) same(await settle(inbox, claim), "settled", `the end of ${claim.id}`);
-    same(await claimIds(inbox, { worker: "worker-2" }), ["at-4"], "the rest");
+    expect(claims.map(({ id }) => id)).toEqual(["at-1", "at-2", "at-3"]);
+    expect(new Set(claims.map(({ lease }) => lease)).size).toBe(1);
+    for (const claim of claims) expect(await settle(inbox, claim)).toBe("settled");
+    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual(["at-4"]);
   },
   async "claims only the rows of its source"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1, { source: "other" }));
-    same(await claimIds(inbox), [], "rows of the source");
-    same((await claimIds(inbox, { source: "other" })).length, 1, "rows of the other source");
+    expect(await claimIds(inbox)).toEqual([]);
+    expect((await claimIds(inbox, { source: "other" })).length).toBe(1);
   },
   async "claims newer events of a key before one that waits for its retry, unless keyOrder is strict"({
     inbox,
@@ -94,10 +81,10 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
     await inbox.insert(rowAt("task-1", 1, { id: "first" }));
     await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 60_000, error: "no" });
     await inbox.insert(completedAt("task-1", 2, { id: "second" }));
-    same(await claimIds(inbox, { keyOrder: "strict" }), [], "in strict order");
+    expect(await claimIds(inbox, { keyOrder: "strict" })).toEqual([]);
     // As at the start of a receiver, whose order may have been changed.
     await inbox.repairTimes({ source, keyOrder: "latest" });
-    same(await claimIds(inbox, { keyOrder: "latest" }), ["second"], "in latest order");
+    expect(await claimIds(inbox, { keyOrder: "latest" })).toEqual(["second"]);
   },
   async "claims bodies of up to bytesMax, a larger one alone, and reports that more rows are due"({ inbox }) {
     const insert = (task: string, second: number, bytes: number) =>
@@ -112,19 +99,19 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
       );
       return [...claims.map(({ id }) => id), nextInMs === 0];
     };
-    same(await claim("worker-1"), ["a-1", "b-1", true], "first claim");
-    same(await claim("worker-2"), ["c-1", false], "second claim");
+    expect(await claim("worker-1")).toEqual(["a-1", "b-1", true]);
+    expect(await claim("worker-2")).toEqual(["c-1", false]);
   },
   async "returns the time until the next row is due, and claims it from then on"({ inbox, clock }) {
     const nextInMs = async () => (await inbox.claim(claimOptions())).nextInMs;
-    same(await nextInMs(), null, "of an empty inbox");
+    expect(await nextInMs()).toBe(null);
     await inbox.insert(rowAt("task-1", 1));
     await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 5_000, error: "no" });
-    same(await nextInMs(), 5_000, "of a row that waits for its retry");
+    expect(await nextInMs()).toBe(5_000);
     await clock.advance(4_999);
-    same(await claimIds(inbox), [], "rows before that");
+    expect(await claimIds(inbox)).toEqual([]);
     await clock.advance(1);
-    same((await claimIds(inbox)).length, 1, "rows at that time");
+    expect((await claimIds(inbox)).length).toBe(1);
   },
   async "lists a source and its tenants that have pending or running rows, and when each may be claimed"({
     inbox,
@@ -135,33 +122,33 @@ export const claimingChecks = checkGroup<InboxFixture>("claiming", {
       await inbox.insert(rowAt("task-1", 1, { source: each }));
     const due = (names: readonly string[]) => names.map((name) => ({ source: name, dueInMs: 0 }));
     const all = ["default", "default/a", "default/b", "default/c"];
-    same(await inbox.waitingSources("default"), due(all), "sources");
-    same(await inbox.waitingSources("default-2"), due(["default-2/a"]), "sources of a similar name");
-    same(await inbox.waitingSources("nothing"), [], "sources of no rows");
+    expect(await inbox.waitingSources("default")).toEqual(due(all));
+    expect(await inbox.waitingSources("default-2")).toEqual(due(["default-2/a"]));
+    expect(await inbox.waitingSources("nothing")).toEqual([]);
     await inbox.claim(claimOptions({ source: "default/a", leaseMs: 30_000 }));
     const claim = await claimOne(inbox, { source: "default/b", leaseMs: 30_000 });
     await inbox.fail(claim, { kind: "retry", delayMs: 5_000, error: "failed" });
     await clock.advance(1_000);
     const times = (await inbox.waitingSources("default")).map(({ dueInMs }) => dueInMs);
-    same(times, [-1_000, 29_000, 4_000, -1_000], "times");
+    expect(times).toEqual([-1_000, 29_000, 4_000, -1_000]);
   },
   async "makes a released row due at once, without counting the attempt"({ inbox }) {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
-    same(await inbox.fail(await claimOne(inbox), { kind: "release" }), true, "release");
-    includes(await inbox.get(row), { state: "pending", attempts: 0 }, "the row");
-    same(await claimIds(inbox, { worker: "worker-2" }), [row.id], "claimed rows");
+    expect(await inbox.fail(await claimOne(inbox), { kind: "release" })).toBe(true);
+    expect(await inbox.get(row)).toMatchObject({ state: "pending", attempts: 0 });
+    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([row.id]);
   },
   async "counts failed attempts, and keeps the error of the last one"({ inbox, clock }) {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
     await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 10, error: "first" });
-    includes(await inbox.get(row), { state: "pending", attempts: 1, lastError: "first" }, "after a retry");
+    expect(await inbox.get(row)).toMatchObject({ state: "pending", attempts: 1, lastError: "first" });
     await clock.advance(10);
     const again = await claimOne(inbox);
-    same(again.attempts, 2, "attempts of the claim");
+    expect(again.attempts).toBe(2);
     await inbox.fail(again, { kind: "dead", error: "second" });
-    includes(await inbox.get(row), { state: "dead", attempts: 2, lastError: "second" }, "after the last");
-    same(await claimIds(inbox), [], "claimed rows");
+    expect(await inbox.get(row)).toMatchObject({ state: "dead", attempts: 2, lastError: "second" });
+    expect(await claimIds(inbox)).toEqual([]);
   },
-});
+};

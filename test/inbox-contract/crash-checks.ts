@@ -1,8 +1,6 @@
 // What is left after a crash: everything that was reported as done, and nothing of what was in progress.
 
-import { includes, same } from "./assertions.ts";
-import { type CheckOn, checkGroup } from "./conformance-check.ts";
-import type { InboxFixture } from "./inbox-fixture.ts";
+import { expect } from "vitest";
 import {
   claimIds,
   claimOne,
@@ -12,13 +10,12 @@ import {
   settle,
   source,
   transactionLimits,
-} from "./inbox-rows.ts";
-
-type CrashFixture = InboxFixture & Required<Pick<InboxFixture, "crash">>;
+} from "./contract-rows.ts";
+import type { Checks, CrashFixture } from "./inbox-fixture.ts";
 
 const key = '["task-1"]';
 
-const onCrashable = checkGroup<CrashFixture>("crashes", {
+export const crashChecks: Checks<CrashFixture> = {
   async "keeps every delivery that was acknowledged before the crash"({ inbox, crash }) {
     const rows = Array.from({ length: 40 }, (_, n) => rowAt(`task-${n}`, 1, { id: `msg_${n}` }));
     const acknowledged: string[] = [];
@@ -35,12 +32,8 @@ const onCrashable = checkGroup<CrashFixture>("crashes", {
     const after = await crash();
     await Promise.all(storing);
     const kept = new Set((await after.list({ limit: 100 })).map(({ id }) => id));
-    same(
-      confirmed.filter((id) => !kept.has(id)),
-      [],
-      "acknowledged rows that were lost",
-    );
-    same((await after.insert(rows[0] ?? rowAt("none", 1))).outcome, "duplicate", "a repeated delivery");
+    expect(confirmed.filter((id) => !kept.has(id))).toEqual([]);
+    expect((await after.insert(rows[0] ?? rowAt("none", 1))).outcome).toBe("duplicate");
   },
   async "keeps nothing of a transaction that had not been committed, and handles its row again"({
     inbox,
@@ -55,15 +48,15 @@ const onCrashable = checkGroup<CrashFixture>("crashes", {
     await effects.write(transaction.handle, "before the crash");
     const after = await crash();
     await transaction.rollback().catch(() => undefined);
-    same(await effects.kept(), [], "kept writes");
-    same(await after.head(source, key), undefined, "the head");
+    expect(await effects.kept()).toEqual([]);
+    expect(await after.head(source, key)).toBeUndefined();
     await clock.advance(1_000);
     const again = await claimOne(after, { worker: "worker-2" });
-    same(again.id, row.id, "the row that is claimed again");
+    expect(again.id).toEqual(row.id);
     const next = after.begin(again, doneWith(again), transactionLimits);
     await effects.write(next.handle, "after the crash");
-    same(await next.commit(), "settled", "commit");
-    same(await effects.kept(), ["after the crash"], "kept writes");
+    expect(await next.commit()).toBe("settled");
+    expect(await effects.kept()).toEqual(["after the crash"]);
   },
   async "keeps a committed transaction: its writes, the end of the row and the head"({
     inbox,
@@ -76,26 +69,20 @@ const onCrashable = checkGroup<CrashFixture>("crashes", {
     const claim = await claimOne(inbox, { leaseMs: 1_000 });
     const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
     await effects.write(transaction.handle, "kept");
-    same(await transaction.commit(), "settled", "commit");
+    expect(await transaction.commit()).toBe("settled");
     const after = await crash();
     await clock.advance(1_000);
-    same(await effects.kept(), ["kept"], "kept writes");
-    includes(await after.get(row), { state: "done" }, "the row");
-    includes(await after.head(source, key), { position: row.position }, "the head");
-    same(await claimIds(after), [], "claimed rows");
+    expect(await effects.kept()).toEqual(["kept"]);
+    expect(await after.get(row)).toMatchObject({ state: "done" });
+    expect(await after.head(source, key)).toMatchObject({ position: row.position });
+    expect(await claimIds(after)).toEqual([]);
   },
   async "keeps ends, retries, replays, discards, marks and heads that were reported as done"({
     inbox,
     crash,
   }) {
-    const [settled, failed, waiting, odd] = ["a", "b", "c", "d"].map((id) =>
-      rowAt(id, 1, { id, quarantine: id === "d" ? "odd" : null }),
-    ) as [
-      ReturnType<typeof rowAt>,
-      ReturnType<typeof rowAt>,
-      ReturnType<typeof rowAt>,
-      ReturnType<typeof rowAt>,
-    ];
+    const [settled, failed, waiting] = [rowAt("a", 1), rowAt("b", 1), rowAt("c", 1)];
+    const odd = rowAt("d", 1, { quarantine: "odd" });
     await inbox.insert(settled);
     await settle(inbox, await claimOne(inbox));
     await inbox.insert(failed);
@@ -109,17 +96,13 @@ const onCrashable = checkGroup<CrashFixture>("crashes", {
     await inbox.writeMarks(source, { mark: "1" });
     await inbox.advanceHead({ source, key, position: positionAt(3) });
     const after = await crash();
-    includes(await after.get(settled), { state: "done" }, "the settled row");
-    includes(
-      await after.get(failed),
-      { state: "dead", replays: 1, lastError: "broken again" },
-      "the dead row",
-    );
-    includes(await after.get(waiting), { state: "pending", attempts: 1 }, "the row that waits");
-    includes(await after.get(odd), { state: "discarded" }, "the discarded row");
-    same((await after.readMarks(source)).marks, { mark: "1" }, "marks");
-    includes(await after.head(source, key), { position: positionAt(3) }, "the head");
-    same(await claimIds(after), [], "claimed rows");
+    expect(await after.get(settled)).toMatchObject({ state: "done" });
+    expect(await after.get(failed)).toMatchObject({ state: "dead", replays: 1, lastError: "broken again" });
+    expect(await after.get(waiting)).toMatchObject({ state: "pending", attempts: 1 });
+    expect(await after.get(odd)).toMatchObject({ state: "discarded" });
+    expect((await after.readMarks(source)).marks).toEqual({ mark: "1" });
+    expect(await after.head(source, key)).toMatchObject({ position: positionAt(3) });
+    expect(await claimIds(after)).toEqual([]);
   },
   async "fences off a worker that claimed before the crash"({ inbox, clock, crash }) {
     await inbox.insert(rowAt("task-1", 1));
@@ -127,17 +110,7 @@ const onCrashable = checkGroup<CrashFixture>("crashes", {
     const after = await crash();
     await clock.advance(1_000);
     const later = await claimOne(after, { worker: "worker-2" });
-    same(await settle(after, before), "lost", "settle of the worker before the crash");
-    same(await settle(after, later), "settled", "settle of the worker after the crash");
+    expect(await settle(after, before)).toBe("lost");
+    expect(await settle(after, later)).toBe("settled");
   },
-});
-
-/** For fixtures with `crash`. */
-export const crashChecks: readonly CheckOn<InboxFixture>[] = onCrashable.map(({ run, ...check }) => ({
-  ...check,
-  run(fixture) {
-    const { crash } = fixture;
-    if (!crash) throw new Error("expected a fixture with crash()");
-    return run({ ...fixture, crash: () => crash.call(fixture), [Symbol.asyncDispose]: async () => {} });
-  },
-}));
+};

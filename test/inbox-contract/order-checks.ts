@@ -1,7 +1,5 @@
-import { encodePosition } from "../event/event-order.ts";
-import { includes, rejectsWith, same } from "./assertions.ts";
-import { checkGroup } from "./conformance-check.ts";
-import type { InboxFixture } from "./inbox-fixture.ts";
+import { expect } from "vitest";
+import { encodePosition } from "../../receiver-kit/event/event-order.ts";
 import {
   claimOne,
   claimOptions,
@@ -12,38 +10,39 @@ import {
   settle,
   source,
   transactionLimits,
-} from "./inbox-rows.ts";
+} from "./contract-rows.ts";
+import type { Checks } from "./inbox-fixture.ts";
 
 const key = '["task-1"]';
 
-export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
+export const orderChecks: Checks = {
   async "never moves a head backwards"({ inbox }) {
     const [older, newer] = [rowAt("task-1", 1), completedAt("task-1", 2)];
     await inbox.insert(newer);
-    same(await settle(inbox, await claimOne(inbox)), "settled", "the newer row");
+    expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
     await inbox.insert(older);
     const late = await claimOne(inbox);
-    same(late.head, newer.position, "head that the older claim sees");
-    same(await settle(inbox, late), "settled-stale", "the older row");
+    expect(late.head).toEqual(newer.position);
+    expect(await settle(inbox, late)).toBe("settled-stale");
     const head = { position: newer.position, status: "COMPLETED", unchangedMs: 0 };
-    same(await inbox.head(source, key), head, "the head");
-    includes(await inbox.get(older), { state: "stale" }, "the older row");
+    expect(await inbox.head(source, key)).toEqual(head);
+    expect(await inbox.get(older)).toMatchObject({ state: "stale" });
   },
   async "does not apply the same event again, unless it is replayed"({ inbox }) {
     const position = positionAt(1);
     for (const id of ["one", "two", "three"]) await inbox.insert(rowAt("task-1", 1, { id, position }));
-    same(await settle(inbox, await claimOne(inbox)), "settled", "the first");
-    same(await settle(inbox, await claimOne(inbox)), "settled-stale", "the second");
+    expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
+    expect(await settle(inbox, await claimOne(inbox))).toBe("settled-stale");
     const third = await claimOne(inbox);
-    same(await settle(inbox, third, doneWith(third, { allowSame: true })), "settled", "a replayed one");
+    expect(await settle(inbox, third, doneWith(third, { allowSame: true }))).toBe("settled");
   },
   async "leaves the head where it is when a row is settled as stale or has no key"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox);
-    same(await settle(inbox, claim, { state: "stale", advance: null }), "settled", "settled as stale");
+    expect(await settle(inbox, claim, { state: "stale", advance: null })).toBe("settled");
     await inbox.insert(rowAt("task-1", 2, { orderKey: null, position: null }));
-    same(await settle(inbox, await claimOne(inbox)), "settled", "a row without a key");
-    same(await inbox.listHeads({ source }), [], "heads");
+    expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
+    expect(await inbox.listHeads({ source })).toEqual([]);
   },
   async "settles many concurrent rows, each with its own outcome"({ inbox }) {
     const tasks = Array.from({ length: 12 }, (_, n) => `task-${String(n).padStart(2, "0")}`);
@@ -58,7 +57,7 @@ export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
     const lost = { ...first, lease: { ...first.lease, worker: "unknown" } };
     const outcomes = await Promise.all([lost, ...others].map((claim) => settle(inbox, claim)));
     const expected = tasks.map((_, n) => (n === 0 ? "lost" : n % 2 ? "settled" : "settled-stale"));
-    same(outcomes, expected, "outcomes");
+    expect(outcomes).toEqual(expected);
   },
   async "advances a head in one step, only forwards, and recognises the event that advanced it"({ inbox }) {
     const move = (occurredAt: bigint, rank = 0, id = "a") =>
@@ -75,7 +74,7 @@ export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
       await move(9_000_000_000_000_000_000n),
     ];
     const expected = ["newer", "same", "stale", "stale", "newer", "newer", "stale", "newer", "stale"];
-    same(verdicts, expected, "verdicts");
+    expect(verdicts).toEqual(expected);
   },
   async "lets one of many concurrent callers advance a head to one position"({ inbox, reopen }) {
     const other = await reopen();
@@ -84,7 +83,7 @@ export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
         (index % 2 ? inbox : other).advanceHead({ source, key, position: positionAt(1) }),
       ),
     );
-    same(verdicts.filter((verdict) => verdict === "newer").length, 1, "callers that advanced it");
+    expect(verdicts.filter((verdict) => verdict === "newer").length).toBe(1);
   },
   async "lists heads by key in pages, and resets one"({ inbox, clock }) {
     for (const task of ["b", "a", "a2", "c"]) {
@@ -93,18 +92,18 @@ export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
     }
     const keysOf = async (filter: object) =>
       (await inbox.listHeads({ source, ...filter })).map((head) => head.key);
-    same(await keysOf({ limit: 2 }), ['["a"]', '["a2"]'], "the first page");
-    same(await keysOf({ limit: 2, afterKey: '["a2"]' }), ['["b"]', '["c"]'], "the second page");
-    same(await keysOf({ keyPrefix: '["a"' }), ['["a"]'], "keys with a prefix");
-    same(await keysOf({ source: "other" }), [], "keys of another source");
+    expect(await keysOf({ limit: 2 })).toEqual(['["a"]', '["a2"]']);
+    expect(await keysOf({ limit: 2, afterKey: '["a2"]' })).toEqual(['["b"]', '["c"]']);
+    expect(await keysOf({ keyPrefix: '["a"' })).toEqual(['["a"]']);
+    expect(await keysOf({ source: "other" })).toEqual([]);
     const { position } = completedAt("a", 1);
     const columns = { status: "COMPLETED", workspaceId: "workspace-1", movedAtMs: clock.now() };
     const head = { source, key: '["a"]', position, ...columns };
-    same(await inbox.listHeads({ source, limit: 1 }), [head], "the first head");
-    same(await inbox.resetHead(head), true, "reset");
-    same(await inbox.resetHead(head), false, "reset again");
-    same(await inbox.head(source, '["a"]'), undefined, "the head after its reset");
-    same(await keysOf({}), ['["a2"]', '["b"]', '["c"]'], "the others");
+    expect(await inbox.listHeads({ source, limit: 1 })).toEqual([head]);
+    expect(await inbox.resetHead(head)).toBe(true);
+    expect(await inbox.resetHead(head)).toBe(false);
+    expect(await inbox.head(source, '["a"]')).toBeUndefined();
+    expect(await keysOf({})).toEqual(['["a2"]', '["b"]', '["c"]']);
   },
   async "names the workspace of the newest event that has one"({ inbox }) {
     const workspaces = [null, "workspace-2", null];
@@ -112,17 +111,17 @@ export const orderChecks = checkGroup<InboxFixture>("ordering heads", {
       await inbox.insert(rowAt("a", n, { workspaceId }));
       await settle(inbox, await claimOne(inbox));
     }
-    includes(await inbox.listHeads({ source }), [{ workspaceId: "workspace-2" }], "heads");
+    expect(await inbox.listHeads({ source })).toMatchObject([{ workspaceId: "workspace-2" }]);
   },
   async "returns how long a head has not moved"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));
     await settle(inbox, await claimOne(inbox));
     await clock.advance(1_234);
-    includes(await inbox.head(source, key), { unchangedMs: 1_234 }, "the head");
+    expect(await inbox.head(source, key)).toMatchObject({ unchangedMs: 1_234 });
   },
-});
+};
 
-export const transactionChecks = checkGroup<InboxFixture>("handlers' transactions", {
+export const transactionChecks: Checks = {
   async "commits a handler's writes, the settled row and the head together"({ inbox, effects }) {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
@@ -130,10 +129,10 @@ export const transactionChecks = checkGroup<InboxFixture>("handlers' transaction
     const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
     await effects.write(transaction.handle, "first");
     await effects.write(transaction.handle, "second");
-    same(await transaction.commit(), "settled", "commit");
-    same(await effects.kept(), ["first", "second"], "kept writes");
-    includes(await inbox.get(row), { state: "done", attempts: 1 }, "the row");
-    includes(await inbox.head(source, key), { position: row.position }, "the head");
+    expect(await transaction.commit()).toBe("settled");
+    expect(await effects.kept()).toEqual(["first", "second"]);
+    expect(await inbox.get(row)).toMatchObject({ state: "done", attempts: 1 });
+    expect(await inbox.head(source, key)).toMatchObject({ position: row.position });
   },
   async "discards the writes of a transaction that is rolled back, and leaves row and head as they were"({
     inbox,
@@ -145,11 +144,13 @@ export const transactionChecks = checkGroup<InboxFixture>("handlers' transaction
     const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
     await effects.write(transaction.handle, "never");
     await transaction.rollback();
-    await rejectsWith(effects.write(transaction.handle, "late"), "TRANSACTION_ENDED", "a write after it");
-    same(await effects.kept(), [], "kept writes");
-    includes(await inbox.get(row), { state: "running" }, "the row");
-    same(await inbox.head(source, key), undefined, "the head");
-    same(await settle(inbox, claim), "settled", "settle afterwards");
+    await expect(effects.write(transaction.handle, "late")).rejects.toMatchObject({
+      code: "TRANSACTION_ENDED",
+    });
+    expect(await effects.kept()).toEqual([]);
+    expect(await inbox.get(row)).toMatchObject({ state: "running" });
+    expect(await inbox.head(source, key)).toBeUndefined();
+    expect(await settle(inbox, claim)).toBe("settled");
   },
   async "discards the writes when something newer was applied before, and keeps the row claimed"({
     inbox,
@@ -160,18 +161,18 @@ export const transactionChecks = checkGroup<InboxFixture>("handlers' transaction
     await inbox.advanceHead({ source, key, position: positionAt(9) });
     const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
     await effects.write(transaction.handle, "old").catch((error: { code?: string }) => {
-      same(error.code, "SUPERSEDED", "code of the handler's error");
+      expect(error.code).toBe("SUPERSEDED");
     });
-    same(await transaction.commit(), "superseded", "commit");
-    same(await effects.kept(), [], "kept writes");
-    includes(await inbox.head(source, key), { position: positionAt(9) }, "the head");
-    same(await inbox.fail(claim, { kind: "release" }), true, "release");
+    expect(await transaction.commit()).toBe("superseded");
+    expect(await effects.kept()).toEqual([]);
+    expect(await inbox.head(source, key)).toMatchObject({ position: positionAt(9) });
+    expect(await inbox.fail(claim, { kind: "release" })).toBe(true);
   },
   async "stores deliveries while a handler's transaction has not begun"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox);
     const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
-    same(await inbox.insert(rowAt("task-2", 1)), { outcome: "new" }, "insert");
-    same(await transaction.commit(), "settled", "commit");
+    expect(await inbox.insert(rowAt("task-2", 1))).toEqual({ outcome: "new" });
+    expect(await transaction.commit()).toBe("settled");
   },
-});
+};

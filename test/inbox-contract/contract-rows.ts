@@ -1,15 +1,14 @@
 // Rows as the receiver would store them. An inbox does not read bodies, so these have short ones.
 
-import { encodePosition, orderKey, statusRank } from "../event/event-order.ts";
+import { encodePosition, orderKey, statusRank } from "../../receiver-kit/event/event-order.ts";
 import type {
-  Inbox,
   InboxClaim,
   InboxClaimOptions,
   InboxHeadAdvance,
   InboxSettlement,
+  InboxStore,
   NewInboxRow,
-} from "../inbox/inbox.ts";
-import { same } from "./assertions.ts";
+} from "../../receiver-kit/inbox/inbox.ts";
 
 export const source = "default";
 
@@ -27,7 +26,7 @@ export function rowAt(taskId: string, second: number, fields: Partial<NewInboxRo
     id,
     channel: "webhook",
     timestamp: startSeconds + second,
-    body: Buffer.from(JSON.stringify({ id, taskId, status })),
+    body: new TextEncoder().encode(JSON.stringify({ id, taskId, status })),
     quarantine: null,
     secretIndex: 0,
     traceparent: null,
@@ -72,19 +71,25 @@ export function doneWith(
   return { state: "done", advance: { key, position, status, allowSame: false, ...fields } };
 }
 
-export async function claimOne(inbox: Inbox, fields: Partial<InboxClaimOptions> = {}): Promise<InboxClaim> {
-  const { claims } = await inbox.claim(claimOptions({ rowsMax: 1, ...fields }));
-  same(claims.length, 1, "claimed rows");
-  return claims[0] as InboxClaim;
+export async function claimOne(
+  inbox: InboxStore,
+  fields: Partial<InboxClaimOptions> = {},
+): Promise<InboxClaim> {
+  const [claim, ...others] = (await inbox.claim(claimOptions({ rowsMax: 1, ...fields }))).claims;
+  if (!claim || others.length > 0) throw new Error("expected one claimed row");
+  return claim;
 }
 
 export const transactionLimits = { timeoutMs: 60_000 };
 
-export function settle(inbox: Inbox, claim: InboxClaim, settlement = doneWith(claim)) {
+export function settle(inbox: InboxStore, claim: InboxClaim, settlement = doneWith(claim)) {
   return inbox.begin(claim, settlement, transactionLimits).commit();
 }
 
 /** Rows by id, in the order in which they were claimed. */
-export async function claimIds(inbox: Inbox, fields: Partial<InboxClaimOptions> = {}) {
+export async function claimIds(inbox: InboxStore, fields: Partial<InboxClaimOptions> = {}) {
   return (await inbox.claim(claimOptions(fields))).claims.map(({ id }) => id);
 }
+
+/** Drivers return different kinds of byte arrays. */
+export const bodyBytes = (body: Uint8Array | null | undefined) => body && Uint8Array.from(body);

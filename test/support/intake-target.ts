@@ -1,25 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
-
-import { ReceiverError } from "../errors.ts";
-import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
-import type { DeliverySink } from "../http/webhook-handler.ts";
-import type { VerifiedWebhook } from "../signature/verifier.ts";
-import { systemClock } from "../time/clock.ts";
-import { holds, same } from "./assertions.ts";
-
-/** A running intake with one consumer. */
-export interface IntakeFixture extends AsyncDisposable {
-  /** Where requests bring deliveries. */
-  readonly intake: Pick<DeliverySink, "accept">;
-  /** The engine gets the next delivery, and its confirm does not arrive. */
-  loseConfirm?(): Promise<void>;
-  /** Ends the consumer as `kill -9` does, and starts another one. */
-  killConsumer?(): Promise<void>;
-  /** Ends the engine; it keeps what it has confirmed. Resolves with a function that starts it again. */
-  stopEngine?(): Promise<() => Promise<void>>;
-  /** The engine delivers what it has again, in another order. */
-  reorder?(): Promise<void>;
-}
+import { expect } from "vitest";
+import { ReceiverError } from "../../receiver-kit/errors.ts";
+import type { AcceptContext, AcceptResult } from "../../receiver-kit/event/accept-result.ts";
+import type { VerifiedWebhook } from "../../receiver-kit/signature/verifier.ts";
+import { systemClock } from "../../receiver-kit/time/clock.ts";
 
 export interface AcceptedDelivery {
   readonly webhook: VerifiedWebhook;
@@ -48,6 +31,8 @@ export function deliveryAt(n: number): AcceptedDelivery {
 
 const stepMs = 10;
 const slowMs = 20;
+/** From the acknowledgement to the receiver. */
+const deliveredWithinMs = 20_000;
 const pause = (ms: number) => new Promise<void>((resolve) => void systemClock.schedule(ms, resolve));
 
 /** Stands for a receiver: keeps what it has accepted. */
@@ -55,19 +40,14 @@ export class IntakeTarget {
   isFailing = false;
   isSlow = false;
   failsNow = () => false;
-  readonly #deliveredWithinMs: number;
   readonly #stored = new Map<string, AcceptedDelivery>();
   #attempts = 0;
-
-  constructor(deliveredWithinMs: number) {
-    this.#deliveredWithinMs = deliveredWithinMs;
-  }
 
   readonly accept = async (webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> => {
     this.#attempts += 1;
     if (this.isSlow) await pause(slowMs);
     if (this.isFailing || this.failsNow())
-      throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver fails, as the check demands");
+      throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver fails, as the test demands");
     if (this.#stored.has(webhook.id)) return { outcome: "duplicate" };
     this.#stored.set(webhook.id, { webhook, context });
     return { outcome: "accepted" };
@@ -87,19 +67,19 @@ export class IntakeTarget {
   }
 
   async until(isReached: () => boolean | Promise<boolean>, what: string): Promise<void> {
-    const endsAtMs = systemClock.monotonic() + this.#deliveredWithinMs;
+    const endsAtMs = systemClock.monotonic() + deliveredWithinMs;
     while (!(await isReached())) {
-      holds(systemClock.monotonic() < endsAtMs, `${what} within ${this.#deliveredWithinMs} ms`);
+      expect(systemClock.monotonic() < endsAtMs, `${what} within ${deliveredWithinMs} ms`).toBe(true);
       await pause(stepMs);
     }
   }
 
   checkStored({ webhook, context }: AcceptedDelivery): void {
     const stored = this.#stored.get(webhook.id);
-    const { tenant, ...signed } = webhook;
-    const { tenant: storedTenant, ...storedWebhook } = stored?.webhook ?? webhook;
-    same(storedWebhook, signed, `delivery ${webhook.id}`);
-    same(storedTenant?.id, tenant?.id, `tenant of ${webhook.id}`);
-    same(stored?.context.traceparent, context.traceparent, `trace of ${webhook.id}`);
+    const { tenant, body, ...signed } = webhook;
+    expect(stored?.webhook).toMatchObject(signed);
+    expect(stored?.webhook.tenant?.id).toBe(tenant?.id);
+    expect(Buffer.compare(stored?.webhook.body ?? Buffer.alloc(0), body)).toBe(0);
+    expect(stored?.context.traceparent).toBe(context.traceparent);
   }
 }

@@ -1,12 +1,11 @@
-import { holds, includes, same } from "./assertions.ts";
-import { checkGroup } from "./conformance-check.ts";
-import type { InboxFixture } from "./inbox-fixture.ts";
-import { claimIds, claimOne, claimOptions, completedAt, rowAt, settle, source } from "./inbox-rows.ts";
+import { expect } from "vitest";
+import { claimIds, claimOne, claimOptions, completedAt, rowAt, settle, source } from "./contract-rows.ts";
+import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const hourMs = 3_600_000;
 const dead = { kind: "dead", error: "broken" } as const;
 
-export const retentionChecks = checkGroup<InboxFixture>("retention", {
+export const retentionChecks: Checks = {
   async "removes bodies first, settled rows later, heads last, and no dead or quarantined rows"({
     inbox,
     clock,
@@ -20,31 +19,34 @@ export const retentionChecks = checkGroup<InboxFixture>("retention", {
     await inbox.fail(await claimOne(inbox), dead);
     await inbox.insert(rowAt("task-3", 1, { id: "waiting" }));
     await inbox.insert(odd);
-    same(await inbox.purge(retention, 100), 0, "purged at once");
+    expect(await inbox.purge(retention, 100)).toBe(0);
 
     await clock.advance(1_000);
-    same(await inbox.purge(retention, 100), 1, "purged after bodiesMs");
-    includes(await inbox.get(settled), { state: "done", bodyBytes: null, body: null }, "the settled row");
-    same(await inbox.insert(settled), { outcome: "duplicate", sameBody: null }, "insert of its id");
-    same(await inbox.replay(settled, settled), false, "replay without a body");
+    expect(await inbox.purge(retention, 100)).toBe(1);
+    expect(await inbox.get(settled)).toMatchObject({ state: "done", bodyBytes: null, body: null });
+    expect(await inbox.insert(settled)).toEqual({ outcome: "duplicate", sameBody: null });
+    expect(await inbox.replay(settled, settled)).toBe(false);
 
     await clock.advance(4_000);
-    same(await inbox.purge(retention, 100), 1, "purged after rowsMs");
-    same(await inbox.get(settled), undefined, "the settled row");
+    expect(await inbox.purge(retention, 100)).toBe(1);
+    expect(await inbox.get(settled)).toBeUndefined();
     // Its id is forgotten, but the head still knows: a repetition changes no state.
     await inbox.insert(settled);
     const repeated = (await inbox.claim(claimOptions())).claims.find(({ id }) => id === settled.id);
     if (!repeated) throw new Error("expected the repeated row to be claimed");
-    same(repeated.head, settled.position, "head of the repeated row");
+    expect(repeated.head).toEqual(settled.position);
 
     await clock.advance(4_000);
-    same(await inbox.purge(retention, 100), 0, "purged while a row of the key waits");
-    same(await settle(inbox, repeated), "settled-stale", "settle of the repeated row");
-    same(await inbox.purge(retention, 100), 2, "purged after headsMs: a body and the head");
-    same(await inbox.head(source, '["task-1"]'), undefined, "the head");
-    includes(await inbox.get(failed), { state: "dead", bodyBytes: failed.body.byteLength }, "the dead row");
-    includes(await inbox.get(odd), { state: "quarantined" }, "the quarantined row");
-    holds((await inbox.get({ source, id: "waiting" }))?.body !== null, "the waiting row keeps its body");
+    expect(await inbox.purge(retention, 100)).toBe(0);
+    expect(await settle(inbox, repeated)).toBe("settled-stale");
+    expect(await inbox.purge(retention, 100)).toBe(2);
+    expect(await inbox.head(source, '["task-1"]')).toBeUndefined();
+    expect(await inbox.get(failed)).toMatchObject({ state: "dead", bodyBytes: failed.body.byteLength });
+    expect(await inbox.get(odd)).toMatchObject({ state: "quarantined" });
+    expect(
+      (await inbox.get({ source, id: "waiting" }))?.body !== null,
+      "the waiting row keeps its body",
+    ).toBe(true);
   },
   async "removes the bodies of dead and quarantined rows after their own limit, and keeps the rows"({
     inbox,
@@ -56,25 +58,25 @@ export const retentionChecks = checkGroup<InboxFixture>("retention", {
     await inbox.insert(odd);
     await inbox.fail(await claimOne(inbox), dead);
     await clock.advance(7_999);
-    same(await inbox.purge(retention, 100), 0, "purged before the limit");
+    expect(await inbox.purge(retention, 100)).toBe(0);
     await clock.advance(1);
-    same(await inbox.purge(retention, 100), 2, "purged at the limit");
-    includes(await inbox.get(failed), { state: "dead", body: null }, "the dead row");
-    includes(await inbox.get(odd), { state: "quarantined", body: null }, "the quarantined row");
+    expect(await inbox.purge(retention, 100)).toBe(2);
+    expect(await inbox.get(failed)).toMatchObject({ state: "dead", body: null });
+    expect(await inbox.get(odd)).toMatchObject({ state: "quarantined", body: null });
   },
   async "keeps the id of a row that was replayed late"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
     const row = rowAt("task-1", 1, { quarantine: "odd" });
     await inbox.insert(row);
     await clock.advance(6_000);
-    same(await inbox.replay(row, row), true, "replay");
+    expect(await inbox.replay(row, row)).toBe(true);
     await settle(inbox, await claimOne(inbox));
     await clock.advance(4_000);
     await inbox.purge(retention, 100);
-    includes(await inbox.insert(row), { outcome: "duplicate" }, "insert before its age");
+    expect(await inbox.insert(row)).toMatchObject({ outcome: "duplicate" });
     await clock.advance(1_000);
     await inbox.purge(retention, 100);
-    includes(await inbox.insert(row), { outcome: "new" }, "insert after its age");
+    expect(await inbox.insert(row)).toMatchObject({ outcome: "new" });
   },
   async "counts ages up to the given time when the clock is ahead of it"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
@@ -83,9 +85,9 @@ export const retentionChecks = checkGroup<InboxFixture>("retention", {
     await settle(inbox, await claimOne(inbox));
     const asOfMs = clock.now() + 500;
     await clock.advance(365 * 24 * hourMs);
-    same(await inbox.purge({ ...retention, asOfMs }, 100), 0, "purged as of half a second later");
-    same(await inbox.purge({ ...retention, asOfMs: asOfMs + 500 }, 100), 1, "purged as of a second later");
-    includes(await inbox.get(row), { state: "done", body: null }, "the row");
+    expect(await inbox.purge({ ...retention, asOfMs }, 100)).toBe(0);
+    expect(await inbox.purge({ ...retention, asOfMs: asOfMs + 500 }, 100)).toBe(1);
+    expect(await inbox.get(row)).toMatchObject({ state: "done", body: null });
   },
   async "removes at most the given number of each kind, and everything in the end"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 1_000 };
@@ -96,25 +98,25 @@ export const retentionChecks = checkGroup<InboxFixture>("retention", {
     await clock.advance(10_000);
     for (let changed = 1, calls = 0; changed > 0; calls++) {
       changed = await inbox.purge(retention, 2);
-      holds(changed <= 4 && calls < 20, `a purge changed ${changed} in call ${calls}`);
+      expect(changed <= 4 && calls < 20, `a purge changed ${changed} in call ${calls}`).toBe(true);
     }
-    same(await inbox.list({}), [], "rows");
+    expect(await inbox.list({})).toEqual([]);
   },
-});
+};
 
 const repair = { source, keyOrder: "latest" } as const;
 const setBack = ({ clock }: InboxFixture, byMs: number) => clock.setNow(clock.now() - byMs);
 
-export const clockChecks = checkGroup<InboxFixture>("a clock that is set", {
+export const clockChecks: Checks = {
   async "makes rows due that were stored before the clock was set back"(fixture) {
     const { inbox } = fixture;
     await inbox.insert(rowAt("task-1", 1));
     setBack(fixture, 2 * hourMs);
-    includes(await inbox.stats(), { storedAheadMs: 2 * hourMs }, "statistics");
-    same(await inbox.repairTimes({ ...repair, source: "other" }), 0, "repaired keys of another source");
+    expect(await inbox.stats()).toMatchObject({ storedAheadMs: 2 * hourMs });
+    expect(await inbox.repairTimes({ ...repair, source: "other" })).toBe(0);
     await inbox.repairTimes(repair);
-    same(await inbox.repairTimes(repair), 0, "keys repaired again");
-    same((await claimIds(inbox)).length, 1, "claimed rows");
+    expect(await inbox.repairTimes(repair)).toBe(0);
+    expect((await claimIds(inbox)).length).toBe(1);
   },
   async "leaves a retry that the plan of another receiver would have made due earlier, until the clock was set back"(
     fixture,
@@ -123,25 +125,25 @@ export const clockChecks = checkGroup<InboxFixture>("a clock that is set", {
     const retry = { firstDelayMs: 1, delayMsMax: 1 };
     await inbox.insert(rowAt("task-1", 1));
     await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 2 * hourMs, error: "no" });
-    same(await claimIds(inbox, { retry }), [], "claimed rows before");
-    same(await inbox.repairTimes(repair), 0, "repaired keys before");
+    expect(await claimIds(inbox, { retry })).toEqual([]);
+    expect(await inbox.repairTimes(repair)).toBe(0);
     setBack(fixture, 1_000);
-    same(await inbox.repairTimes(repair), 0, "repaired keys after an ordinary correction");
+    expect(await inbox.repairTimes(repair)).toBe(0);
     setBack(fixture, 1);
-    same(await inbox.repairTimes(repair), 1, "repaired keys after the clock was set back");
+    expect(await inbox.repairTimes(repair)).toBe(1);
     await inbox.fail(await claimOne(inbox, { retry }), { kind: "retry", delayMs: 2 * hourMs, error: "no" });
-    same(await inbox.repairTimes(repair), 0, "repaired keys after the second failure");
+    expect(await inbox.repairTimes(repair)).toBe(0);
   },
   async "ends the lease of a crashed worker one lease after the clock was set back"(fixture) {
     const { inbox, clock } = fixture;
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox, { leaseMs: 5_000 });
     setBack(fixture, 2 * hourMs);
-    same(await inbox.repairTimes(repair), 1, "repaired leases");
+    expect(await inbox.repairTimes(repair)).toBe(1);
     await clock.advance(4_999);
-    same(await claimIds(inbox, { worker: "worker-2" }), [], "rows before the end of the lease");
+    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
     await clock.advance(1);
-    includes(await claimOne(inbox, { worker: "worker-2" }), { seq: claim.seq, attempts: 2 }, "the row");
+    expect(await claimOne(inbox, { worker: "worker-2" })).toMatchObject({ seq: claim.seq, attempts: 2 });
   },
   async "reclaims no lease that ended after the time up to which the worker trusts the clock"({
     inbox,
@@ -152,13 +154,13 @@ export const clockChecks = checkGroup<InboxFixture>("a clock that is set", {
     const reclaimUntilMs = clock.now() + 1;
     clock.setNow(clock.now() + 3 * hourMs);
     const later = await inbox.claim(claimOptions({ worker: "worker-2", reclaimUntilMs }));
-    includes(later, { claims: [], nowMs: clock.now() }, "a claim that does not trust the clock");
+    expect(later).toMatchObject({ claims: [], nowMs: clock.now() });
     const trusting = await inbox.claim(claimOptions({ worker: "worker-2" }));
-    includes(trusting, { claims: [{ attempts: 2 }], nowMs: clock.now() }, "a claim that trusts it");
+    expect(trusting).toMatchObject({ claims: [{ attempts: 2 }], nowMs: clock.now() });
   },
-});
+};
 
-export const reconcileChecks = checkGroup<InboxFixture>("reconciling and marks", {
+export const reconcileChecks: Checks = {
   async "returns the keys whose state may be behind, with their workspaces"(fixture) {
     const { inbox, clock } = fixture;
     await inbox.insert(rowAt("quiet", 1));
@@ -176,12 +178,12 @@ export const reconcileChecks = checkGroup<InboxFixture>("reconciling and marks",
       { key: '["odd"]', reason: "quarantined", workspaceId: null },
       { key: '["quiet"]', reason: "running-too-long", workspaceId: "workspace-1" },
     ];
-    same(await candidates(), expected, "candidates");
-    same((await candidates({ runningForMs: 10_001 })).length, 2, "candidates of a longer time");
-    same(await candidates({ source: "other", runningForMs: 0 }), [], "candidates of another source");
+    expect(await candidates()).toEqual(expected);
+    expect((await candidates({ runningForMs: 10_001 })).length).toBe(2);
+    expect(await candidates({ source: "other", runningForMs: 0 })).toEqual([]);
     // Nothing is known about the age of a head that moved in the future.
     setBack(fixture, hourMs);
-    same((await candidates()).length, 3, "candidates after the clock was set back");
+    expect((await candidates()).length).toBe(3);
   },
   async "returns no key whose head covers what failed"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));
@@ -193,7 +195,7 @@ export const reconcileChecks = checkGroup<InboxFixture>("reconciling and marks",
       await settle(inbox, await claimOne(inbox));
     }
     const options = { source, runningForMs: 0, afterKey: "", limit: 10 };
-    same(await inbox.reconcileCandidates(options), [], "candidates");
+    expect(await inbox.reconcileCandidates(options)).toEqual([]);
   },
   async "returns each key once, in pages that reach every key"({ inbox }) {
     for (const task of ["c", "a", "b"]) {
@@ -206,15 +208,15 @@ export const reconcileChecks = checkGroup<InboxFixture>("reconciling and marks",
       const page = { source, runningForMs: 10_000, afterKey, limit: 2 };
       return (await inbox.reconcileCandidates(page)).map(({ key }) => key);
     };
-    same(await pageAfter(""), ['["a"]', '["b"]'], "the first page");
-    same(await pageAfter('["b"]'), ['["c"]'], "the second page");
-    same(await pageAfter('["c"]'), [], "the last page");
+    expect(await pageAfter("")).toEqual(['["a"]', '["b"]']);
+    expect(await pageAfter('["b"]')).toEqual(['["c"]']);
+    expect(await pageAfter('["c"]')).toEqual([]);
   },
   async "keeps marks by source for a process that opens the inbox later"({ inbox, clock, reopen }) {
-    same(await inbox.readMarks(source), { nowMs: clock.now(), marks: {} }, "no marks");
+    expect(await inbox.readMarks(source)).toEqual({ nowMs: clock.now(), marks: {} });
     await inbox.writeMarks(source, { a: "1", b: "2" });
     await inbox.writeMarks(source, { b: "3" });
-    same((await (await reopen()).readMarks(source)).marks, { a: "1", b: "3" }, "marks");
-    same((await inbox.readMarks("")).marks, {}, "marks of no source");
+    expect((await (await reopen()).readMarks(source)).marks).toEqual({ a: "1", b: "3" });
+    expect((await inbox.readMarks("")).marks).toEqual({});
   },
-});
+};
