@@ -31,7 +31,7 @@ const sensitiveTests = [
   "test/e2e/inbox-outage",
   "test/e2e/mock-processes",
   "test/e2e/document-commands",
-  "test/e2e/receiver-crash",
+  "test/chaos",
   "test/e2e/start",
   "test/browser/inspector-load",
 ];

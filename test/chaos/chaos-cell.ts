@@ -9,7 +9,8 @@ export interface Effect {
   readonly task: string;
   readonly occurredAt: string;
   readonly isStale: boolean;
-  /** Of `machineMicros`. */
+  /** When its handler began and ended, of `machineMicros`. */
+  readonly beganMicros: number;
   readonly atMicros: number;
 }
 

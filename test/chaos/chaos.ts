@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { killGroup } from "./cells/kill-cells.ts";
 import { postgresGroup } from "./cells/postgres-cells.ts";
 import { rabbitmqClockGroup, rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
 import { releaseGroup } from "./cells/release-cells.ts";
@@ -20,13 +21,16 @@ import {
 import { runCell } from "./run-cell.ts";
 
 const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--slow-seeds N] [--seed 1]
-                        [--outage-seconds 10] [--log FILE] [--for-minutes N] [--record FILE] [--json]
+                        [--rounds 3] [--processes 2] [--outage-seconds 10] [--log FILE] [--for-minutes N]
+                        [--record FILE] [--json]
 
-  --group NAME  postgres, rabbitmq, clocks or releases. Default: all
+  --group NAME  kills, postgres, rabbitmq, clocks or releases. Default: all
   --only TEXT  the cells whose names contain it; may be repeated. Default: all
   --seeds N    runs of each cell. Default: 1
   --slow-seeds N  runs of each cell that takes more than some 6 s. Default: as --seeds
   --seed N     seed of the first run. Default: 1
+  --rounds N   how often each receiver is killed in a run of the group kills. Default: 3
+  --processes N  receivers of the group kills. Default: 2
   --outage-seconds N  how long PostgreSQL of all shards is down in the cell of that name. Default: 10
   --log FILE   append each run to it, and skip the runs that it contains already
   --for-minutes N  start no run after that time
@@ -43,6 +47,8 @@ interface Options {
   readonly seeds: number;
   readonly slowSeeds: number;
   readonly seed: number;
+  readonly rounds: number;
+  readonly processes: number;
   readonly outageMs: number;
   readonly log: string | undefined;
   readonly endsAtMs: number;
@@ -50,10 +56,11 @@ interface Options {
   readonly json: boolean;
 }
 
-type GroupName = "postgres" | "rabbitmq" | "clocks" | "releases";
+type GroupName = "kills" | "postgres" | "rabbitmq" | "clocks" | "releases";
 /** Each starts its own servers. */
 const groups: Readonly<Record<GroupName, (options: Options) => ChaosGroup>> = {
-  postgres: postgresGroup,
+  kills: killGroup,
+  postgres: () => postgresGroup(),
   rabbitmq: ({ outageMs }) => rabbitmqGroup(outageMs),
   clocks: rabbitmqClockGroup,
   releases: releaseGroup,
@@ -181,6 +188,8 @@ function readArguments(args: readonly string[]): Options | undefined {
           seed: text,
           log: text,
           record: text,
+          rounds: text,
+          processes: text,
         },
         ...{ "outage-seconds": text, "for-minutes": text, json: { type: "boolean" } },
       },
@@ -195,6 +204,8 @@ function readArguments(args: readonly string[]): Options | undefined {
     return {
       ...{ group: values.group, only: values.only ?? [""], seeds, seed: number(values.seed, 1) },
       slowSeeds: number(values["slow-seeds"], seeds),
+      rounds: number(values.rounds, 3),
+      processes: number(values.processes, 2),
       outageMs: 1_000 * number(values["outage-seconds"], 10),
       ...{ log: values.log, record: values.record, json: values.json === true },
       endsAtMs: Date.now() + 60_000 * number(values["for-minutes"], 1_000_000),

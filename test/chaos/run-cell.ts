@@ -1,14 +1,14 @@
 // Sends deliveries to all receivers in turn, as the service does: signed again at each attempt, and retried until they are
 // acknowledged. Meanwhile the cell breaks something and repairs it. Afterwards every acknowledged delivery must have
 // exactly one effect, and every task the state of its newest event; no event may have reached a handler after a newer one
-// of its task without being called stale.
+// of its task without being called stale, nor while another one of its task was handled.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { createTraffic, shuffled } from "../crash/crash-traffic.ts";
 import { createRandom } from "../simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../support/delivery-sender.ts";
 import { machineMicros } from "../support/machine-time.ts";
 import type { ChaosCell, ChaosWorld, Effect, FaultyWorld, Load } from "./chaos-cell.ts";
+import { createTraffic, shuffled } from "./traffic.ts";
 
 export interface CellReport {
   readonly cell: string;
@@ -20,7 +20,10 @@ export interface CellReport {
   readonly lost: number;
   /** Deliveries with more than one effect. */
   readonly twice: number;
-  /** Tasks without the state of their newest event, and events that were handled out of order without being stale. */
+  /**
+   * Tasks without the state of their newest event, and events that were handled out of order without being stale, or
+   * together with another one of their task.
+   */
   readonly wrong: number;
   /** The longest time without an acknowledgement, and without an effect, from the fault on. */
   readonly acceptPauseMs: number;
@@ -174,7 +177,7 @@ async function count(
   const wrongStates = [...finalStates]
     .filter(([task, status]) => states.get(task) !== status)
     .map(([task]) => task);
-  const wrong = [...wrongStates, ...outOfOrder(effects)];
+  const wrong = [...wrongStates, ...outOfOrder(effects), ...overlapping(effects)];
   const note = (kind: string, ids: readonly string[]) => ids.slice(0, 3).map((id) => `${kind}: ${id}`);
   const examples = [...note("lost", lost), ...note("twice", twice), ...note("wrong", wrong)];
   return { lost, twice, wrong, examples };
@@ -188,6 +191,19 @@ function outOfOrder(effects: readonly Effect[]): readonly string[] {
     const before = newest.get(task) ?? "";
     if (occurredAt < before && !isStale) found.push(id);
     if (occurredAt > before) newest.set(task, occurredAt);
+  }
+  return found;
+}
+
+/** Events that began while another one of their task was handled. */
+function overlapping(effects: readonly Effect[]): readonly string[] {
+  const ends = new Map<string, number>();
+  const found: string[] = [];
+  for (const { id, task, beganMicros, atMicros } of effects.toSorted(
+    (a, b) => a.beganMicros - b.beganMicros,
+  )) {
+    if (beganMicros < (ends.get(task) ?? 0)) found.push(id);
+    ends.set(task, Math.max(ends.get(task) ?? 0, atMicros));
   }
   return found;
 }

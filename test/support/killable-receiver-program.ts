@@ -10,6 +10,7 @@ import { createReceiver, type EventHandler, type Inbox } from "workspace-tasks/r
 import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { createRandom } from "../simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";
 import { listen } from "./listen.ts";
@@ -57,21 +58,14 @@ console.log("loaded");
 await once(process.stdin, "data");
 process.stdin.resume();
 
-/** The inbox without the guard that a test leaves out. */
-function breakInbox(inbox: Inbox<Transaction>): Inbox<Transaction> {
-  let copies = 0;
-  return overrideInbox(inbox, {
+/** Acknowledges first, and stores later. */
+const losingDeliveries = (inbox: Inbox<Transaction>): Inbox<Transaction> =>
+  overrideInbox(storeOf(inbox), {
     async insert(row) {
-      if (options.broken === "no-uniqueness") {
-        copies += 1;
-        return inbox.insert({ ...row, id: `${row.id}#${process.pid}.${copies}` });
-      }
-      if (options.broken !== "acknowledge-first") return inbox.insert(row);
-      void pause(200).then(() => inbox.insert(row));
+      void pause(200).then(() => storeOf(inbox).insert(row));
       return { outcome: "new" };
     },
   });
-}
 
 const random = createRandom(options.seed ?? 0, "handlers");
 const mayFail = () => {
@@ -81,7 +75,7 @@ const mayFail = () => {
 const store = openStore();
 const receiver = createReceiver<Transaction>({
   secrets: [secretA],
-  inbox: breakInbox(store.inbox),
+  inbox: options.losesDeliveries ? losingDeliveries(store.inbox) : store.inbox,
   leaseMs: options.leaseMs ?? 1_000,
   concurrency: options.concurrency ?? 8,
   pollMs: 100,
@@ -109,8 +103,7 @@ receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction })
   ]);
   mayFail();
 });
-if (options.broken === "no-order") receiver.on("task.*", setState);
-else receiver.onState("task", setState);
+receiver.onState("task", setState);
 
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver));

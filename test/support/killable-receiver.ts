@@ -24,7 +24,8 @@ export interface KillableReceiverOptions {
   readonly failingShare?: number;
   /** Of the choice which ones throw. */
   readonly seed?: number;
-  readonly broken?: BrokenReceiver | undefined;
+  /** True when it acknowledges deliveries before they are stored. */
+  readonly losesDeliveries?: boolean | undefined;
   /** The delivery whose handler kills the process. */
   readonly poison?: string;
   /** Default 1,000. */
@@ -32,10 +33,6 @@ export interface KillableReceiverOptions {
   /** Default 50. */
   readonly firstDelayMs?: number;
 }
-
-/** Receivers without one of their guards, for tests that show what the guard prevents. */
-export const brokenReceivers = ["acknowledge-first", "no-uniqueness", "no-order"] as const;
-export type BrokenReceiver = (typeof brokenReceivers)[number];
 
 /** A receiver in a child process, for tests that kill it. `load` resolves when its modules are loaded; `begin` starts it. */
 export class KillableReceiver implements AsyncDisposable {

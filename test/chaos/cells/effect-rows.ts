@@ -4,12 +4,13 @@ type Query = (statement: string) => Promise<readonly Readonly<Record<string, unk
 
 /** What the handlers wrote to the tables of `receiverTables`. */
 export async function readEffects(query: Query): Promise<readonly Effect[]> {
-  const rows = await query("SELECT webhook_id, task, occurred_at, stale, ended FROM effects");
+  const rows = await query("SELECT webhook_id, task, occurred_at, stale, began, ended FROM effects");
   return rows.map((row) => ({
     id: String(row["webhook_id"]),
     task: String(row["task"]),
     occurredAt: String(row["occurred_at"]),
     isStale: row["stale"] === "true",
+    beganMicros: Number(row["began"]),
     atMicros: Number(row["ended"]),
   }));
 }

@@ -136,6 +136,27 @@ const faults: readonly Fault[] = [
     },
   },
   {
+    name: "PostgreSQL: silent death of the connections between a receiver and the servers",
+    brokenMs: 500,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.freezeExisting();
+      return async () => {};
+    },
+  },
+  {
+    name: "PostgreSQL: a receiver whose network is silent is stopped, and another one starts",
+    brokenMs: 500,
+    async inject(world, random) {
+      const onlyExisting = random.happens(0.5);
+      for (const proxy of world.proxies) onlyExisting ? proxy.freezeExisting() : proxy.freezeAll();
+      await world.receiver(0).stop();
+      return async () => {
+        for (const proxy of world.proxies) proxy.heal();
+        await world.startReceiver(0);
+      };
+    },
+  },
+  {
     name: "PostgreSQL: full disk of the primary",
     brokenMs: 3_000,
     diskBytes: 192 * 1024 * 1024,
@@ -164,7 +185,7 @@ const faults: readonly Fault[] = [
 const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
 
 /** Each cell has servers of its own. */
-export function postgresGroup(): ChaosGroup {
+export function postgresGroup(template?: string): ChaosGroup {
   const postgres = findPostgres();
   const hasClocks = !("missing" in findClockLibrary());
   const possible = faults.filter(
@@ -177,7 +198,7 @@ export function postgresGroup(): ChaosGroup {
       const cellOf = ({ inject, diskBytes, hasClocks, ...cell }: Fault): ChaosCell => ({
         ...cell,
         async start() {
-          const world = await PostgresWorld.start({ diskBytes, hasClocks });
+          const world = await PostgresWorld.start({ diskBytes, hasClocks, template });
           let repair = async () => {};
           return Object.assign(world, {
             inject: async (random: Random) => {

@@ -11,6 +11,8 @@ import { readEffects, readStates } from "./effect-rows.ts";
 export interface PostgresWorldOptions {
   /** Of the first primary's disk, where it is to be small. */
   readonly diskBytes?: number | undefined;
+  /** Of `postgresTemplate`. Default: a new one is made. */
+  readonly template?: string | undefined;
   /** True when the clocks of the first primary and the first receiver can be set. */
   readonly hasClocks?: boolean | undefined;
 }
@@ -28,9 +30,9 @@ export class PostgresWorld implements ChaosWorld {
     this.clocks = clocks;
   }
 
-  static async start({ diskBytes, hasClocks }: PostgresWorldOptions): Promise<PostgresWorld> {
+  static async start({ diskBytes, hasClocks, template }: PostgresWorldOptions): Promise<PostgresWorld> {
     const clocks = hasClocks ? { server: new SettableClock(), receiver: new SettableClock() } : undefined;
-    const cluster = await PostgresCluster.start({ diskBytes, env: clocks?.server.env });
+    const cluster = await PostgresCluster.start({ diskBytes, template, env: clocks?.server.env });
     const world = new PostgresWorld(cluster, clocks);
     try {
       for (const statement of receiverTables) await world.#query(statement);

@@ -1,24 +1,23 @@
-import { type CrashStoreName, crashStores, openStores } from "../../crash/crash-store.ts";
 import type { Random } from "../../simulation/random.ts";
 import { findPostgres } from "../../support/postgres-binaries.ts";
 import { packReleases } from "../../support/releases.ts";
 import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { openStores, receiverStores, type StoreName, storeNames } from "./receiver-store.ts";
 import { ReleaseWorld } from "./release-world.ts";
 
-const databases: Readonly<Record<CrashStoreName, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" };
-const nameOf = (store: CrashStoreName) =>
-  `${databases[store]}: a release rolls forward, back and forward with kill -9, until the former one is too old`;
+const nameOf = (store: StoreName) =>
+  `${storeNames[store]}: a release rolls forward, back and forward with kill -9, until the former one is too old`;
 
 /** Each run loads nine processes. */
 export function releaseGroup(): ChaosGroup {
   const postgres = findPostgres();
   return {
-    cells: crashStores.map((store) => ({ name: nameOf(store), isSlow: true })),
+    cells: receiverStores.map((store) => ({ name: nameOf(store), isSlow: true })),
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const releases = packReleases();
       const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
-      const cellOf = (store: CrashStoreName): ChaosCell => ({
+      const cellOf = (store: StoreName): ChaosCell => ({
         name: nameOf(store),
         brokenMs: 0,
         // The schema only gets newer.
@@ -33,7 +32,7 @@ export function releaseGroup(): ChaosGroup {
         },
       });
       return {
-        cells: crashStores.map(cellOf),
+        cells: receiverStores.map(cellOf),
         async [Symbol.asyncDispose]() {
           for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
         },

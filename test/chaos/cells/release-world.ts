@@ -3,7 +3,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { systemClock } from "../../../receiver-kit/time/clock.ts";
 import { withTimeout } from "../../../receiver-kit/time/with-timeout.ts";
-import type { CrashStore } from "../../crash/crash-store.ts";
 import type { Random } from "../../simulation/random.ts";
 import { DeliverySender } from "../../support/delivery-sender.ts";
 import { KillableReceiver } from "../../support/killable-receiver.ts";
@@ -12,6 +11,7 @@ import { oldestRelease, type ReleaseName, type Releases } from "../../support/re
 import { sampleEvent } from "../../support/sample-event.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
 import { readEffects, readStates } from "./effect-rows.ts";
+import type { ReceiverStore } from "./receiver-store.ts";
 
 interface Running {
   readonly release: ReleaseName;
@@ -20,18 +20,18 @@ interface Running {
 
 export class ReleaseWorld implements ChaosWorld {
   readonly ports: number[] = [];
-  readonly #store: CrashStore;
+  readonly #store: ReceiverStore;
   readonly #releases: Releases;
   readonly #running: Running[] = [];
   /** Processes that have loaded their release and wait to be started. */
   readonly #loaded: Running[] = [];
 
-  private constructor(store: CrashStore, releases: Releases) {
+  private constructor(store: ReceiverStore, releases: Releases) {
     this.#store = store;
     this.#releases = releases;
   }
 
-  static async start(store: CrashStore, releases: Releases): Promise<ReleaseWorld> {
+  static async start(store: ReceiverStore, releases: Releases): Promise<ReleaseWorld> {
     const world = new ReleaseWorld(store, releases);
     try {
       // To load them takes longer than all deliveries.

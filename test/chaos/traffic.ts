@@ -2,7 +2,7 @@ import type { Random } from "../simulation/random.ts";
 import type { DeliveryToSend } from "../support/delivery-sender.ts";
 import { sampleEvent } from "../support/sample-event.ts";
 
-/** Deliveries of one round, in the order in which they are sent first. */
+/** Deliveries of one run, in the order in which they are sent first. */
 export interface Traffic {
   readonly deliveries: readonly DeliveryToSend[];
   /** The status of the newest event of each task. */

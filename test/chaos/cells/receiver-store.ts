@@ -1,31 +1,31 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { Inbox } from "workspace-tasks/receiver-kit";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { receiverTables } from "../support/killable-receiver.ts";
-import { type PostgresDatabases, PostgresServer } from "../support/postgres.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { loadSqliteDriver } from "../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
+import { receiverTables } from "../../support/killable-receiver.ts";
+import { type PostgresDatabases, PostgresServer } from "../../support/postgres.ts";
 
-export const crashStores = ["sqlite", "postgres"] as const;
-export type CrashStoreName = (typeof crashStores)[number];
+export const receiverStores = ["sqlite", "postgres"] as const;
+export type StoreName = (typeof receiverStores)[number];
+export const storeNames: Readonly<Record<StoreName, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
-/** The database of the killed receivers, and access to it for the checks. */
-export interface CrashStore extends AsyncDisposable {
+/** The database of receivers, and access to it for the checks. */
+export interface ReceiverStore extends AsyncDisposable {
   /** A file or a URL. */
   readonly location: string;
-  readonly inbox: Inbox;
+  readonly inbox: InboxStore;
   query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
 }
 
 /** Creates empty stores. Disposing stops a server that was started for them. */
-export interface CrashStores extends AsyncDisposable {
-  create(): Promise<CrashStore>;
+export interface ReceiverStores extends AsyncDisposable {
+  create(): Promise<ReceiverStore>;
 }
 
 /** @param shared Default: a PostgreSQL server of its own */
-export async function openStores(name: CrashStoreName, shared?: PostgresDatabases): Promise<CrashStores> {
+export async function openStores(name: StoreName, shared?: PostgresDatabases): Promise<ReceiverStores> {
   const opened = { async [Symbol.asyncDispose]() {} };
   if (name === "sqlite") return { ...opened, create: createSqliteStore };
   if (shared) return { ...opened, create: () => createPostgresStore(shared) };
@@ -36,8 +36,8 @@ export async function openStores(name: CrashStoreName, shared?: PostgresDatabase
   };
 }
 
-async function createSqliteStore(): Promise<CrashStore> {
-  const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-crash-"));
+async function createSqliteStore(): Promise<ReceiverStore> {
+  const directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-chaos-"));
   const location = path.join(directory, "inbox.db");
   const open = await loadSqliteDriver();
   const query = async (statement: string) => {
@@ -60,7 +60,7 @@ async function createSqliteStore(): Promise<CrashStore> {
   };
 }
 
-async function createPostgresStore(server: PostgresDatabases): Promise<CrashStore> {
+async function createPostgresStore(server: PostgresDatabases): Promise<ReceiverStore> {
   const database = await server.database();
   const pool = database.pool();
   for (const statement of receiverTables) await pool.query(statement);
