@@ -62,14 +62,6 @@ export const claimingChecks: Checks = {
       await inbox.insert(rowAt("task-1", 1, { id, orderKey: null, position: null }));
     expect((await claimIds(inbox)).length).toBe(6);
   },
-  async "claims several rows of a key at once, in their order, up to rowsPerKeyMax"({ inbox }) {
-    for (const second of [4, 2, 3, 1]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
-    const { claims } = await inbox.claim(claimOptions({ rowsPerKeyMax: 3 }));
-    expect(claims.map(({ id }) => id)).toEqual(["at-1", "at-2", "at-3"]);
-    expect(new Set(claims.map(({ lease }) => lease)).size).toBe(1);
-    for (const claim of claims) expect(await settle(inbox, claim)).toBe("settled");
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual(["at-4"]);
-  },
   async "claims only the rows of its source"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1, { source: "other" }));
     expect(await claimIds(inbox)).toEqual([]);
@@ -131,24 +123,5 @@ export const claimingChecks: Checks = {
     await clock.advance(1_000);
     const times = (await inbox.waitingSources("default")).map(({ dueInMs }) => dueInMs);
     expect(times).toEqual([-1_000, 29_000, 4_000, -1_000]);
-  },
-  async "makes a released row due at once, without counting the attempt"({ inbox }) {
-    const row = rowAt("task-1", 1);
-    await inbox.insert(row);
-    expect(await inbox.fail(await claimOne(inbox), { kind: "release" })).toBe(true);
-    expect(await inbox.get(row)).toMatchObject({ state: "pending", attempts: 0 });
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([row.id]);
-  },
-  async "counts failed attempts, and keeps the error of the last one"({ inbox, clock }) {
-    const row = rowAt("task-1", 1);
-    await inbox.insert(row);
-    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 10, error: "first" });
-    expect(await inbox.get(row)).toMatchObject({ state: "pending", attempts: 1, lastError: "first" });
-    await clock.advance(10);
-    const again = await claimOne(inbox);
-    expect(again.attempts).toBe(2);
-    await inbox.fail(again, { kind: "dead", error: "second" });
-    expect(await inbox.get(row)).toMatchObject({ state: "dead", attempts: 2, lastError: "second" });
-    expect(await claimIds(inbox)).toEqual([]);
   },
 };

@@ -5,7 +5,6 @@ import {
   type InboxClaimOptions,
   type InboxClaimResult,
   type InboxInsertResult,
-  type InboxRetention,
   type InboxRowState,
   type InboxRowSummary,
   leaseExpired,
@@ -49,14 +48,6 @@ interface ModelKey {
 
 type End = "settled" | "settled-stale" | "lost";
 
-/** What an inbox has kept. */
-interface Kept {
-  readonly rows: ReadonlySet<string>;
-  /** Ids of the rows that have one. */
-  readonly bodies: ReadonlySet<string>;
-  readonly heads: ReadonlySet<string>;
-}
-
 const keyName = ({ orderKey, id }: { readonly orderKey: string | null; readonly id: string }) =>
   orderKey ?? `id:${id}`;
 
@@ -96,7 +87,7 @@ export class InboxModel {
   }
 
   /** Waiting rows of a key, in their order. */
-  #waiting(name: string): readonly ModelRow[] {
+  waiting(name: string): readonly ModelRow[] {
     const rows = [...this.rows.values()].filter((row) => row.name === name && row.state === "pending");
     return rows.sort((a, b) => {
       const [left, right] = [a.position ?? "", b.position ?? ""];
@@ -141,7 +132,7 @@ export class InboxModel {
     claimed: readonly string[],
     nowMs: number,
   ): readonly ModelRow[] {
-    const rows = this.#waiting(name);
+    const rows = this.waiting(name);
     const isDue = ({ id, dueAtMs, dueByMs }: ModelRow) =>
       this.isTimeKnown
         ? dueByMs <= nowMs || (dueAtMs <= nowMs && claimed.includes(id))
@@ -206,7 +197,7 @@ export class InboxModel {
     const key = this.#key(name);
     const { lease } = key;
     if (!lease) return;
-    const handled = this.#waiting(name).find(({ id }) => lease.open.has(id));
+    const handled = this.waiting(name).find(({ id }) => lease.open.has(id));
     const hasDied = handled !== undefined && died.delete(handled.id);
     if (handled) {
       handled.attempts += 1;
@@ -224,7 +215,7 @@ export class InboxModel {
     const timeOf = (name: string, time: "dueAtMs" | "dueByMs") => {
       const { lease } = this.#key(name);
       if (lease) return lease.untilMs;
-      const rows = this.#waiting(name);
+      const rows = this.waiting(name);
       const due = keyOrder === "strict" ? rows.slice(0, 1) : rows;
       return Math.min(...due.map((row) => row[time]));
     };
@@ -332,31 +323,6 @@ export class InboxModel {
     if (position <= head) return position === head ? "same" : "stale";
     this.#moveHead(key, position);
     return "newer";
-  }
-
-  /** Removes what is gone. Without a known time an inbox may keep something for longer. */
-  purged({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs }: InboxRetention, kept: Kept): void {
-    const isOld = (sinceMs: number, ms: number) => this.elapsedMs - sinceMs >= ms;
-    const judge = (what: string, isGone: boolean, mayGo: boolean) => {
-      if (isGone || this.isTimeKnown) expect(isGone, `whether ${what} is purged`).toBe(mayGo);
-    };
-    for (const [key, { movedAtMs }] of this.heads) {
-      const isGone = !kept.heads.has(key);
-      judge(`the head of ${key}`, isGone, isOld(movedAtMs, headsMs) && this.#waiting(key).length === 0);
-      if (isGone) this.heads.delete(key);
-    }
-    for (const row of this.rows.values()) {
-      const { id, state, bornAtMs } = row;
-      const isSettled = ["done", "stale", "discarded"].includes(state);
-      judge(`the row ${id}`, !kept.rows.has(id), isSettled && isOld(bornAtMs, rowsMs));
-      if (!kept.rows.has(id)) {
-        this.rows.delete(id);
-        continue;
-      }
-      const isBodyOld = state !== "pending" && isOld(bornAtMs, isSettled ? bodiesMs : unhandledBodiesMs);
-      judge(`the body of ${id}`, !kept.bodies.has(id), isBodyOld);
-      if (!kept.bodies.has(id)) row.body = null;
-    }
   }
 }
 

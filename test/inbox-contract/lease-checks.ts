@@ -95,15 +95,6 @@ export const leaseChecks: Checks = {
     await settle(inbox, second);
     expect(await claimIds(inbox, { worker: "worker-2" })).toEqual(["at-3"]);
   },
-  async "ends a row once: a second end of the same claim changes nothing"({ inbox }) {
-    const row = rowAt("task-1", 1);
-    await inbox.insert(row);
-    const claim = await claimOne(inbox);
-    expect(await settle(inbox, claim)).toBe("settled");
-    expect(await settle(inbox, claim)).toBe("lost");
-    expect(await inbox.fail(claim, { kind: "dead", error: "late" })).toBe(false);
-    expect(await inbox.get(row)).toMatchObject({ state: "done" });
-  },
   async "makes a row dead whose lease expired at the last attempt, and reports it once"({ inbox, clock }) {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);

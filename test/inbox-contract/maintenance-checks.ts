@@ -48,36 +48,6 @@ export const retentionChecks: Checks = {
       "the waiting row keeps its body",
     ).toBe(true);
   },
-  async "removes the bodies of dead and quarantined rows after their own limit, and keeps the rows"({
-    inbox,
-    clock,
-  }) {
-    const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
-    const [failed, odd] = [rowAt("task-1", 1), rowAt("task-2", 1, { quarantine: "odd" })];
-    await inbox.insert(failed);
-    await inbox.insert(odd);
-    await inbox.fail(await claimOne(inbox), dead);
-    await clock.advance(7_999);
-    expect(await inbox.purge(retention, 100)).toBe(0);
-    await clock.advance(1);
-    expect(await inbox.purge(retention, 100)).toBe(2);
-    expect(await inbox.get(failed)).toMatchObject({ state: "dead", body: null });
-    expect(await inbox.get(odd)).toMatchObject({ state: "quarantined", body: null });
-  },
-  async "keeps the id of a row that was replayed late"({ inbox, clock }) {
-    const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
-    const row = rowAt("task-1", 1, { quarantine: "odd" });
-    await inbox.insert(row);
-    await clock.advance(6_000);
-    expect(await inbox.replay(row, row)).toBe(true);
-    await settle(inbox, await claimOne(inbox));
-    await clock.advance(4_000);
-    await inbox.purge(retention, 100);
-    expect(await inbox.insert(row)).toMatchObject({ outcome: "duplicate" });
-    await clock.advance(1_000);
-    await inbox.purge(retention, 100);
-    expect(await inbox.insert(row)).toMatchObject({ outcome: "new" });
-  },
   async "counts ages up to the given time when the clock is ahead of it"({ inbox, clock }) {
     const retention = { bodiesMs: 1_000, rowsMs: 5_000, headsMs: 90_000, unhandledBodiesMs: 8_000 };
     const row = rowAt("task-1", 1);

@@ -7,6 +7,7 @@ import { createRandom, type Random } from "../simulation/random.ts";
 import { claimOptions, doneWith, positionAt, rowAt, source, transactionLimits } from "./contract-rows.ts";
 import type { InboxFixture } from "./inbox-fixture.ts";
 import { InboxModel } from "./inbox-model.ts";
+import { purgeModel } from "./model-retention.ts";
 
 const retry = { firstDelayMs: 2_000, delayMsMax: 2_000 };
 const retention = { bodiesMs: 4_000, rowsMs: 8_000, headsMs: 6_000, unhandledBodiesMs: 6_000 };
@@ -197,7 +198,7 @@ export class ModelRun {
       changed = await this.#inbox.purge(retention, this.#random.integer(1, 5));
     const rows = await this.#inbox.list({ limit: 10_000 });
     const heads = await this.#inbox.listHeads({ source, limit: 100 });
-    this.#model.purged(retention, {
+    purgeModel(this.#model, retention, {
       rows: new Set(rows.map(({ id }) => id)),
       bodies: new Set(rows.filter(({ bodyBytes }) => bodyBytes !== null).map(({ id }) => id)),
       heads: new Set(heads.map(({ key }) => key)),

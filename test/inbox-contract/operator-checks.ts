@@ -51,18 +51,6 @@ export const operatorChecks: Checks = {
     expect((await Promise.all(replays)).filter(Boolean).length).toBe(1);
     expect(await claimIds(inbox, { rowsPerKeyMax: 5 })).toEqual([row.id]);
   },
-  async "discards dead and quarantined rows, and no others"({ inbox }) {
-    const [row, odd] = [rowAt("task-1", 1), rowAt("task-2", 1, { quarantine: "odd" })];
-    await inbox.insert(row);
-    await inbox.insert(odd);
-    expect(await inbox.discard(row)).toBe(false);
-    await inbox.fail(await claimOne(inbox), { kind: "dead", error: "broken" });
-    expect(await inbox.discard(row)).toBe(true);
-    expect(await inbox.discard(odd)).toBe(true);
-    expect(await inbox.discard(row)).toBe(false);
-    expect(await inbox.get(row)).toMatchObject({ state: "discarded" });
-    expect(await inbox.replay(row, row)).toBe(true);
-  },
 };
 
 export const inlineChecks: Checks = {
