@@ -71,7 +71,7 @@ export function describeRandomOperations(
       for (const each of all) await run.step(each);
       await run.drain();
     });
-    const options = atDepth({ numRuns: runs, seed: 1 }, { numRuns: 10 * runs, seed: randomInt(2 ** 31) });
+    const options = atDepth({ numRuns: runs, seed: 1 }, { numRuns: 3 * runs, seed: randomInt(2 ** 31) });
     await fc.assert(property, options);
   };
   describe(`${subject}: random operations`, { timeout: longTimeoutMs }, () => {

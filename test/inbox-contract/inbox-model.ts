@@ -168,7 +168,10 @@ export class InboxModel {
       key.lease = { worker, generation, open: new Set(ids), untilMs: nowMs + leaseMs };
     }
     expect(claims.length, "claimed rows").toBeLessThanOrEqual(rowsMax);
-    if (claims.length < rowsMax && this.isTimeKnown) this.#checkNext(options, nextInMs, nowMs);
+    // With 0 the worker claims again at once: a claim that looks for rows of a few keys may find less than there are.
+    const mayClaimAgain = nextInMs === 0 && claims.length > 0;
+    if (claims.length < rowsMax && this.isTimeKnown && !mayClaimAgain)
+      this.#checkNext(options, nextInMs, nowMs);
   }
 
   /** Without a known time, the lease of a key that was claimed, or of which a row died, had ended. */
