@@ -170,7 +170,9 @@ describe("genuine deliveries in both verifiers", () => {
   it("are accepted with any id, age within the tolerance, secret and text", async () => {
     const issued = fc
       .uint8Array({ minLength: 24, maxLength: 64 })
-      .map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`);
+      .map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`)
+      // Such as 24 zero bytes, which are all "A": rejected as hexadecimal, SECRET_HEX.
+      .filter((secret) => !/^whsec_[0-9a-f]+$/i.test(secret));
     const text = fc.oneof(fc.json(), fc.string({ unit: "grapheme" })).map((value) => Buffer.from(value));
     const offset = fc.integer({ min: -300, max: 300 });
     const id = fc.oneof(fc.uuid(), fc.stringMatching(/^msg_[A-Za-z0-9]{27}$/));
