@@ -99,7 +99,7 @@ async function walkInWorkerd(env) {
     external: /^node:/,
     resolve: { conditionNames: ["workerd", "import", "default"] },
   });
-  await bundle.write({ file: join(project, "worker.bundle.mjs") });
+  await bundle.write({ file: join(project, "worker.bundle.mjs"), codeSplitting: false });
   const port = await freePort();
   const bindings = Object.entries(env).map(([name, text]) => `(name = "${name}", text = "${text}")`);
   writeFileSync(
