@@ -23,7 +23,6 @@ const commandTimeoutMs = 20 * 60_000;
 /** What starts a program, uses a path, asks the system for something, or reads the list of files. */
 const sensitiveTests = [
   "test/tidy",
-  "test/unit/scripts",
   "test/unit/mock-server/cli",
   "test/unit/receiver-kit/inbox/postgres",
   "test/e2e/check-receiver-foreign",
