@@ -94,6 +94,12 @@ describeMistakes(
       const outcome = await withFolder((folder) => outcomeOf(path.join(folder, "inbox.db"), ["caught"]));
       expect(outcome).toMatchObject({ dead: [], effects: withOthers("caught") });
     });
+
+    it("a handler that closes the driver's connection has its effects once, and so has every other one", async () => {
+      const mistake = "closes the connection";
+      const outcome = await withFolder((folder) => outcomeOf(path.join(folder, "inbox.db"), [mistake]));
+      expect(outcome).toMatchObject({ dead: [], effects: withOthers(mistake) });
+    });
   },
 );
 
@@ -117,6 +123,16 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(dead).toEqual([notAwaited("client fails", insertMissing)]);
       expect(effects).toEqual(withOthers("client"));
       expect(lateQueries).toBe(1);
+    });
+
+    it("a handler that releases or ends its client has its effects once, and so has every other one", async () => {
+      const mistakes = ["releases the client", "releases the client late", "ends the client"];
+      const outcome = await onPostgres(...mistakes);
+      expect(outcome).toMatchObject({
+        dead: [],
+        effects: withOthers(...mistakes),
+        done: withOthers(...mistakes),
+      });
     });
 
     it("a query without await that does not end is ended by the time limit of the handlers", async () => {

@@ -12,7 +12,15 @@ import { secretA } from "./signed-delivery.ts";
 interface Transaction {
   query(statement: string, values?: (string | number)[]): Promise<unknown>;
   /** Of PostgreSQL. */
-  client(): Promise<{ query(statement: string): Promise<unknown> }>;
+  client(): Promise<Client>;
+  /** Of SQLite. */
+  connection(): Promise<{ close(): void }>;
+}
+
+interface Client {
+  query(statement: string, values?: string[]): Promise<unknown>;
+  release(): void;
+  end(): Promise<void>;
 }
 
 const [store = "", names = ""] = process.argv.slice(2);
@@ -116,6 +124,27 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
   async "client after return"(transaction, name) {
     const client = await transaction.client();
     setTimeout(() => client.query(`INSERT INTO effects VALUES ('${name}')`), 30);
+  },
+  async "releases the client"(transaction, name) {
+    const client = await transaction.client();
+    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+    client.release();
+    await pause(30);
+  },
+  async "releases the client late"(transaction, name) {
+    const client = await transaction.client();
+    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+    setTimeout(() => client.release(), 30);
+  },
+  async "ends the client"(transaction, name) {
+    const client = await transaction.client();
+    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+    await client.end();
+  },
+  async "closes the connection"(transaction, name) {
+    const connection = await transaction.connection();
+    await write(transaction, name);
+    connection.close();
   },
   async "never settles"(transaction) {
     void transaction.query(sleep(60_000).statement);

@@ -1,3 +1,4 @@
+import { guarded } from "../guarded.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
@@ -24,8 +25,8 @@ export interface SqliteTransaction {
   query(statement: string, values?: readonly SqliteValue[]): Promise<readonly SqliteRow[]>;
   /**
    * The driver's own connection, inside the same transaction, which it must not end. Use it before the next `await` on
-   * anything else. Pragmas, temporary objects and attached files that it leaves are not seen by other events; functions and
-   * the driver's own settings are: set those by the option `driver`.
+   * anything else; its `close` does nothing. Pragmas, temporary objects and attached files that it leaves are not seen by
+   * other events; functions and the driver's own settings are: set those by the option `driver`.
    */
   connection(): Promise<unknown>;
 }
@@ -91,7 +92,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
         const inside = transaction.connection();
         if (!hasMarker) inside.exec(`SAVEPOINT ${marker}`);
         hasMarker = true;
-        return transaction.native();
+        return guarded(transaction.native() as object, { close() {} });
       },
     },
     commit,

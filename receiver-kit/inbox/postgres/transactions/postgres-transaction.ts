@@ -8,6 +8,7 @@ import { endTransaction, watchTransaction } from "../connection/watch-transactio
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { isLeftOver } from "../sql/session-reset.ts";
 import { FailedStatements } from "./failed-statements.ts";
+import { createHandlerClient } from "./handler-client.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 
 /** What handlers see as `context.transaction` with the PostgreSQL inbox. */
@@ -24,8 +25,9 @@ export interface PostgresTransaction {
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
   /**
-   * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. It must not be
-   * released. What would begin or end a transaction is rejected as by `query`, and so is every query after the end.
+   * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. What would begin
+   * or end a transaction is rejected as by `query`, and so is every query after the end. `release`, `connect` and `end` do
+   * nothing. What is set on it, such as a type parser or a listener, is taken back at the end.
    */
   client(): Promise<PostgresClient>;
 }
@@ -52,7 +54,9 @@ export function beginPostgresTransaction(
 ): HandlerTransaction<PostgresTransaction> {
   const { settleInGroup, resetSession, isAlone } = dependencies;
   const failed = new FailedStatements();
+  const series = inSeries();
   let isExclusive = false;
+  let handlerClient: ReturnType<typeof createHandlerClient> | undefined;
   const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
     open() {
       isExclusive = true;
@@ -60,6 +64,7 @@ export function beginPostgresTransaction(
     },
     async commit({ id, pooled, end }) {
       const { client } = pooled;
+      handlerClient?.restore();
       const commit = async () => {
         const { hasMore } = await endInTransaction(dependencies, client, id);
         // One message: behind a pooler the next one may reach another session.
@@ -77,6 +82,7 @@ export function beginPostgresTransaction(
       }
     },
     rollBack: async ({ pooled, end }) => {
+      handlerClient?.restore();
       await pooled.rollBack(resetSession);
       end();
     },
@@ -101,7 +107,6 @@ export function beginPostgresTransaction(
       throw error;
     }
   };
-  const series = inSeries();
   return {
     handle: {
       async query(statement, values) {
@@ -111,7 +116,11 @@ export function beginPostgresTransaction(
       },
       async client() {
         const { client } = (await opened()).pooled;
-        return guardClient(client, (statement) => check(statement, client), failed);
+        handlerClient ??= createHandlerClient({
+          ...{ client, series, failed },
+          check: (statement) => check(statement, client),
+        });
+        return handlerClient.guarded;
       },
     },
     get isExclusive() {
@@ -140,35 +149,6 @@ async function endInTransaction(
   if (ended) throw superseded();
   const { rows } = await client.query(database.sql.currentTransaction);
   throw rows[0]?.["xact"] === id ? leaseLost() : endedBySql(endings);
-}
-
-/** The client as handlers may use it: `check` sees each statement before it is sent. */
-function guardClient(
-  client: PostgresClient,
-  check: (statement: string) => void,
-  failed: FailedStatements,
-): PostgresClient {
-  const query = (...args: unknown[]) => {
-    const [first] = args as [string | { readonly text?: string } | undefined];
-    const statement = (typeof first === "string" ? first : first?.text) ?? "";
-    try {
-      check(statement);
-    } catch (error) {
-      const callback = args.at(-1);
-      return typeof callback === "function" ? callback(error) : Promise.reject(error);
-    }
-    const result: unknown = Reflect.apply(client.query, client, args);
-    // Its caller handles the rejection.
-    if (result instanceof Promise) result.catch((error: unknown) => failed.add(statement, error));
-    return result;
-  };
-  return new Proxy(client, {
-    get(target, property) {
-      if (property === "query") return query;
-      const value: unknown = Reflect.get(target, property, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
 }
 
 interface OpenedTransaction {

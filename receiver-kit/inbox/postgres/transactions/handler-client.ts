@@ -1,0 +1,102 @@
+// The client of `pg` that a handler gets. The inbox alone releases and ends it, and what a handler sets on it, or on its
+// parsers and listeners, is taken back with the transaction.
+
+import { guarded } from "../../guarded.ts";
+import type { PostgresClient, PostgresResult } from "../sql/postgres-pool.ts";
+import type { FailedStatements } from "./failed-statements.ts";
+
+/** An object with a query of its own, such as a cursor or a stream. */
+interface Submittable {
+  readonly text?: string;
+  submit(connection: unknown): unknown;
+  handleError(error: unknown, connection: unknown): void;
+}
+
+interface HandlerClientOptions {
+  readonly client: PostgresClient;
+  /** Sees each statement right before it is sent. */
+  check(statement: string): void;
+  /** `pg` deprecates a query during another one. */
+  series<Result>(task: () => Promise<Result>): Promise<Result>;
+  readonly failed: FailedStatements;
+}
+
+type Undo = () => void;
+
+export function createHandlerClient({ client, check, series, failed }: HandlerClientOptions) {
+  const undo: Undo[] = [listenersOf(client)];
+  const submit = async (query: Submittable) => {
+    try {
+      check(query.text ?? "");
+      Reflect.apply(client.query, client, [query]);
+    } catch (error) {
+      query.handleError(error, (client as { readonly connection?: unknown }).connection);
+    }
+  };
+  const send = async (args: readonly unknown[]): Promise<PostgresResult> => {
+    const statement = textOf(args[0]);
+    check(statement);
+    try {
+      return await Reflect.apply(client.query, client, args);
+    } catch (error) {
+      failed.add(statement, error);
+      throw error;
+    }
+  };
+  return {
+    guarded: guarded(client, {
+      query(...args: unknown[]) {
+        const [first] = args;
+        if (!isSubmittable(first)) return series(() => send(args));
+        void series(() => submit(first));
+        return first;
+      },
+      // Kysely and Knex release after each query.
+      release() {},
+      async connect() {},
+      async end(onEnd?: () => void) {
+        onEnd?.();
+      },
+      setTypeParser(oid: number, ...format: unknown[]) {
+        const parsing = client as PostgresClient & ParsingClient;
+        undo.push(parserOf(parsing, oid, format));
+        return parsing.setTypeParser?.(oid, ...format);
+      },
+    }),
+    /** Takes back what was set. */
+    restore() {
+      for (const each of undo.splice(0).reverse()) each();
+    },
+  };
+}
+
+const textOf = (first: unknown) =>
+  typeof first === "string" ? first : ((first as { readonly text?: string } | undefined)?.text ?? "");
+
+const isSubmittable = (value: unknown): value is Submittable =>
+  typeof (value as Partial<Submittable> | null | undefined)?.submit === "function";
+
+interface ParsingClient {
+  getTypeParser?(oid: number, format: unknown): unknown;
+  setTypeParser?(oid: number, ...format: unknown[]): unknown;
+}
+
+function parserOf(client: ParsingClient, oid: number, [given]: readonly unknown[]): Undo {
+  const format = typeof given === "string" ? given : "text";
+  const parser = client.getTypeParser?.(oid, format);
+  return () => client.setTypeParser?.(oid, format, parser);
+}
+
+/** Removes those that are added later. */
+function listenersOf(client: PostgresClient): Undo {
+  const emitter = client as Partial<NodeJS.EventEmitter>;
+  const names = () => emitter.eventNames?.() ?? [];
+  const of = (name: string | symbol) => emitter.rawListeners?.(name) ?? [];
+  const before = new Set(names().flatMap(of));
+  return () => {
+    for (const name of names()) {
+      for (const listener of of(name))
+        if (!before.has(listener)) emitter.removeListener?.(name, listener as () => void);
+    }
+  };
+}
