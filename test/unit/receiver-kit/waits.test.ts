@@ -112,8 +112,8 @@ const silentPool = (has: "no client" | "a silent client") => {
 
 /** A PostgreSQL inbox whose server ends every statement because of a lock. */
 const lockedInbox = () => {
-  const query = (text: unknown) =>
-    String(text).startsWith("ROLLBACK")
+  const query = ({ text }: { text: string }) =>
+    text.startsWith("ROLLBACK")
       ? Promise.resolve({ rows: [] })
       : Promise.reject(Object.assign(new Error("canceling statement"), { code: "55P03", severity: "ERROR" }));
   const client = { query, release() {}, on() {}, removeListener() {} };
@@ -459,8 +459,7 @@ describe("the PostgreSQL inbox gives retention the time of retention", () => {
   ])("for the statement that deletes with %s", async (part) => {
     const row = { seq: 1, first: 1, last: 1, is_expired: true };
     let statements = 0;
-    const query = (text: unknown) => {
-      const sql = String(text);
+    const query = ({ text: sql }: { text: string }) => {
       if (!sql.includes("DELETE FROM") || !sql.includes(part)) return Promise.resolve({ rows: [row] });
       statements += 1;
       return hang();

@@ -17,6 +17,7 @@
 
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
 import { type Clock, systemClock } from "../../../time/clock.ts";
+import { ownQuery } from "../sql/own-query.ts";
 import type {
   PostgresClient,
   PostgresPool,
@@ -27,8 +28,9 @@ import { isLeftOver } from "../sql/session-reset.ts";
 import { type Limit, limited } from "./limited.ts";
 import { isErrorOfOldPrimary, isFromServer } from "./server-errors.ts";
 
-/** A client checked out of the pool. */
-export interface PooledClient {
+/** A client checked out of the pool. Its `query` is for the inbox's own statements. */
+export interface PooledClient extends PostgresQueryable {
+  /** For statements of handlers. */
   readonly client: PostgresClient;
   /** No statement can succeed on it. Its transaction, if there was one, may still be open at the server. */
   readonly isBroken: boolean;
@@ -148,12 +150,11 @@ export function boundPool(
     checkOut,
     async query(text, values, limitMs = defaultLimitMs) {
       const pooled = await checkOut(limitMs);
-      const { client } = pooled;
       const isCareful = health.slow.has(text);
       const run = async () => {
-        if (isCareful) await client.query(limitedBegin(limitMs));
-        const result = await client.query(text, values);
-        if (isCareful) await client.query("COMMIT");
+        if (isCareful) await pooled.query(limitedBegin(limitMs));
+        const result = await pooled.query(text, values);
+        if (isCareful) await pooled.query("COMMIT");
         return result;
       };
       try {
@@ -170,11 +171,10 @@ export function boundPool(
     },
     async transaction(first, work, limitMs = defaultLimitMs) {
       const pooled = await checkOut(limitMs);
-      const { client } = pooled;
       const run = async () => {
-        await client.query(limitedBegin(limitMs, first));
-        const result = await work(client);
-        await client.query("COMMIT");
+        await pooled.query(limitedBegin(limitMs, first));
+        const result = await work(pooled);
+        await pooled.query("COMMIT");
         return result;
       };
       try {
@@ -261,6 +261,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
   };
   const pooled: PooledClient = {
     client,
+    query: (text, values) => ownQuery(client, text, values),
     get isBroken() {
       return isBroken;
     },
@@ -275,7 +276,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     },
     async rollBack(reset = "") {
       if (isReleased) return;
-      await pooled.within(client.query(`ROLLBACK; ${reset}`), rollbackLimitMs).then(
+      await pooled.within(pooled.query(`ROLLBACK; ${reset}`), rollbackLimitMs).then(
         (results) => pooled.release(isLeftOver(results)),
         () => pooled.release(true),
       );
@@ -295,7 +296,7 @@ function destroy(client: PostgresClient): void {
 
 async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {
   const silent = () => unavailable("an idle client of the pool did not respond");
-  await limited(client.query("SELECT 1"), { limitMs: closeLimitMs, clock }, silent).then(
+  await limited(ownQuery(client, "SELECT 1"), { limitMs: closeLimitMs, clock }, silent).then(
     () => client.release(),
     () => destroy(client),
   );

@@ -88,7 +88,7 @@ class SharedListener {
       );
       pooled.client.on("end", onLost);
       pooled.client.on("error", onLost);
-      await pooled.within(pooled.client.query(`LISTEN ${channel}`));
+      await pooled.within(pooled.query(`LISTEN ${channel}`));
       this.#wakeAll();
       this.#checkLater(pooled);
     } catch {
@@ -100,7 +100,7 @@ class SharedListener {
   #checkLater(pooled: PooledClient): void {
     if (this.#current !== pooled) return;
     const check = () => {
-      pooled.within(pooled.client.query("SELECT 1")).then(
+      pooled.within(pooled.query("SELECT 1")).then(
         () => this.#checkLater(pooled),
         () => this.#reconnectLater(pooled),
       );

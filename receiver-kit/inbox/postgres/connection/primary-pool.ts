@@ -8,6 +8,7 @@ import { ReceiverError } from "../../../errors.ts";
 import { option, parseOptions, strictOptions } from "../../../options.ts";
 import { type Clock, systemClock } from "../../../time/clock.ts";
 import { withTimeout } from "../../../time/with-timeout.ts";
+import { ownQuery } from "../sql/own-query.ts";
 import type { PostgresClient, PostgresPool } from "../sql/postgres-pool.ts";
 
 export interface PrimaryPoolOptions {
@@ -62,7 +63,10 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     const client = await pool.connect();
     if (writable.has(client)) return client;
     try {
-      const { rows } = await client.query("SELECT current_setting('transaction_read_only') AS read_only");
+      const { rows } = await ownQuery(
+        client,
+        "SELECT current_setting('transaction_read_only') AS read_only",
+      );
       if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
     } catch (error) {
       client.release(true);

@@ -46,7 +46,7 @@ export async function endTransaction(pool: BoundedPool, { pid, began }: Backend)
 
 async function ping(pooled: PooledClient): Promise<void> {
   try {
-    await pooled.within(pooled.client.query("SELECT 1"), pingLimitMs);
+    await pooled.within(pooled.query("SELECT 1"), pingLimitMs);
   } catch (error) {
     // A transaction in which a statement failed reports that, and is alive.
     if (!isFromServer(error)) pooled.release(true);

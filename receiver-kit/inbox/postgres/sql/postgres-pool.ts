@@ -13,11 +13,12 @@ export function lastResult(results: PostgresResult | readonly PostgresResult[]):
   return Array.isArray(results) ? (results.at(-1) as PostgresResult) : (results as PostgresResult);
 }
 
-/** `extended`: the server rejects a text with more than one statement. */
 export interface PostgresQuery {
   readonly text: string;
-  readonly values?: readonly unknown[];
-  readonly queryMode: "extended";
+  readonly values?: readonly unknown[] | undefined;
+  /** `extended`: the server rejects a text with more than one statement. */
+  readonly queryMode?: "extended" | undefined;
+  readonly types?: { getTypeParser(type: number): (value: string) => unknown } | undefined;
 }
 
 export interface PostgresQueryable {
@@ -33,6 +34,8 @@ interface PostgresMessage {
 
 export interface PostgresClient extends PostgresQueryable {
   query(query: string | PostgresQuery, values?: unknown[]): Promise<PostgresResult>;
+  /** Values of results are asked for in binary form. */
+  binary?: boolean | undefined;
   release(destroy?: boolean): void;
   /** `I` when no transaction is open; older versions of pg do not tell. */
   getTransactionStatus?(): string | null;

@@ -63,12 +63,11 @@ export function beginPostgresTransaction(
       return open(dependencies);
     },
     async commit({ id, pooled, end }) {
-      const { client } = pooled;
       handlerClient?.restore();
       const commit = async () => {
-        const { hasMore } = await endInTransaction(dependencies, client, id);
+        const { hasMore } = await endInTransaction(dependencies, pooled, id);
         // One message: behind a pooler the next one may reach another session.
-        return { hasMore, isTainted: isLeftOver(await client.query(`COMMIT; ${resetSession}`)) };
+        return { hasMore, isTainted: isLeftOver(await pooled.query(`COMMIT; ${resetSession}`)) };
       };
       try {
         const { hasMore, isTainted } = await pooled.within(commit());
@@ -139,15 +138,15 @@ const endings = "a COMMIT or ROLLBACK";
 /** Ends the row as requested, or throws why that cannot be. */
 async function endInTransaction(
   dependencies: Dependencies,
-  client: PostgresClient,
+  pooled: PooledClient,
   id: string,
 ): Promise<RowEndResult> {
   const { database, claim, settlement } = dependencies;
   const requested = settledEnd(claim, settlement);
-  const [ended] = await endRows(client, database, [requested], id);
+  const [ended] = await endRows(pooled, database, [requested], id);
   if (ended?.result === requested.outcome) return ended;
   if (ended) throw superseded();
-  const { rows } = await client.query(database.sql.currentTransaction);
+  const { rows } = await pooled.query(database.sql.currentTransaction);
   throw rows[0]?.["xact"] === id ? leaseLost() : endedBySql(endings);
 }
 
@@ -167,14 +166,13 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
   const { database, claim, settlement, timeoutMs } = dependencies;
   const { pool, sql } = database;
   const pooled = await pool.checkOut();
-  const { client } = pooled;
   const begin = async () => {
     const limitMs = Math.max(1, Math.ceil(timeoutMs));
-    await client.query(
+    await pooled.query(
       `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
     );
     const { keyId, worker, generation } = claim.lease;
-    const [lease] = (await client.query(sql.checkLease, [keyId, worker, generation])).rows;
+    const [lease] = (await pooled.query(sql.checkLease, [keyId, worker, generation])).rows;
     if (!lease) throw leaseLost();
     if (isSuperseded(settlement, lease["head"])) throw superseded();
     return { id: String(lease["xact"]), pid: Number(lease["pid"]), began: String(lease["began"]) };

@@ -202,8 +202,7 @@ class Transaction {
     const row = await this.#check("SET LOCAL statement_timeout = 0");
     if (row?.["xact"] !== this.#xact) throw endedBySql("a COMMIT or ROLLBACK");
     if (this.defers) throw new Error("a constraint of the database became deferrable");
-    const { client } = this.#pooled;
-    const results = await this.#pooled.within(endRows(client, this.#dependencies, ends, this.#xact));
+    const results = await this.#pooled.within(endRows(this.#pooled, this.#dependencies, ends, this.#xact));
     if (results.some((end, index) => end?.result !== ends[index]?.outcome))
       throw results[0] ? superseded() : leaseLost();
     await this.#query("COMMIT");
@@ -222,7 +221,7 @@ class Transaction {
   }
 
   #query(text: string): Promise<PostgresResult | readonly PostgresResult[]> {
-    return this.#pooled.within(this.#pooled.client.query(text));
+    return this.#pooled.within(this.#pooled.query(text));
   }
 }
 

@@ -1,6 +1,6 @@
 // What one handler sets or leaves in its session, no other handler sees, also in a shared transaction.
 
-import type { Pool } from "pg";
+import pg, { type Pool } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { PostgresInboxOptions } from "workspace-tasks/receiver-kit/postgres";
 import type { InboxClaim } from "../../../../../receiver-kit/inbox/inbox.ts";
@@ -219,6 +219,45 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     expect(await Promise.all([shared.rollback(), own.rollback()])).toEqual([undefined, undefined]);
     await expect.poll(() => at.pool.totalCount - at.pool.idleCount).toBe(0);
     expect(new Set(await at.executed(`${heldLocks} || ${preparedStatements}`))).toEqual(new Set(["00"]));
+  });
+
+  it("keep parsers, listeners and fields that a handler sets on its client to that handler", async () => {
+    await using at = await createFixture(1);
+    const own = at.begin(at.claims[0]!, true);
+    const client = (await own.handle.client()) as unknown as pg.Client & { tenant?: string };
+    client.setTypeParser(25, () => "parsed");
+    client.on("notice", () => {});
+    client.tenant = "a";
+    const { rows } = await client.query("SELECT 'a' AS a, pg_backend_pid() AS pid");
+    expect(rows[0].a).toBe("parsed");
+    expect([client.tenant, client.listenerCount("notice")]).toEqual(["a", 2]);
+    expect(await own.commit()).toBe("settled");
+    const next = (await at.pool.connect()) as pg.PoolClient & { tenant?: string };
+    const seen = await next.query("SELECT 'a' AS a, pg_backend_pid() AS pid");
+    next.release();
+    expect(seen.rows).toEqual([{ ...rows[0], a: "a" }]);
+    expect([next.tenant, next.listenerCount("notice")]).toEqual([undefined, 1]);
+  });
+
+  it("show the inbox its rows as it stored them, whatever parsers of types the application has set", async () => {
+    const { binary } = pg.defaults;
+    const own = [16, 17, 20, 21, 23, 25, 1016].map((type) => [type, pg.types.getTypeParser(type)] as const);
+    pg.defaults.binary = true;
+    for (const [type] of own) pg.types.setTypeParser(type, () => "of the application");
+    try {
+      await using at = await createFixture(3);
+      const [first, second] = at.claims;
+      expect(first).toMatchObject({ orderKey: expect.stringContaining("task-000"), attempts: 1, head: null });
+      expect(Buffer.from(first!.body).toString()).toContain("task-000");
+      await at.handle(first!, undefined, "''");
+      const own = at.begin(second!, true);
+      await own.handle.query("SELECT 1");
+      expect(await own.commit()).toBe("settled");
+      expect(await at.stateOf(second!)).toBe("done");
+    } finally {
+      pg.defaults.binary = binary;
+      for (const [type, parse] of own) pg.types.setTypeParser(type, parse as (value: string) => unknown);
+    }
   });
 
   it("show none of 400 events the tenant that every second one sets by a function", async () => {

@@ -8,9 +8,9 @@ import type {
 
 type Query = (text: string) => Promise<PostgresResult>;
 
-function createClient(query: Query, note: (event: string) => void) {
+function createClient(run: Query, note: (event: string) => void) {
   const client: PostgresClient & { readonly connection: object } = {
-    query,
+    query: (query) => run(typeof query === "string" ? query : query.text),
     release: (destroy) => note(destroy ? "destroyed" : "returned"),
     on() {},
     removeListener() {},

@@ -15,7 +15,7 @@ function createFakeClient() {
     released: [] as unknown[],
     /** Queries stay without a response, as on a connection whose peer disappeared. */
     silent: false,
-    async query(text: string) {
+    async query({ text }: { text: string }) {
       client.queries.push(text);
       if (client.silent) await new Promise(() => {});
       return { rows: [] };

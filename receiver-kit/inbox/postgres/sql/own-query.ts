@@ -1,0 +1,45 @@
+// The inbox's own statements. An application may set the type parsers of `pg` for all clients, for one client, or ask for
+// binary values; what the inbox reads must not depend on that.
+
+import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
+
+/** A statement, or without values several; see `lastResult`. */
+export async function ownQuery(
+  client: PostgresClient,
+  text: string,
+  values?: readonly unknown[],
+): Promise<PostgresResult> {
+  const { binary } = client;
+  // pg reads binary values as UTF-8, which they are not.
+  if (binary) client.binary = false;
+  const result = client.query({ text, values, types: ownTypes });
+  if (binary) client.binary = binary;
+  return result;
+}
+
+const ownTypes = { getTypeParser: (type: number) => parsers[type] ?? toText };
+const toText = (value: string) => value;
+
+/** By the number of the type: `pg_type.oid`, which is the same on every server. */
+const parsers: Readonly<Record<number, (value: string) => unknown>> = {
+  /** boolean */
+  16: (value) => value === "t",
+  /** bytea */
+  17: toBytes,
+  /** bigint */
+  20: Number,
+  /** smallint */
+  21: Number,
+  /** integer */
+  23: Number,
+  /** bigint[] */
+  1016: (value) => (value === "{}" ? [] : value.slice(1, -1).split(",").map(Number)),
+};
+
+/** As `bytea_output` says. */
+function toBytes(value: string): Buffer {
+  if (value.startsWith("\\x")) return Buffer.from(value.slice(2), "hex");
+  const unescape = (_: string, code: string) =>
+    code === "\\" ? code : String.fromCharCode(Number.parseInt(code, 8));
+  return Buffer.from(value.replace(/\\(\\|[0-7]{3})/g, unescape), "latin1");
+}
