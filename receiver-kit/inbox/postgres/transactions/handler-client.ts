@@ -8,6 +8,7 @@ import type { FailedStatements } from "./failed-statements.ts";
 /** An object with a query of its own, such as a cursor or a stream. */
 interface Submittable {
   readonly text?: string;
+  name?: string | undefined;
   submit(connection: unknown): unknown;
   handleError(error: unknown, connection: unknown): void;
 }
@@ -28,16 +29,17 @@ export function createHandlerClient({ client, check, series, failed }: HandlerCl
   const submit = async (query: Submittable) => {
     try {
       check(query.text ?? "");
+      if (query.name !== undefined) query.name = undefined;
       Reflect.apply(client.query, client, [query]);
     } catch (error) {
       query.handleError(error, (client as { readonly connection?: unknown }).connection);
     }
   };
-  const send = async (args: readonly unknown[]): Promise<PostgresResult> => {
-    const statement = textOf(args[0]);
+  const send = async ([first, ...rest]: readonly unknown[]): Promise<PostgresResult> => {
+    const statement = textOf(first);
     check(statement);
     try {
-      return await Reflect.apply(client.query, client, args);
+      return await Reflect.apply(client.query, client, [unnamed(first), ...rest]);
     } catch (error) {
       failed.add(statement, error);
       throw error;
@@ -72,6 +74,12 @@ export function createHandlerClient({ client, check, series, failed }: HandlerCl
 
 const textOf = (first: unknown) =>
   typeof first === "string" ? first : ((first as { readonly text?: string } | undefined)?.text ?? "");
+
+/** What is prepared by a name would outlive the transaction, in the session and in the memory of `pg`. */
+const unnamed = (first: unknown) =>
+  (first as { readonly name?: unknown } | undefined)?.name === undefined
+    ? first
+    : { ...(first as object), name: undefined };
 
 const isSubmittable = (value: unknown): value is Submittable =>
   typeof (value as Partial<Submittable> | null | undefined)?.submit === "function";

@@ -27,7 +27,8 @@ export interface PostgresTransaction {
   /**
    * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. What would begin
    * or end a transaction is rejected as by `query`, and so is every query after the end. `release`, `connect` and `end` do
-   * nothing. What is set on it, such as a type parser or a listener, is taken back at the end.
+   * nothing, and a statement with a `name` is not prepared. What is set on it, such as a type parser or a listener, is taken
+   * back at the end.
    */
   client(): Promise<PostgresClient>;
 }

@@ -239,6 +239,21 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     expect([next.tenant, next.listenerCount("notice")]).toEqual([undefined, 1]);
   });
 
+  it("keep the names of statements to the handler whose client prepares them", async () => {
+    await using at = await createFixture(2);
+    const seen: unknown[] = [];
+    for (const [index, claim] of at.claims.entries()) {
+      const own = at.begin(claim, true);
+      const client = (await own.handle.client()) as unknown as pg.Client;
+      const text = `SELECT ${index} AS index, pg_backend_pid() AS pid`;
+      seen.push((await client.query({ name: "named", text })).rows[0]);
+      expect(await own.commit()).toBe("settled");
+    }
+    const [first] = seen as [{ pid: number }];
+    expect(seen).toEqual([0, 1].map((index) => ({ index, pid: first.pid })));
+    expect(await at.executed("(SELECT count(*)::text FROM pg_prepared_statements)")).toContain("0");
+  });
+
   it("show the inbox its rows as it stored them, whatever parsers of types the application has set", async () => {
     const { binary } = pg.defaults;
     const own = [16, 17, 20, 21, 23, 25, 1016].map((type) => [type, pg.types.getTypeParser(type)] as const);
