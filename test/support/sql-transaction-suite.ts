@@ -75,6 +75,19 @@ export function describeSqlTransactions(name: string, create: () => Promise<Inbo
       await expectUndone(fixture, begun);
     });
 
+    it.each([
+      "SAVEPOINT workspace_tasks_event",
+      "RELEASE workspace_tasks_turn",
+      "ROLLBACK TO workspace_tasks_turn",
+    ])("%j, of a savepoint of the inbox, is not executed", async (statement) => {
+      await using fixture = await create();
+      const { transaction } = await beginTransaction(fixture);
+      await fixture.effects.write(transaction.handle, "undone");
+      await expect(transaction.handle.query(statement)).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+      await transaction.rollback();
+      expect(await fixture.effects.kept()).toEqual([]);
+    });
+
     it("may be a savepoint's: ROLLBACK TO undoes a part, and the rest is committed", async () => {
       await using fixture = await create();
       const { transaction } = await beginTransaction(fixture);

@@ -14,6 +14,8 @@ const shareable = new RegExp(
   "i",
 );
 
+const savepoint = new RegExp(`${leadingBlanks}(SAVEPOINT|RELEASE|ROLLBACK)\\b`, "i");
+
 /** Whether a statement concerns its event alone, so that the transaction may be shared: not what sets or creates something. */
 export function isShareable(statement: string): boolean {
   return shareable.test(statement);
@@ -22,7 +24,8 @@ export function isShareable(statement: string): boolean {
 /**
  * The keyword of a statement that begins or ends a transaction. Savepoints stay within it.
  *
- * @throws {ReceiverError} `ARGUMENT_INVALID` for anything but text
+ * @throws {ReceiverError} `ARGUMENT_INVALID` for anything but text, and for the inbox's own savepoints, which separate the
+ * events of a transaction
  */
 export function controlKeyword(statement: unknown): string | undefined {
   if (typeof statement !== "string") {
@@ -31,6 +34,10 @@ export function controlKeyword(statement: unknown): string | undefined {
       "ARGUMENT_INVALID",
       `query: statement: expected SQL as text, and its values as the second argument, got ${found}`,
     );
+  }
+  if (savepoint.test(statement) && /workspace_tasks_/i.test(statement)) {
+    const message = "query: savepoint: expected a name that does not contain workspace_tasks_";
+    throw new ReceiverError("ARGUMENT_INVALID", message);
   }
   return control.exec(statement)?.[1]?.toUpperCase();
 }

@@ -4,7 +4,6 @@
 // A statement that may do such a thing runs in a transaction that is not shared, after which the connection is closed; the
 // next event has a new one. What is done with the driver's own connection is not seen: then the settings are compared.
 
-import { ReceiverError } from "../../errors.ts";
 import { leadingBlanks } from "../sql/transaction-control.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
 
@@ -12,19 +11,11 @@ const ofRows = "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|VALUES|SAVEPOINT|RELEAS
 const ofTables = "CREATE|DROP|ALTER|ANALYZE|REINDEX";
 const rowStatement = new RegExp(`${leadingBlanks}(${ofRows})\\b`, "i");
 const tableStatement = new RegExp(`${leadingBlanks}(${ofTables})\\b`, "i");
-const savepointStatement = new RegExp(`${leadingBlanks}(SAVEPOINT|RELEASE|ROLLBACK)\\b`, "i");
 
 /** Whether what it does may outlive the transaction without being in the file: PRAGMA, ATTACH, temporary objects. */
 export function concernsConnection(statement: string): boolean {
   if (rowStatement.test(statement)) return false;
   return !tableStatement.test(statement) || /\btemp(?:orary)?\b/i.test(statement);
-}
-
-/** The inbox's own savepoints separate the events of a transaction. @throws {ReceiverError} `ARGUMENT_INVALID` */
-export function checkSavepoint(statement: string): void {
-  if (!savepointStatement.test(statement) || !/workspace_tasks_/i.test(statement)) return;
-  const message = "query: savepoint: expected a name that does not contain workspace_tasks_";
-  throw new ReceiverError("ARGUMENT_INVALID", message);
 }
 
 /** Before the first handler had the driver's own connection. */

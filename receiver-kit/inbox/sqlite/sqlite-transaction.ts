@@ -3,7 +3,7 @@ import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcom
 import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
-import { checkSavepoint, concernsConnection } from "./connection-settings.ts";
+import { concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { endRow, readLease } from "./sqlite-ends.ts";
 import type { OpenTransaction } from "./sqlite-shared-transaction.ts";
@@ -78,7 +78,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
       async query(statement, values) {
         const keyword = controlKeyword(statement);
         if (keyword) return fail(controlRejected(keyword));
-        checkSavepoint(statement);
         const concerns = concernsConnection(statement);
         if (concerns && isShared) return leaveShared();
         setsConnection ||= concerns;

@@ -63,10 +63,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     const client = await pool.connect();
     if (writable.has(client)) return client;
     try {
-      const { rows } = await ownQuery(
-        client,
-        "SELECT current_setting('transaction_read_only') AS read_only",
-      );
+      const { rows } = await ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
       if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
     } catch (error) {
       client.release(true);

@@ -1,7 +1,12 @@
 // The inbox's own statements. An application may set the type parsers of `pg` for all clients, for one client, or ask for
 // binary values; what the inbox reads must not depend on that.
 
-import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
+import {
+  lastResult,
+  type PostgresClient,
+  type PostgresQueryable,
+  type PostgresResult,
+} from "./postgres-pool.ts";
 
 /** A statement, or without values several; see `lastResult`. */
 export async function ownQuery(
@@ -16,6 +21,20 @@ export async function ownQuery(
   if (binary) client.binary = binary;
   return result;
 }
+
+/** After `first`, in the same message; that has no place for values, which become literals. */
+export function ownQueryAfter(first: string, queries: PostgresQueryable): PostgresQueryable {
+  return {
+    async query(text, values = []) {
+      const literals = text.replace(/\$(\d+)/g, (_, place) => literal(values[Number(place) - 1]));
+      return lastResult(await queries.query(`${first}; ${literals}`));
+    },
+  };
+}
+
+/** With backslashes whatever `standard_conforming_strings` is. */
+const literal = (value: unknown) =>
+  typeof value === "string" ? `E'${value.replace(/['\\]/g, "$&$&")}'` : String(value);
 
 const ownTypes = { getTypeParser: (type: number) => parsers[type] ?? toText };
 const toText = (value: string) => value;

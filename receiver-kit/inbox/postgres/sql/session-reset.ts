@@ -49,12 +49,14 @@ export function resetSessionFunction(schema: string): ServerFunction {
   };
 }
 
+export const resetRole = "RESET SESSION AUTHORIZATION; RESET ROLE";
+
 /** Several statements: the role of a handler may not be allowed to call the function. */
 export const resetStatements = ({ call }: ServerFunction) => ({
   /** Returns what is left as `left_over`. */
-  resetSession: `RESET SESSION AUTHORIZATION; RESET ROLE; SELECT ${call} AS left_over`,
+  resetSession: `${resetRole}; SELECT ${call} AS left_over`,
   /** Fails when something is left, with an error that names it. */
-  requireResetSession: `RESET SESSION AUTHORIZATION; RESET ROLE; SELECT CAST(${call} AS integer)`,
+  requireResetSession: `${resetRole}; SELECT CAST(${call} AS integer)`,
 });
 
 /** Whether one of the results is that of `resetSession` and says that something is left. */

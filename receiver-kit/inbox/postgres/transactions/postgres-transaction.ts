@@ -5,8 +5,9 @@ import { isSuperseded, type RowEndResult, settledEnd } from "../../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { endTransaction, watchTransaction } from "../connection/watch-transaction.ts";
+import { ownQueryAfter } from "../sql/own-query.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
-import { isLeftOver } from "../sql/session-reset.ts";
+import { isLeftOver, resetRole } from "../sql/session-reset.ts";
 import { FailedStatements } from "./failed-statements.ts";
 import { createHandlerClient } from "./handler-client.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
@@ -142,9 +143,11 @@ async function endInTransaction(
   pooled: PooledClient,
   id: string,
 ): Promise<RowEndResult> {
-  const { database, claim, settlement } = dependencies;
+  const { database, claim, settlement, resetSession } = dependencies;
   const requested = settledEnd(claim, settlement);
-  const [ended] = await endRows(pooled, database, [requested], id);
+  // The handler may have set a role that may not use the inbox.
+  const queries = resetSession ? ownQueryAfter(resetRole, pooled) : pooled;
+  const [ended] = await endRows(queries, database, [requested], id);
   if (ended?.result === requested.outcome) return ended;
   if (ended) throw superseded();
   const { rows } = await pooled.query(database.sql.currentTransaction);

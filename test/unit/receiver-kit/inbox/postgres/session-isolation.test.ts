@@ -183,6 +183,9 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
   it.each([
     ["SET", "SET app.tenant = 'a'", tenant],
     ["SET LOCAL", "SET LOCAL app.tenant = 'a'", tenant],
+    ["SET ROLE", `SET ROLE tenant_${roleSuffix}`, "current_user::text"],
+    ["SET LOCAL ROLE", `SET LOCAL ROLE tenant_${roleSuffix}`, "current_user::text"],
+    ["SET SESSION AUTHORIZATION", `SET SESSION AUTHORIZATION tenant_${roleSuffix}`, "session_user::text"],
     ["PREPARE", "PREPARE left_over AS SELECT 1", preparedStatements],
     ["CREATE TEMP TABLE", "CREATE TEMP TABLE left_over (a int)", temporaryObjects],
     ["DECLARE", "DECLARE left_over CURSOR WITH HOLD FOR SELECT 1", cursors],

@@ -149,17 +149,6 @@ describe("events that share a transaction on SQLite do not see", () => {
     expect(handled.sharedBy).toBeGreaterThanOrEqual(20);
   });
 
-  it("the end of a savepoint of the inbox, which is rejected", async () => {
-    const { dead, effects, sharedBy } = await handleAll(
-      one("ROLLBACK TO workspace_tasks_turn"),
-      async () => {},
-    );
-    const message = "query: savepoint: expected a name that does not contain workspace_tasks_";
-    expect(dead).toMatchObject([{ id: setter, error: { code: "ARGUMENT_INVALID", message } }]);
-    expect(effects).toEqual(tasks.filter((task) => task !== setter));
-    expect(sharedBy).toBeGreaterThanOrEqual(20);
-  });
-
   it("anything of a handler that sets nothing: the connection is kept, and so it is after the driver's own was used", async () => {
     const harmless = native("INSERT INTO parents VALUES (1)");
     for (const set of [one("SELECT 1"), one("CREATE TABLE more (id)"), harmless]) {
