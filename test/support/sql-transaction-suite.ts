@@ -88,6 +88,13 @@ export function describeSqlTransactions(name: string, create: () => Promise<Inbo
       expect(await fixture.effects.kept()).toEqual([]);
     });
 
+    it("may not follow another statement in one text, which is not executed", async () => {
+      await using fixture = await create();
+      const { transaction } = await beginTransaction(fixture);
+      await expect(transaction.handle.query("SELECT 1; SELECT 2")).rejects.toThrow(/statement/);
+      await transaction.rollback();
+    });
+
     it("may be a savepoint's: ROLLBACK TO undoes a part, and the rest is committed", async () => {
       await using fixture = await create();
       const { transaction } = await beginTransaction(fixture);

@@ -1,9 +1,9 @@
-import { leadingBlanks } from "./transaction-control.ts";
+import { fromFirstWord } from "./statement-text.ts";
 
 /** The words that an SQL statement begins with, at most five: what it does, and to which table, but no value. */
 export function firstWords(statement: string): string {
   const words: string[] = [];
-  for (const word of statement.replace(blanks, "").slice(0, charactersMax).split(/\s+/)) {
+  for (const word of fromFirstWord(statement, "postgres").slice(0, charactersMax).split(/\s+/)) {
     // Literals, parameters and quoted names, which may be literals in SQLite, are not words.
     if (!/^(?:[a-z_][\w.]*|\*)$/i.test(word)) break;
     words.push(word);
@@ -12,7 +12,6 @@ export function firstWords(statement: string): string {
   return words.join(" ");
 }
 
-const blanks = new RegExp(leadingBlanks);
 const beforeValues = /^(?:values|set|where|to|select|as|is)$/i;
 const wordsMax = 5;
 const charactersMax = 60;

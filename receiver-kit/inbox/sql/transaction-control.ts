@@ -2,23 +2,19 @@
 // written before permanent although the event is not handled, and everything after it a commit of its own.
 
 import { ReceiverError } from "../../errors.ts";
+import { type Database, fromFirstWord } from "./statement-text.ts";
 
-/** What may precede the first word of a statement, as the source of an expression. */
-export const leadingBlanks = String.raw`^(?:[\s;]|--[^\n]*(?:\n|$)|/\*[\s\S]*?\*/)*`;
-const ending =
-  "BEGIN|START|COMMIT|END|ABORT|PREPARE\\s+TRANSACTION|ROLLBACK(?!\\s+((TRANSACTION|WORK)\\s+)?TO\\b)";
-const control = new RegExp(`${leadingBlanks}(${ending})\\b`, "i");
+const control =
+  /^(BEGIN|START|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+((TRANSACTION|WORK)\s+)?TO\b))\b/i;
+const shareable = /^(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\b/i;
+const savepoint = /^(SAVEPOINT|RELEASE|ROLLBACK)\b/i;
 
-const shareable = new RegExp(
-  `${leadingBlanks}(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\\b`,
-  "i",
-);
-
-const savepoint = new RegExp(`${leadingBlanks}(SAVEPOINT|RELEASE|ROLLBACK)\\b`, "i");
-
-/** Whether a statement concerns its event alone, so that the transaction may be shared: not what sets or creates something. */
+/**
+ * Whether a statement for PostgreSQL concerns its event alone, so that the transaction may be shared: not what sets or
+ * creates something.
+ */
 export function isShareable(statement: string): boolean {
-  return shareable.test(statement);
+  return shareable.test(fromFirstWord(statement, "postgres"));
 }
 
 /**
@@ -27,7 +23,7 @@ export function isShareable(statement: string): boolean {
  * @throws {ReceiverError} `ARGUMENT_INVALID` for anything but text, and for the inbox's own savepoints, which separate the
  * events of a transaction
  */
-export function controlKeyword(statement: unknown): string | undefined {
+export function controlKeyword(statement: unknown, database: Database): string | undefined {
   if (typeof statement !== "string") {
     const found = statement === null ? "null" : typeof statement;
     throw new ReceiverError(
@@ -35,11 +31,12 @@ export function controlKeyword(statement: unknown): string | undefined {
       `query: statement: expected SQL as text, and its values as the second argument, got ${found}`,
     );
   }
-  if (savepoint.test(statement) && /workspace_tasks_/i.test(statement)) {
+  const text = fromFirstWord(statement, database);
+  if (savepoint.test(text) && /workspace_tasks_/i.test(text)) {
     const message = "query: savepoint: expected a name that does not contain workspace_tasks_";
     throw new ReceiverError("ARGUMENT_INVALID", message);
   }
-  return control.exec(statement)?.[1]?.toUpperCase();
+  return control.exec(text)?.[1]?.toUpperCase();
 }
 
 export function controlRejected(keyword: string): ReceiverError {

@@ -4,18 +4,17 @@
 // A statement that may do such a thing runs in a transaction that is not shared, after which the connection is closed; the
 // next event has a new one. What is done with the driver's own connection is not seen: then the settings are compared.
 
-import { leadingBlanks } from "../sql/transaction-control.ts";
+import { fromFirstWord } from "../sql/statement-text.ts";
 import type { SqliteConnection } from "./sqlite-driver.ts";
 
-const ofRows = "SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|VALUES|SAVEPOINT|RELEASE|ROLLBACK";
-const ofTables = "CREATE|DROP|ALTER|ANALYZE|REINDEX";
-const rowStatement = new RegExp(`${leadingBlanks}(${ofRows})\\b`, "i");
-const tableStatement = new RegExp(`${leadingBlanks}(${ofTables})\\b`, "i");
+const rowStatement = /^(SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|VALUES|SAVEPOINT|RELEASE|ROLLBACK)\b/i;
+const tableStatement = /^(CREATE|DROP|ALTER|ANALYZE|REINDEX)\b/i;
 
 /** Whether what it does may outlive the transaction without being in the file: PRAGMA, ATTACH, temporary objects. */
 export function concernsConnection(statement: string): boolean {
-  if (rowStatement.test(statement)) return false;
-  return !tableStatement.test(statement) || /\btemp(?:orary)?\b/i.test(statement);
+  const text = fromFirstWord(statement, "sqlite");
+  if (rowStatement.test(text)) return false;
+  return !tableStatement.test(text) || /\btemp(?:orary)?\b/i.test(statement);
 }
 
 /** Before the first handler had the driver's own connection. */

@@ -1,7 +1,9 @@
+import { ReceiverError } from "../../errors.ts";
 import { guarded } from "../guarded.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
+import { hasSecondStatement } from "../sql/statement-text.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
 import { concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
@@ -76,8 +78,9 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   return {
     handle: {
       async query(statement, values) {
-        const keyword = controlKeyword(statement);
+        const keyword = controlKeyword(statement, "sqlite");
         if (keyword) return fail(controlRejected(keyword));
+        if (hasSecondStatement(statement)) throw severalStatements();
         const concerns = concernsConnection(statement);
         if (concerns && isShared) return leaveShared();
         setsConnection ||= concerns;
@@ -101,6 +104,12 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     },
   };
 }
+
+const severalStatements = () =>
+  new ReceiverError(
+    "ARGUMENT_INVALID",
+    "query: statement: expected one SQL statement, got several: call query for each",
+  );
 
 // Statements on the driver's connection are not seen: COMMIT and then BEGIN would leave a transaction open, but without
 // this savepoint.

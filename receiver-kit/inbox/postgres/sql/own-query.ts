@@ -58,7 +58,7 @@ const parsers: Readonly<Record<number, (value: string) => unknown>> = {
 /** As `bytea_output` says. */
 function toBytes(value: string): Buffer {
   if (value.startsWith("\\x")) return Buffer.from(value.slice(2), "hex");
-  const unescape = (_: string, code: string) =>
+  const decode = (_: string, code: string) =>
     code === "\\" ? code : String.fromCharCode(Number.parseInt(code, 8));
-  return Buffer.from(value.replace(/\\(\\|[0-7]{3})/g, unescape), "latin1");
+  return Buffer.from(value.replace(/\\(\\|[0-7]{3})/g, decode), "latin1");
 }

@@ -26,7 +26,7 @@ export function beginSharedTransaction(
       async query(statement, values) {
         if (alone) return alone.handle.query(statement, values);
         throwIfEnded();
-        const keyword = controlKeyword(statement);
+        const keyword = controlKeyword(statement, "postgres");
         if (keyword) {
           const rejected = controlRejected(keyword);
           member ??= shared.join(claim, settlement);

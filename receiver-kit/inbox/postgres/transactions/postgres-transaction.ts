@@ -92,7 +92,7 @@ export function beginPostgresTransaction(
   const check = (statement: string, client?: PostgresClient) => {
     // Afterwards the client belongs to another transaction of the pool.
     throwIfEnded();
-    const keyword = controlKeyword(statement);
+    const keyword = controlKeyword(statement, "postgres");
     if (keyword) fail(controlRejected(keyword));
     // The server would execute and commit each statement after the end by itself.
     if (client?.getTransactionStatus?.() === "I") fail(endedBySql(endings));
