@@ -31,7 +31,11 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
   const direct = database.pool();
   const blocks: Record<string, number> = {};
   pool.on("connect", (client) => {
-    const query = client.query.bind(client) as (text: string, values?: unknown[]) => Promise<pg.QueryResult>;
+    type Statement = string | { readonly text: string };
+    const query = client.query.bind(client) as (
+      statement: Statement,
+      values?: unknown[],
+    ) => Promise<pg.QueryResult>;
     const fetched = async () => {
       const { rows } = await query(`
         SELECT sum(pg_stat_get_xact_blocks_fetched(class.oid))::integer AS blocks FROM pg_class AS class
@@ -39,17 +43,18 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
       return Number(rows[0]?.["blocks"]);
     };
     /** Runs a statement twice; the first time it is counted and rolled back. */
-    const counted = async (text: string, values?: unknown[]) => {
+    const counted = async (statement: Statement, values?: unknown[]) => {
+      const text = typeof statement === "string" ? statement : statement.text;
       const isCall = /^\s*SELECT/.test(text);
       const kind = Object.entries(marks).find(([, mark]) => isCall && text.includes(mark))?.[0];
       if (kind) {
         await query("BEGIN");
         const before = await fetched();
-        await query(text, values);
+        await query(statement, values);
         blocks[kind] = (await fetched()) - before;
         await query("ROLLBACK");
       }
-      return query(text, values);
+      return query(statement, values);
     };
     Object.assign(client, { query: counted });
   });
