@@ -221,12 +221,16 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     // Its snapshot is taken before it waits, its locks after that.
     const wait = "(SELECT pg_advisory_xact_lock(1) IS NOT NULL) AND (source || '') >= $2";
     pool.on("connect", (client) => {
-      const query = client.query.bind(client) as (text: string, ...rest: unknown[]) => unknown;
-      const slowed = async (text: string, ...rest: unknown[]) => {
+      type Statement = string | { readonly text: string };
+      const query = client.query.bind(client) as (statement: Statement, ...rest: unknown[]) => unknown;
+      const slowed = async (statement: Statement, ...rest: unknown[]) => {
+        const config = typeof statement === "string" ? { text: statement } : statement;
+        const { text } = config;
         if (text.startsWith("CREATE OR REPLACE FUNCTION") && text.includes("picked")) {
           await query(text.replace(/claim_\w+/, "$&_slow").replace("(source || '') >= $2", wait));
         }
-        return query(isSlow ? text.replace(/claim_latest_\w+/, "$&_slow") : text, ...rest);
+        const slow = { ...config, text: text.replace(/claim_latest_\w+/, "$&_slow") };
+        return query(isSlow ? slow : statement, ...rest);
       };
       Object.assign(client, { query: slowed });
     });
