@@ -5,6 +5,7 @@ import { distance } from "fastest-levenshtein";
 import { z } from "zod";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
 import { type Clock, systemClock } from "./time/clock.ts";
+import { guardRandom, type Random, systemRandom } from "./time/random.ts";
 
 export const defaults = {
   source: "default",
@@ -74,6 +75,9 @@ export const option = {
   oneOf: <Name extends string>(...names: readonly Name[]) =>
     value<Name>(`one of ${names.join(", ")}`, (given) => names.includes(given as Name)),
   functionOf: <Type>() => value<Type>("a function", (given) => typeof given === "function"),
+  random: value<Random>("a function", (given) => typeof given === "function")
+    .default(() => systemRandom)
+    .transform(guardRandom),
   clock: objectWith<Clock>("a clock with now, monotonic and schedule", "now", "monotonic", "schedule"),
 };
 

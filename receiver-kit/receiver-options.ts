@@ -19,7 +19,7 @@ import {
 } from "./options.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 import type { ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
-import { type Random, systemRandom } from "./time/random.ts";
+import type { Random } from "./time/random.ts";
 
 export interface RetentionOptions {
   /** Days that bodies of settled events are kept. Default 7. */
@@ -122,7 +122,7 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
     .default(consoleLogger),
   onDead: option.functionOf<(row: InboxRowReference, error: unknown) => void>().optional(),
   onQuarantined: option.functionOf<(row: InboxRowReference, reason: string) => void>().optional(),
-  random: option.functionOf<Random>().default(() => systemRandom),
+  random: option.random,
   telemetry: option
     .objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")
     .optional(),

@@ -1,7 +1,7 @@
 import { consoleLogger, guardLogger, type ReceiverLogger } from "../logger.ts";
 import { defaults, option, sharedOptions } from "../options.ts";
 import type { Clock } from "../time/clock.ts";
-import { type Random, systemRandom } from "../time/random.ts";
+import type { Random } from "../time/random.ts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {
@@ -64,5 +64,5 @@ export const rabbitmqOptions = {
     .default(consoleLogger)
     .transform(guardLogger),
   clock: sharedOptions.clock,
-  random: option.functionOf<Random>().default(() => systemRandom),
+  random: option.random,
 };

@@ -24,6 +24,7 @@ describe("functions of an application that fail", () => {
   const ofReceiver: Outcomes = {
     secrets: "503 none",
     "secrets.byTenant": "503 none",
+    random: "200 dead",
     logger: "200 dead",
     "logger of a rejection": "401 none",
     onRejected: "401 none",

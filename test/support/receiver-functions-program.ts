@@ -122,6 +122,11 @@ const telemetry = (part: object) => ({ ...quiet, observe: () => () => {}, ...par
 await printOutcomes({
   secrets: () => receive({ secrets: hostile }),
   "secrets.byTenant": () => receive({ secrets: { byTenant: hostile } }),
+  random: () =>
+    receive(
+      { random: hostile, retry: { attemptsMax: 2, firstDelayMs: 1, delayMsMax: 1 } },
+      { handler: failing },
+    ),
   logger: () => receive({ logger: { info: hostile, warn: hostile, error: hostile } }, { handler: failing }),
   "logger of a rejection": () =>
     receive({ logger: { info: hostile, warn: hostile, error: hostile } }, { secret: secretX }),

@@ -152,6 +152,7 @@ export function postgresInbox(
       ignorePoolErrors(callersPool);
       users += 1;
       try {
+        await pool.open();
         if (migrate) await migratePostgres(pool, { schema, lockKey: channel, functions: sql.functions });
         else await requireMigrated(pool, { schema, functions: sql.functions });
       } catch (error) {

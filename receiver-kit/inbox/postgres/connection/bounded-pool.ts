@@ -13,11 +13,13 @@
 //
 // SERVER. It may still execute what the client no longer waits for, and hold locks. Transactions of the inbox therefore
 // limit themselves on the server, too. Single statements do so from the first time-out on until one succeeds: three
-// messages in place of one would slow every commit down.
+// messages in place of one would slow every commit down. They also do so where the database has a stricter isolation level
+// by default.
 
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
 import { type Clock, systemClock } from "../../../time/clock.ts";
 import { ownQuery } from "../sql/own-query.ts";
+import { begin } from "../sql/postgres-expressions.ts";
 import type {
   PostgresClient,
   PostgresPool,
@@ -26,7 +28,7 @@ import type {
 } from "../sql/postgres-pool.ts";
 import { isLeftOver } from "../sql/session-reset.ts";
 import { type Limit, limited } from "./limited.ts";
-import { isErrorOfOldPrimary, isFromServer } from "./server-errors.ts";
+import { isErrorOfOldPrimary, isFromServer, isShutDown } from "./server-errors.ts";
 
 /** A client checked out of the pool. Its `query` is for the inbox's own statements. */
 export interface PooledClient extends PostgresQueryable {
@@ -43,11 +45,13 @@ export interface PooledClient extends PostgresQueryable {
   rollBack(reset?: string): Promise<void>;
   /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
-  /** The same for a statement of a handler, whose errors say nothing about the server. */
+  /** The same for a transaction of a handler: that it is read-only says nothing about the server. */
   withinForHandler<Result>(work: Promise<Result>): Promise<Result>;
 }
 
 export interface BoundedPool extends PostgresQueryable {
+  /** Asks what the database does by default. Before the first query. */
+  open(): Promise<void>;
   query(text: string, values?: unknown[], limitMs?: number): Promise<PostgresResult>;
   /** Runs `work` in one transaction, after the statement `first`; an error rolls back and is thrown. */
   transaction<Result>(
@@ -68,6 +72,8 @@ interface PoolHealth {
   failedOverAtMs: number;
   /** Statements that timed out and have not succeeded since. */
   readonly slow: Set<string>;
+  /** A statement without a transaction has another isolation level than the inbox needs. */
+  isStrict: boolean;
 }
 
 const healthOf = new WeakMap<PostgresPool, PoolHealth>();
@@ -91,6 +97,7 @@ export function boundPool(
     distrustedBeforeMs: Number.NEGATIVE_INFINITY,
     failedOverAtMs: Number.NEGATIVE_INFINITY,
     slow: new Set<string>(),
+    isStrict: false,
   };
   healthOf.set(pool, health);
   const checkedOut = new Set<PooledClient>();
@@ -148,9 +155,13 @@ export function boundPool(
 
   return {
     checkOut,
+    async open() {
+      const { rows } = await this.query("SELECT current_setting('default_transaction_isolation') AS level");
+      health.isStrict = /serializable|repeatable/.test(String(rows[0]?.["level"]));
+    },
     async query(text, values, limitMs = defaultLimitMs) {
       const pooled = await checkOut(limitMs);
-      const isCareful = health.slow.has(text);
+      const isCareful = health.isStrict || health.slow.has(text);
       const run = async () => {
         if (isCareful) await pooled.query(limitedBegin(limitMs));
         const result = await pooled.query(text, values);
@@ -203,7 +214,7 @@ export function boundPool(
 /** One message: the limits hold for all that follows in the transaction. */
 function limitedBegin(limitMs: number, first = ""): string {
   const serverMs = Math.max(1, Math.ceil(limitMs * serverPart));
-  return `BEGIN; SET LOCAL statement_timeout = ${serverMs};
+  return `${begin}; SET LOCAL statement_timeout = ${serverMs};
     SET LOCAL idle_in_transaction_session_timeout = ${serverMs};
     SET LOCAL lock_timeout = ${Math.max(1, Math.ceil(limitMs * lockPart))}; ${first}`;
 }
@@ -247,7 +258,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
       onSilence(workLimitMs);
       return unavailable(`no response in ${workLimitMs} ms (queryTimeoutMs is ${limitMs}), outcome unknown`);
     }).catch((error: unknown) => {
-      if (isErrorOfOldPrimary(error)) {
+      if (isOfInbox ? isErrorOfOldPrimary(error) : isShutDown(error)) {
         isBroken = true;
         // One of the old primary's that ends later says nothing about the clients of the new one.
         if (isOfInbox && !isOfOldPrimary()) onFailover();

@@ -11,8 +11,12 @@ export function isFromServer(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
 }
 
-/** Of a statement of the inbox, which is never read-only, or of a server that is shut down or starting. */
-export const isErrorOfOldPrimary = (error: unknown): boolean => /^(25006|57P0[1-4])$/.test(codeOf(error));
+/** Of a server that is shut down or starting. */
+export const isShutDown = (error: unknown): boolean => /^57P0[1-4]$/.test(codeOf(error));
+
+/** The same, or of a statement of the inbox, which is never read-only. */
+export const isErrorOfOldPrimary = (error: unknown): boolean =>
+  isShutDown(error) || codeOf(error) === "25006";
 
 /** A lock was not available in time, or two sessions waited for each other. */
 export const isLockConflict = (error: unknown): boolean => /^(55P03|40P01)$/.test(codeOf(error));

@@ -19,6 +19,9 @@ export const replicated = `replicated AS MATERIALIZED (
     SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
       THEN pg_logical_emit_message(true, 'workspace_tasks', '')::text ELSE '' END AS lsn)`;
 
+/** Whatever the default of the database is: stricter levels reject what other workers do at the same time. */
+export const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
 /** A name without quotes in it, which may be a reserved word. */
 export const identifier = (name: string) => `"${name}"`;
 

@@ -5,6 +5,9 @@ import { recoveredPlaces } from "../../recovered-row.ts";
 import type { SqlTables } from "../../sql/sql-statements.ts";
 import { isReclaimable, now } from "./postgres-expressions.ts";
 
+/** Of a transaction, also behind a pooler. */
+const identity = "pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid, now()::text AS began";
+
 export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
   /** Of the retry plan, after one attempt more. */
   const delay = "least($5::bigint, $4::bigint * (1::bigint << least(attempts, 30)))";
@@ -76,14 +79,12 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
 
     /** Checked before a handler's first statement, and again by `endRows` before the commit. */
     checkLease: `
-    SELECT position AS head, pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid,
-      now()::text AS began
+    SELECT position AS head, ${identity}
     FROM ${keys} WHERE id = $1 AND worker = $2 AND generation = $3`,
 
     currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
 
     /** `defers`: a constraint can wait for the commit. */
-    checkTransaction:
-      "SELECT pg_current_xact_id()::text AS xact, EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers",
+    checkTransaction: `SELECT ${identity}, EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers`,
   };
 }

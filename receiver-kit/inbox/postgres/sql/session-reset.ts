@@ -30,6 +30,7 @@ export function resetSessionFunction(schema: string): ServerFunction {
     UNLISTEN *;
     DISCARD SEQUENCES;
     PERFORM pg_catalog.pg_advisory_unlock_all();
+    IF pg_catalog.current_setting('transaction_read_only') = 'on' THEN RETURN 'a read-only transaction'; END IF;
     IF pg_catalog.pg_my_temp_schema() <> 0 THEN
       IF EXISTS (SELECT FROM pg_catalog.pg_depend
         WHERE refclassid = 'pg_catalog.pg_namespace'::regclass AND refobjid = pg_catalog.pg_my_temp_schema())

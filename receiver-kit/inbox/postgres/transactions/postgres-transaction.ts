@@ -6,6 +6,7 @@ import { controlKeyword, controlRejected, endedBySql } from "../../sql/transacti
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { endTransaction, watchTransaction } from "../connection/watch-transaction.ts";
 import { ownQueryAfter } from "../sql/own-query.ts";
+import { begin } from "../sql/postgres-expressions.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { isLeftOver, resetRole } from "../sql/session-reset.ts";
 import { FailedStatements } from "./failed-statements.ts";
@@ -72,7 +73,7 @@ export function beginPostgresTransaction(
         return { hasMore, isTainted: isLeftOver(await pooled.query(`COMMIT; ${resetSession}`)) };
       };
       try {
-        const { hasMore, isTainted } = await pooled.within(commit());
+        const { hasMore, isTainted } = await pooled.withinForHandler(commit());
         pooled.release(isTainted);
         if (hasMore) dependencies.notify(dependencies.claim.source);
         return "settled";
@@ -170,10 +171,10 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
   const { database, claim, settlement, timeoutMs } = dependencies;
   const { pool, sql } = database;
   const pooled = await pool.checkOut();
-  const begin = async () => {
+  const beginTransaction = async () => {
     const limitMs = Math.max(1, Math.ceil(timeoutMs));
     await pooled.query(
-      `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
+      `${begin}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
     );
     const { keyId, worker, generation } = claim.lease;
     const [lease] = (await pooled.query(sql.checkLease, [keyId, worker, generation])).rows;
@@ -182,7 +183,7 @@ async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
     return { id: String(lease["xact"]), pid: Number(lease["pid"]), began: String(lease["began"]) };
   };
   try {
-    const { id, ...backend } = await pooled.within(begin());
+    const { id, ...backend } = await pooled.within(beginTransaction());
     const unwatch = watchTransaction(pool, pooled, backend);
     return {
       ...{ id, pooled },

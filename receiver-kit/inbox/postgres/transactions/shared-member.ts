@@ -59,13 +59,16 @@ export class Member implements SharedMember {
   }
 
   /** Resolves when the turn has ended. */
-  async takeTurn(pooled: PooledClient): Promise<void> {
+  async takeTurn(pooled: PooledClient, cancelStatement: () => void): Promise<void> {
     this.#state = "in-turn";
     const { clock, turnMs } = this.#options;
-    const cancel = clock.schedule(turnMs, () => this.#onLate());
+    const endLate = clock.schedule(turnMs, () => this.#onLate());
+    // One that began at the end of the turn has as long at the server.
+    const cancelLate = clock.schedule(2 * turnMs, () => this.#isInFlight && cancelStatement());
     this.#turn.resolve(pooled);
     await this.#ended.promise;
-    cancel();
+    endLate();
+    cancelLate();
   }
 
   #onLate(): void {

@@ -25,6 +25,8 @@ import { settledEnd } from "../../row-end.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { isFromServer } from "../connection/server-errors.ts";
+import { type Backend, cancelStatement } from "../connection/watch-transaction.ts";
+import { begin } from "../sql/postgres-expressions.ts";
 import { lastResult, type PostgresResult, type PostgresRow } from "../sql/postgres-pool.ts";
 import { isLeftOver } from "../sql/session-reset.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
@@ -138,6 +140,7 @@ class Transaction {
   readonly #pooled: PooledClient;
   readonly #dependencies: Dependencies;
   #xact: string | undefined;
+  #backend: Backend | undefined;
 
   constructor(pooled: PooledClient, dependencies: Dependencies) {
     this.#pooled = pooled;
@@ -149,8 +152,9 @@ class Transaction {
   }
 
   async begin(): Promise<void> {
-    const row = await this.#check(`BEGIN; ${this.#limits}; SAVEPOINT ${savepoint}`);
+    const row = await this.#check(`${begin}; ${this.#limits}; SAVEPOINT ${savepoint}`);
     this.#xact = String(row?.["xact"]);
+    this.#backend = { pid: Number(row?.["pid"]), began: String(row?.["began"]) };
   }
 
   async #check(before: string): Promise<PostgresRow | undefined> {
@@ -162,7 +166,7 @@ class Transaction {
   /** Throws when the transaction cannot be used any more. */
   async takeTurn(member: Member): Promise<void> {
     this.members.push(member);
-    await member.takeTurn(this.#pooled);
+    await member.takeTurn(this.#pooled, () => this.#cancelStatement());
     if (this.#pooled.isBroken) throw new Error("the connection of a shared transaction was lost");
     // Not the fault of the event whose turn is next.
     if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
@@ -173,6 +177,11 @@ class Transaction {
       `ROLLBACK TO SAVEPOINT ${savepoint}; ${this.#dependencies.sql.resetSession}; ${this.#limits}`,
     );
     this.isTainted = isLeftOver(results);
+  }
+
+  /** The handler has switched the server's time limit off. */
+  #cancelStatement(): void {
+    if (this.#backend) void cancelStatement(this.#dependencies.pool, this.#backend);
   }
 
   /** A statement that failed, and was not rolled back to a savepoint of the handler, has spoilt all that follow. */

@@ -224,6 +224,25 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     expect(new Set(await at.executed(`${heldLocks} || ${preparedStatements}`))).toEqual(new Set(["00"]));
   });
 
+  it("stay connected when a handler makes its transaction read-only", async () => {
+    await using at = await createFixture(3);
+    await Promise.all(at.claims.map((claim) => at.handle(claim, undefined, "''", true)));
+    const pids = async () => {
+      await expect.poll(() => at.pool.totalCount - at.pool.idleCount).toBe(0);
+      return at.executed("pg_backend_pid()::text");
+    };
+    const before = await pids();
+    expect(before.length).toBeGreaterThan(1);
+    await at.insert(["own", "shared"]);
+    const [own, shared] = (await at.claim()).map((claim, index) => at.begin(claim, index === 0));
+    await own!.handle.query("SET TRANSACTION READ ONLY");
+    await expect(own!.commit()).rejects.toMatchObject({ code: "25006" });
+    await own!.rollback();
+    await shared!.handle.query("SELECT set_config('transaction_read_only', 'on', true)");
+    expect(await shared!.commit()).toBe("repeat");
+    expect(await pids()).toEqual(expect.arrayContaining([...before]));
+  });
+
   it("keep parsers, listeners and fields that a handler sets on its client to that handler", async () => {
     await using at = await createFixture(1);
     const own = at.begin(at.claims[0]!, true);

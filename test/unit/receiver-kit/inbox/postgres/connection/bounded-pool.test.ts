@@ -127,14 +127,15 @@ describe("the clients of a PostgreSQL pool", () => {
     expect(at.destroyed).toHaveLength(3);
   });
 
-  it("are kept when a handler's statement fails with that error, except its own", async () => {
-    const at = poolOfThree("25006");
+  it.each([
+    ["57P01", ["client 1"]],
+    ["25006", []],
+  ])("are kept when a handler's statement fails with %s, except %j", async (code, destroyed) => {
+    const at = poolOfThree(code);
     const pooled = await at.pool.checkOut();
-    await expect(pooled.withinForHandler(pooled.client.query("fail"))).rejects.toMatchObject({
-      code: "25006",
-    });
+    await expect(pooled.withinForHandler(pooled.client.query("fail"))).rejects.toMatchObject({ code });
     pooled.release();
-    expect(at.destroyed).toEqual(["client 1"]);
+    expect(at.destroyed).toEqual(destroyed);
     await at.run("SELECT 1");
     expect(at.opened()).toBe(3);
   });

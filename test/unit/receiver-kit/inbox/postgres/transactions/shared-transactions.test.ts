@@ -130,6 +130,40 @@ describeWithPostgres("transactions that events share on PostgreSQL", () => {
     expect(await at.handle(at.a, "a", true)).toEqual({ outcome: "settled" });
   });
 
+  it("cancel a statement whose handler has switched the time limit of statements off", async () => {
+    await using at = await createFixture({ turnMs: 100 });
+    const hanging = at.begin(at.a);
+    await hanging.handle.query("SELECT set_config('statement_timeout', '0', true)");
+    await expect(hanging.handle.query("SELECT pg_sleep(60)")).rejects.toMatchObject({ code: "57014" });
+    expect(await hanging.rollback()).toBe("repeat");
+    expect(await at.handle(at.b, "b")).toEqual({ outcome: "settled" });
+  });
+
+  it("are READ COMMITTED where the database has a stricter default, and so is what stores and claims", async () => {
+    await using strict = await (await sharedPostgres()).database({
+      default_transaction_isolation: "serializable",
+    });
+    await using at = await createSharedTransactionFixture(strict, ["a", "b"]);
+    const level = "current_setting('transaction_isolation')";
+    await at.pool.query(`CREATE TABLE ${at.schema}.seen (level text);
+      CREATE FUNCTION ${at.schema}.see() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN INSERT INTO ${at.schema}.seen VALUES (${level}); RETURN NEW; END $$;
+      CREATE TRIGGER see BEFORE INSERT OR UPDATE ON ${at.schema}.ordering_keys
+        FOR EACH ROW EXECUTE FUNCTION ${at.schema}.see()`);
+    await at.insert(["c"]);
+    for (const [index, claim] of at.claims.entries()) {
+      const transaction = at.begin(claim, index === 0);
+      expect(await transaction.handle.query(`SELECT ${level} AS level`)).toEqual([
+        { level: "read committed" },
+      ]);
+      expect(await transaction.commit()).toBe("settled");
+    }
+    const { rows } = await at.pool.query(
+      `SELECT level, count(*) > 2 AS several FROM ${at.schema}.seen GROUP BY level`,
+    );
+    expect(rows).toEqual([{ level: "read committed", several: true }]);
+  });
+
   it.each([
     ["SET LOCAL application_name = 'mine'", "SET"],
     ["LOCK TABLE pg_catalog.pg_class IN ACCESS SHARE MODE", "LOCK"],
