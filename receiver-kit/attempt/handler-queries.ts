@@ -4,18 +4,18 @@
 // ended is rejected, for the caller alone.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
+import { guarded } from "../inbox/guarded.ts";
 import { firstWords } from "../inbox/sql/first-words.ts";
 import { catchUnhandled } from "./unhandled-errors.ts";
 
 export interface HandlerQueriesOptions {
   /** For messages: `the handler of "task.*", for event task.completed (msg_1)`. */
   readonly handler: string;
-  /** A call was rejected after the handler had ended. */
+  /** A call was rejected after the handler had ended, or had failed before and is found not to be awaited now. */
   onLate(query: string): void;
 }
 
 type AnyFunction = (...values: unknown[]) => unknown;
-type MethodCall = [method: AnyFunction, values: unknown[]];
 
 /** The calls of one handler on its transaction. */
 export class HandlerQueries {
@@ -30,40 +30,54 @@ export class HandlerQueries {
     this.#options = options;
   }
 
-  /** `target` with the promises of its functions watched, and those of a client's queries that one resolves to. */
-  watch<Target>(target: Target): Target {
-    if (typeof target !== "object" || target === null) return target;
-    return this.#proxy(target, (name, method, values) => this.#call(name, method, values));
-  }
-
-  /** Such as the client of `pg`. A query with a callback reports to that alone. */
-  #watchClient<Client extends object>(client: Client): Client {
-    return this.#proxy(client, (name, method, values) => {
-      const isWatched = name === "query" && typeof values.at(-1) !== "function";
-      return isWatched ? this.#call(name, method, values) : method(...values);
+  /** `handle` with the promises of its functions watched, and those of a client's queries that one resolves to. */
+  watch<Handle>(handle: Handle): Handle {
+    if (typeof handle !== "object" || handle === null) return handle;
+    // An object of its own: a handler may freeze it.
+    const watched = Object.entries(handle).map(([name, member]) => {
+      if (typeof member !== "function") return [name, member];
+      return [name, (...values: unknown[]) => this.#call(name, member.bind(handle), values)];
     });
+    return Object.fromEntries(watched) as Handle;
   }
 
-  #proxy<Target extends object>(
-    target: Target,
-    call: (name: string, ...rest: MethodCall) => unknown,
-  ): Target {
-    return new Proxy(target, {
-      get(_, property) {
-        const member: unknown = Reflect.get(target, property, target);
-        if (typeof member !== "function" || isFixed(target, property)) return member;
-        return new Proxy(member as AnyFunction, {
-          apply: (method, _this, values) => call(String(property), method.bind(target), values),
-        });
-      },
-    });
-  }
-
-  #call(name: string, ...[method, values]: MethodCall): unknown {
+  #call(name: string, method: AnyFunction, values: readonly unknown[]): unknown {
     const query = describeCall(name, values);
     if (this.#end !== undefined) return this.#track(query, Promise.reject(this.#tooLate(query, this.#end)));
     const result = method(...values);
     return result instanceof Promise ? this.#track(query, result) : result;
+  }
+
+  /** Such as the client of `pg`. */
+  #watchClient(client: Client): Client {
+    const send: AnyFunction = (...values) => client.query(...values);
+    return guarded(client, {
+      query: (...values: unknown[]) => {
+        const [first] = values;
+        const callback = values.at(-1);
+        if (isSubmittable(first)) return this.#submit(client, first, send);
+        if (typeof callback !== "function") return this.#call("query", send, values);
+        const result = this.#call("query", send, values.slice(0, -1)) as Promise<unknown>;
+        const called = result.then(
+          (value) => callback(null, value),
+          (error) => callback(error),
+        );
+        void this.#track(`the callback of ${describeCall("query", values)}`, called);
+        return undefined;
+      },
+    });
+  }
+
+  /** A cursor or a stream reports by events; the others are the application's own. */
+  #submit(client: Client, submitted: Submittable, send: AnyFunction): unknown {
+    const query = describeCall("query", [submitted]);
+    submitted.on?.("error", (error) => {
+      if (submitted.listenerCount?.("error") === 1) void this.#track(query, Promise.reject(error));
+    });
+    if (this.#end === undefined) return send(submitted);
+    const error = this.#tooLate(query, this.#end);
+    setImmediate(() => submitted.handleError?.(error, client.connection));
+    return submitted;
   }
 
   #track(query: string, result: Promise<unknown>): QueryPromise<unknown> {
@@ -82,11 +96,17 @@ export class HandlerQueries {
 
   #onFailed(query: QueryPromise<unknown>, error: unknown): void {
     query.error = error;
-    if (this.#end !== undefined) this.#options.onLate(query.query);
+    if (this.#end !== undefined) this.#reportLate(query);
     else this.#failed.push(query);
     catchUnhandled(error, () => {
       this.#unhandled ??= query;
+      if (this.#end !== undefined) this.#reportLate(query);
     });
+  }
+
+  #reportLate(query: QueryPromise<unknown>): void {
+    if (!query.isReported) this.#options.onLate(query.query);
+    query.isReported = true;
   }
 
   /**
@@ -139,6 +159,7 @@ class QueryPromise<Value> extends Promise<Value> {
   isAwaited = false;
   query = "";
   error: unknown;
+  isReported = false;
 
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
@@ -159,12 +180,23 @@ class QueryPromise<Value> extends Promise<Value> {
   }
 }
 
-/** A proxy may not show another value for it. */
-const isFixed = (target: object, property: PropertyKey) =>
-  Object.getOwnPropertyDescriptor(target, property)?.configurable === false;
+interface Client {
+  query: AnyFunction;
+  readonly connection?: unknown;
+}
 
-const isClient = (value: unknown): value is object =>
+/** What `pg` sends by calling it: a query object, a cursor, a stream. */
+interface Submittable {
+  on?(event: "error", listener: (error: unknown) => void): unknown;
+  listenerCount?(event: "error"): number;
+  handleError?(error: unknown, connection: unknown): void;
+}
+
+const isClient = (value: unknown): value is Client =>
   typeof value === "object" && value !== null && "query" in value && typeof value.query === "function";
+
+const isSubmittable = (value: unknown): value is Submittable =>
+  typeof value === "object" && value !== null && "submit" in value;
 
 function describeCall(name: string, [first]: readonly unknown[]): string {
   const statement = typeof first === "object" && first !== null && "text" in first ? first.text : first;

@@ -1,40 +1,68 @@
 // A function of the application that awaits a query, and is not awaited itself, has a promise of its own that nothing
-// handles. Only the process sees that, and ends. While an error of a query may become such a rejection, which is known in
-// the same turn of the event loop, it is caught here. Other unhandled rejections are none of this package's business: they
-// are raised again without the listener, so that Node, its flags and other listeners treat them as they would have.
+// handles. Only the process sees that, and ends. From the first query that fails until no receiver runs any more, such
+// rejections are caught here; without a receiver, those of the same turn of the event loop. They are recognised by the error
+// of the query: as the reason, or in what the reason refers to. Other unhandled rejections are none of this package's
+// business: they are raised again without the listener, so that Node, its flags and other listeners treat them as they would
+// have. Other listeners see all.
 
 const listeners = new WeakMap<object, () => void>();
-let pending = 0;
+/** Running receivers, and errors of this turn. */
+let users = 0;
+
+/** Keeps on catching what follows from an error until the returned function is called. */
+export function watchUnhandled(): () => void {
+  users += 1;
+  let isUser = true;
+  return () => {
+    if (isUser) users -= 1;
+    isUser = false;
+    if (users === 0) process.off("unhandledRejection", onQueryRejection);
+  };
+}
 
 /** Calls `onUnhandled` instead of ending the process when a promise is rejected with `error`, or because of it, and nothing handles that. */
 export function catchUnhandled(error: unknown, onUnhandled: () => void): void {
   if (typeof error !== "object" || error === null) return;
   listeners.set(error, onUnhandled);
-  pending += 1;
-  if (pending === 1) process.on("unhandledRejection", onRejection);
-  setImmediate(() => {
-    pending -= 1;
-    if (pending === 0) process.off("unhandledRejection", onRejection);
-  });
+  listen();
+  setImmediate(watchUnhandled());
 }
 
-function onRejection(reason: unknown): void {
-  const onUnhandled = listenerOf(reason, causesMax);
+function listen(): void {
+  if (!process.listeners("unhandledRejection").includes(onQueryRejection))
+    process.prependListener("unhandledRejection", onQueryRejection);
+}
+
+function onQueryRejection(reason: unknown): void {
+  const onUnhandled = listenerOf(reason);
   if (onUnhandled) onUnhandled();
   if (onUnhandled || process.listenerCount("unhandledRejection") > 1) return;
-  process.off("unhandledRejection", onRejection);
+  process.off("unhandledRejection", onQueryRejection);
   void Promise.reject(reason);
   setImmediate(() => {
-    if (pending > 0 && !process.listeners("unhandledRejection").includes(onRejection))
-      process.on("unhandledRejection", onRejection);
+    if (users > 0) listen();
   });
 }
 
-function listenerOf(reason: unknown, causesLeft: number): (() => void) | undefined {
-  if (typeof reason !== "object" || reason === null) return undefined;
-  const found = listeners.get(reason);
-  if (found || causesLeft === 0 || !("cause" in reason)) return found;
-  return listenerOf(reason.cause, causesLeft - 1);
+/** Looks at the error and at what it refers to, such as `cause`, the errors of an AggregateError, or `driverError`. */
+function listenerOf(reason: unknown): (() => void) | undefined {
+  const found = new Set([reason]);
+  for (const each of found) {
+    if (typeof each !== "object" || each === null) continue;
+    const listener = listeners.get(each);
+    if (listener) return listener;
+    for (const value of valuesOf(each)) if (found.size < valuesMax) found.add(value);
+  }
+  return undefined;
 }
 
-const causesMax = 5;
+function valuesOf(value: object): readonly unknown[] {
+  try {
+    const { cause, errors } = value as { readonly cause?: unknown; readonly errors?: unknown };
+    return [cause, errors, ...(ArrayBuffer.isView(value) ? [] : Object.values(value))];
+  } catch {
+    return [];
+  }
+}
+
+const valuesMax = 200;

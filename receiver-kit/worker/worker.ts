@@ -23,6 +23,7 @@
 
 import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
+import { watchUnhandled } from "../attempt/unhandled-errors.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
 import { callSafely } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -54,6 +55,7 @@ export class Worker<Transaction> {
   #fullClaimAtMs: number | undefined;
   #state: "new" | "working" | "stopping" = "new";
   #unsubscribe: (() => Promise<void>) | undefined;
+  #unwatch = () => {};
 
   constructor(settings: AttemptSettings<Transaction>) {
     this.#settings = settings;
@@ -89,10 +91,12 @@ export class Worker<Transaction> {
   async start(): Promise<void> {
     if (this.#state !== "new") return;
     this.#state = "working";
+    this.#unwatch = watchUnhandled();
     try {
       this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.#claimer.wake(source));
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
+      this.#unwatch();
       throw error;
     }
     // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
@@ -231,7 +235,7 @@ export class Worker<Transaction> {
     if (this.#lateHandlers.has(handler)) return;
     this.#lateHandlers.add(handler);
     const message =
-      "a query was rejected because its handler had ended; further ones of this handler are only counted";
+      "a query was rejected after its handler had ended, or failed before without await; further ones of this handler are only counted";
     this.#settings.logger.warn({ ...row, handler, query }, message);
   }
 
@@ -269,6 +273,7 @@ export class Worker<Transaction> {
     await attemptsEnded;
     if (this.#releasing.size > 0) await settledWithin(Promise.all(this.#releasing), storeGraceMs, clock);
     this.#leases.stop();
+    this.#unwatch();
   }
 }
 

@@ -73,6 +73,16 @@ function describeMistakes(name: string, run: Run, only: () => void): void {
       expect({ done, effects }).toEqual({ done: others.toSorted(), effects: others.toSorted() });
     });
 
+    it("a promise that is rejected later than its query, or with an error that contains that of the query, does not end the process", async () => {
+      const unawaited = ["fails in a driver", "fails twice", "fails frozen"];
+      const late = ["fails before a pause", "frozen after return"];
+      const { dead, effects, lateQueries } = await run(...unawaited, ...late);
+      const found = dead.filter(({ code }) => code === "QUERY_NOT_AWAITED").map(({ id }) => id);
+      expect(found.toSorted()).toEqual(unawaited.toSorted());
+      expect(effects).toEqual(others.toSorted());
+      expect(lateQueries).toBeGreaterThanOrEqual(2);
+    });
+
     it("a query after the handler has returned is rejected and counted, and one is logged", async () => {
       const after = await run("after return", "two after return", "function after return");
       expect(after).toMatchObject({
@@ -123,6 +133,20 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(dead).toEqual([notAwaited("client fails", insertMissing)]);
       expect(effects).toEqual(withOthers("client"));
       expect(lateQueries).toBe(1);
+    });
+
+    it("a callback or a query object that fails, or throws, does not end the process", async () => {
+      const failing = ["callback fails", "callback throws", "query object fails"];
+      const late = ["callback throws after return", "query object after return"];
+      const { done, dead, effects, lateQueries } = await onPostgres(...failing, ...late);
+      const codes = dead.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(({ id, code }) => [id, code]);
+      expect(codes).toEqual([
+        ["callback fails", "QUERY_NOT_AWAITED"],
+        ["callback throws", "QUERY_NOT_AWAITED"],
+        ["query object fails", "TRANSACTION_ABORTED"],
+      ]);
+      expect({ done, effects }).toEqual({ done: withOthers(...late), effects: others.toSorted() });
+      expect(lateQueries).toBeGreaterThanOrEqual(2);
     });
 
     it("a handler that releases or ends its client has its effects once, and so has every other one", async () => {

@@ -18,10 +18,12 @@ interface Transaction {
 }
 
 interface Client {
-  query(statement: string, values?: string[]): Promise<unknown>;
+  query(statement: string | pg.Query, values?: string[] | Callback): Promise<unknown>;
   release(): void;
   end(): Promise<void>;
 }
+
+type Callback = (error: Error | null) => void;
 
 const [store = "", names = ""] = process.argv.slice(2);
 const isPostgres = store.startsWith("postgres://");
@@ -110,6 +112,33 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
     void save();
     await pause(20);
   },
+  async "fails before a pause"(transaction) {
+    const save = async () => {
+      try {
+        await fail(transaction);
+      } finally {
+        await pause(30);
+      }
+    };
+    void save();
+  },
+  async "fails in a driver"(transaction) {
+    const save = async () => {
+      const driverError: unknown = await fail(transaction).catch((error: unknown) => error);
+      throw Object.assign(new Error("not saved"), { driverError });
+    };
+    void save();
+  },
+  async "fails twice"(transaction) {
+    void Promise.any([fail(transaction), fail(transaction)]);
+  },
+  async "fails frozen"(transaction) {
+    void fail(Object.freeze(transaction));
+  },
+  async "frozen after return"(transaction, name) {
+    Object.freeze(transaction);
+    setTimeout(() => void write(transaction, name), 30);
+  },
   async "no text"(transaction) {
     void transaction.query(undefined as never);
   },
@@ -124,6 +153,36 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
   async "client after return"(transaction, name) {
     const client = await transaction.client();
     setTimeout(() => client.query(`INSERT INTO effects VALUES ('${name}')`), 30);
+  },
+  async "callback fails"(transaction) {
+    const client = await transaction.client();
+    const save = () =>
+      new Promise<void>((resolve, reject) => {
+        const onResult: Callback = (error) => (error ? reject(error) : resolve());
+        void client.query("INSERT INTO missing VALUES ('a value')", onResult);
+      });
+    void save();
+  },
+  async "callback throws"(transaction) {
+    const client = await transaction.client();
+    void client.query("SELECT 1", () => {
+      throw new Error("in the callback");
+    });
+  },
+  async "callback throws after return"(transaction) {
+    const client = await transaction.client();
+    const onResult: Callback = (error) => {
+      throw error;
+    };
+    setTimeout(() => client.query("SELECT 1", onResult), 30);
+  },
+  async "query object fails"(transaction) {
+    const client = await transaction.client();
+    void client.query(new pg.Query("INSERT INTO missing VALUES ('a value')"));
+  },
+  async "query object after return"(transaction) {
+    const client = await transaction.client();
+    setTimeout(() => client.query(new pg.Query("SELECT 1")), 30);
   },
   async "releases the client"(transaction, name) {
     const client = await transaction.client();
