@@ -18,9 +18,31 @@ export function guardLogger(logger: ReceiverLogger): ReceiverLogger {
   return { info: guarded("info"), warn: guarded("warn"), error: guarded("error") };
 }
 
-/** Warnings and errors on stderr. The default, so that a wrong secret is visible before a logger is configured. */
+/**
+ * Warnings and errors on stderr. The default, so that a wrong secret is visible before a logger is configured. Of an error
+ * only name, code, message, stack and causes are printed: other fields, such as `detail` of PostgreSQL, contain values.
+ */
 export const consoleLogger: ReceiverLogger = {
   info() {},
-  warn: (fields, message) => console.warn(`workspace-tasks receiver: ${message}`, fields),
-  error: (fields, message) => console.error(`workspace-tasks receiver: ${message}`, fields),
+  warn: (fields, message) => console.warn(...printed(fields, message)),
+  error: (fields, message) => console.error(...printed(fields, message)),
 };
+
+function printed({ err, ...fields }: { readonly err?: unknown }, message: string): readonly unknown[] {
+  const error = err instanceof Error ? describe(err, causesMax) : err;
+  return [`workspace-tasks receiver: ${message}`, fields, ...(err === undefined ? [] : [error])];
+}
+
+function describe(error: Error, causesLeft: number): string {
+  const { name, code, message, stack, cause, errors } = error as Error & { code?: unknown; errors?: unknown };
+  // SQLSTATE class 22: the message quotes the value.
+  const text = /^22...$/.test(String(code)) ? message.replace(/"[^"]*"/g, '"…"') : message;
+  const causes = [cause, ...(Array.isArray(errors) ? errors : [])].filter((each) => each instanceof Error);
+  return [
+    `${name}${code === undefined ? "" : ` (${code})`}: ${text}`,
+    ...(stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)),
+    ...(causesLeft > 0 ? causes.map((each) => `caused by ${describe(each, causesLeft - 1)}`) : []),
+  ].join("\n");
+}
+
+const causesMax = 5;

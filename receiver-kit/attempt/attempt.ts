@@ -204,10 +204,14 @@ async function settleFailure<Transaction>(
 ): Promise<AttemptOutcome> {
   const { source, id, attempts: attempt } = claim;
   // What a handler throws after its attempt was cancelled is a consequence, not the cause.
-  const cause = cancellation.reason ?? error;
+  const cause = cancellation.reason ?? readable(error);
   notifyListener(events.onFailed, cause);
   if (isReceiverError(cause, "LEASE_LOST")) {
     logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
+    return "lost";
+  }
+  if (isReceiverError(cause, "RELEASE_TOO_OLD")) {
+    logger.warn({ source, id, err: cause }, notRecorded);
     return "lost";
   }
   try {
@@ -225,14 +229,31 @@ async function settleFailure<Transaction>(
     return (await inbox.fail(claim, { kind: "retry", delayMs, error: text })) ? "retried" : "lost";
   } catch (thrown) {
     // The lease ends by itself, and with it the attempt.
-    logger.warn({ source, id, err: thrown }, "the end of an attempt could not be recorded");
+    logger.warn({ source, id, err: thrown }, notRecorded);
     return "lost";
+  }
+}
+
+const notRecorded = "the end of an attempt could not be recorded";
+
+/** What a handler threw, or an error in its place where that cannot be read: a revoked proxy, a `message` that throws. */
+function readable(thrown: unknown): unknown {
+  try {
+    errorText(thrown);
+    isReceiverError(thrown);
+    return thrown;
+  } catch {
+    return new Error("the handler threw a value that cannot be read");
   }
 }
 
 /** One line that every database can store. */
 function errorText(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const describe = (each: unknown) =>
+    each instanceof Error ? `${each.name}: ${each.message}` : String(each);
+  // An ORM reports why the inbox rejected a statement as the cause only.
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  const text = isReceiverError(cause) ? `${describe(error)} (${describe(cause)})` : describe(error);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: PostgreSQL rejects NUL in text, terminals interpret the others
   return text.replace(/[\u0000-\u001f\u007f]+/g, " ").slice(0, 500);
 }

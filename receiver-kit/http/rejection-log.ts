@@ -16,7 +16,7 @@ export function createRejectionLog(logger: ReceiverLogger, clock: Clock) {
       if (code === "SECRETS_UNAVAILABLE") {
         if (clock.monotonic() - unavailableAtMs < logEveryMs) return;
         unavailableAtMs = clock.monotonic();
-        logger.error({ code, status, err: cause }, `no delivery can be verified: ${message}`);
+        logger.error({ code, status, reason: reasonOf(cause) }, `no delivery can be verified: ${message}`);
         return;
       }
       if (logged.has(code)) return;
@@ -32,6 +32,13 @@ export function createRejectionLog(logger: ReceiverLogger, clock: Clock) {
       logger.error({ err: error, id: webhook?.id }, "a delivery could not be accepted, the response was 500");
     },
   };
+}
+
+/** An error of the application may quote the secret that it could not read, in its message or in a field. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return typeof cause;
+  const secretLike = /(["'`]).*?\1|whsec_\S*|[A-Za-z0-9+/_=-]{16,}/gs;
+  return `${cause.name}: ${cause.message.replace(secretLike, "…")}`;
 }
 
 const outages: ReadonlySet<string> = new Set(["INBOX_UNAVAILABLE", "BROKER_UNAVAILABLE", "BACKLOG_FULL"]);

@@ -1,5 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
+import { callSafely } from "../notify-listener.ts";
 import { didYouMean, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/with-timeout.ts";
@@ -78,6 +79,7 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
     return (request) =>
       orUnavailable("secrets.byTenant", async () => {
         const tenant = await resolve("secrets.byTenant", () => secrets.byTenant(requestView(request)));
+        ignorePromises(tenant);
         return tenantKeys(tenant, keysOf);
       });
   }
@@ -85,6 +87,7 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
     return (request) =>
       orUnavailable("secrets", async () => {
         const texts = await resolve("secrets", () => secrets(requestView(request)));
+        ignorePromises(texts);
         return { keys: keysOf(texts), tenant: undefined };
       });
   }
@@ -124,6 +127,11 @@ function tenantKeys(
   }
   const { id, workspaceId, secrets } = parseOptions("secrets.byTenant", tenantSchema, given);
   return { keys: keysOf(secrets), tenant: { id, workspaceId } };
+}
+
+/** A promise within what a function returned is no secret; that it is rejected must not end the process. */
+function ignorePromises(returned: unknown): void {
+  for (const value of Object.values(returned ?? {}).flat()) callSafely(() => value);
 }
 
 async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {
@@ -192,13 +200,15 @@ const cachedListsMax = 1_000;
 
 function checkList(secrets: unknown): readonly unknown[] {
   if (!Array.isArray(secrets) || secrets.length === 0) {
-    const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : typeof secrets;
+    const type = secrets instanceof Promise ? "a promise, which must be awaited" : typeof secrets;
+    const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : type;
     throw new ReceiverError(
       "SECRET_MISSING",
       `secrets: expected a list of at least one secret, got ${found}`,
     );
   }
-  if (secrets.length <= secretsMax) return secrets;
+  // What is left out of the list is undefined then.
+  if (secrets.length <= secretsMax) return Array.from(secrets);
   throw new ReceiverError(
     "SECRETS_TOO_MANY",
     `secrets: expected at most ${secretsMax} secrets, got ${secrets.length}; for many tenants use { byTenant }`,

@@ -24,6 +24,8 @@ describe("functions of an application that fail", () => {
   const ofReceiver: Outcomes = {
     secrets: "503 none",
     "secrets.byTenant": "503 none",
+    "secrets of a tenant": "503 none",
+    "a secret of a list": "503 none",
     random: "200 dead",
     logger: "200 dead",
     "logger of a rejection": "401 none",

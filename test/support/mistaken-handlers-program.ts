@@ -146,6 +146,11 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
     const client = await transaction.client();
     void client.query(`INSERT INTO effects VALUES ('${name}')`);
   },
+  async "client four at once"(transaction, name) {
+    const client = await transaction.client();
+    const names = [1, 2, 3, 4].map((n) => `${name} ${n}`);
+    await Promise.all(names.map((each) => client.query("INSERT INTO effects VALUES ($1)", [each])));
+  },
   async "client fails"(transaction) {
     const client = await transaction.client();
     void client.query("INSERT INTO missing VALUES ('a value')");

@@ -73,6 +73,9 @@ async function receive(
   return `${status} ${state}`;
 }
 
+/** What throws at once is the case of the function itself. */
+const hostileSecrets = () => Promise.resolve().then(hostile) as never;
+
 const failing = () => {
   throw new Error("of the handler");
 };
@@ -122,6 +125,9 @@ const telemetry = (part: object) => ({ ...quiet, observe: () => () => {}, ...par
 await printOutcomes({
   secrets: () => receive({ secrets: hostile }),
   "secrets.byTenant": () => receive({ secrets: { byTenant: hostile } }),
+  "secrets of a tenant": () =>
+    receive({ secrets: { byTenant: () => ({ id: "a", workspaceId: "w", secrets: hostileSecrets() }) } }),
+  "a secret of a list": () => receive({ secrets: () => [hostileSecrets()] }),
   random: () =>
     receive(
       { random: hostile, retry: { attemptsMax: 2, firstDelayMs: 1, delayMsMax: 1 } },

@@ -67,7 +67,15 @@ const sqliteOptions = strictOptions<SqliteInboxOptions>()({
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
-export function sqliteInbox(options: string | SqliteInboxOptions): Inbox<SqliteTransaction> {
+export function sqliteInbox(
+  options: string | SqliteInboxOptions,
+  ...others: readonly never[]
+): Inbox<SqliteTransaction> {
+  if (others.length > 0) {
+    const message =
+      "sqliteInbox: expected one argument, got several: give the path as the option path of the object";
+    throw new ReceiverError("CONFIGURATION_INVALID", message);
+  }
   const given = typeof options === "object" ? options : { path: options };
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;

@@ -91,6 +91,11 @@ describe("options of the receiver kit", () => {
     expect(messageOf(() => create(Object.fromEntries(known)))).toBe("accepted");
   });
 
+  it("sqliteInbox with options as a second argument says where they belong", () => {
+    const create = sqliteInbox as (...values: unknown[]) => unknown;
+    expect(() => create("webhooks.db", { driver: "libsql" })).toThrow("expected one argument");
+  });
+
   it("sqliteInbox without a path says that it expected a file name", () => {
     expect(messageOf(() => sqliteInbox(undefined as never))).toBe(
       "sqliteInbox: path: expected a file name, got undefined",

@@ -15,11 +15,13 @@ export class FailedStatements {
     return this.#isConflict;
   }
 
-  add(statement: string, error: unknown): void {
+  /** Returns what to throw. */
+  add(statement: string, error: unknown): unknown {
     const code = codeOf(error);
-    if (code === aborted) return;
+    if (code === aborted) return this.explain(error);
     this.#last = { statement, code };
     this.#isConflict ||= code.startsWith("40");
+    return error;
   }
 
   /** What to report instead of `error`: that the transaction is aborted says nothing about why. */

@@ -41,8 +41,7 @@ export function createHandlerClient({ client, check, series, failed }: HandlerCl
     try {
       return await Reflect.apply(client.query, client, [unnamed(first), ...rest]);
     } catch (error) {
-      failed.add(statement, error);
-      throw error;
+      throw failed.add(statement, error);
     }
   };
   return {

@@ -105,8 +105,7 @@ export function beginPostgresTransaction(
     try {
       return (await (values?.length ? client.query(statement, values) : client.query(single))).rows;
     } catch (error) {
-      failed.add(statement, error);
-      throw error;
+      throw failed.add(statement, error);
     }
   };
   return {

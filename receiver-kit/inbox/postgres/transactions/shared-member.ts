@@ -94,9 +94,8 @@ export class Member implements SharedMember {
       const query = client.query({ text: statement, values, queryMode: "extended" });
       return (await pooled.withinForHandler(query)).rows;
     } catch (error) {
-      this.failed.add(statement, error);
       if (isCausedBySharing(error)) this.#mustRepeat = true;
-      throw error;
+      throw this.failed.add(statement, error);
     } finally {
       this.#isInFlight = false;
       if (this.#isLate) this.evict("its turn took too long");

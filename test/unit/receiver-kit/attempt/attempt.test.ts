@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type MemoryTransaction, NonRetryableError } from "workspace-tasks/receiver-kit";
+import { type MemoryTransaction, NonRetryableError, ReceiverError } from "workspace-tasks/receiver-kit";
 import type { InboxLease, InboxStore } from "../../../../receiver-kit/inbox/inbox.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
@@ -45,6 +45,50 @@ describe("an attempt", () => {
       state: "dead",
       attempts: 1,
     });
+  });
+
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  it.each([
+    ["a revoked proxy", revoked.proxy, "Error: the handler threw a value that cannot be read"],
+    [
+      "an object without a prototype",
+      Object.create(null),
+      "Error: the handler threw a value that cannot be read",
+    ],
+    ["undefined", undefined, "undefined"],
+    [
+      "an error of another package because of one of the inbox",
+      new Error("Failed query: begin", { cause: new NonRetryableError("BEGIN was not executed") }),
+      "Error: Failed query: begin (NonRetryableError: BEGIN was not executed)",
+    ],
+  ])("that throws %s makes the event dead with a text that says so", async (_, thrown, lastError) => {
+    await using fixture = createReceiverFixture({ retry: { attemptsMax: 1 } });
+    fixture.receiver.on("*", () => {
+      throw thrown;
+    });
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.clock.settle();
+    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+      state: "dead",
+      lastError,
+    });
+  });
+
+  it("whose end is rejected because the release is too old is left to the end of its lease, and counts as no failure", async () => {
+    const inbox = interceptInbox(memoryInbox({ clock: createFixtureClock() }), (name, call) =>
+      name === "commit" ? Promise.reject(new ReceiverError("RELEASE_TOO_OLD", "too old")) : call(),
+    );
+    await using fixture = createReceiverFixture({ inbox });
+    fixture.receiver.on("*", () => {});
+    await fixture.receiver.start();
+    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.clock.settle();
+    expect((await fixture.receiver.stats()).attempts).toMatchObject({ lost: 1, retried: 0 });
+    expect(fixture.log.map(({ message }) => message)).toContain(
+      "the end of an attempt could not be recorded",
+    );
   });
 
   it("that fails delays neither other tasks nor newer events of its own task", async () => {

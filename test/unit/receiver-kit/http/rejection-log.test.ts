@@ -1,5 +1,7 @@
+import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { consoleLogger } from "../../../../receiver-kit/logger.ts";
 import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
@@ -31,6 +33,18 @@ describe("the log of rejected requests", () => {
     expect(JSON.stringify(fixture.log)).not.toContain(secretA);
   });
 
+  it("shows why the function of the secrets fails, without what may be a secret in it", async () => {
+    const secrets = () => JSON.parse(`${secretA}`) as string[];
+    await using fixture = createReceiverFixture({ secrets });
+    await fixture.receiver.fetch(request(fixture.clock.now(), secretA));
+    const { fields } = fixture.log.find(({ level }) => level === "error") ?? {};
+    expect(fields).toMatchObject({
+      code: "SECRETS_UNAVAILABLE",
+      reason: expect.stringMatching(/^SyntaxError: /),
+    });
+    expect(inspect(fields, { depth: null })).not.toContain(secretA.slice(0, 12));
+  });
+
   it("shows an unexpected error of the receiver", async () => {
     const inbox = memoryInbox();
     const broken = new Proxy(inbox, {
@@ -46,6 +60,18 @@ describe("the log of rejected requests", () => {
     const errors = fixture.log.filter(({ level }) => level === "error");
     expect([500, 503]).toContain(status);
     expect(errors).toHaveLength(1);
+  });
+
+  it("shows on stderr the causes of an error, and no field of them that has the values of a database", () => {
+    const written: unknown[] = [];
+    using _error = vi.spyOn(console, "error").mockImplementation((...values) => void written.push(...values));
+    const cause = Object.assign(new Error('invalid input syntax for type integer: "Ada"'), {
+      ...{ code: "22P02", detail: "Key (name)=(Ada) already exists.", parameters: ["Ada"] },
+    });
+    consoleLogger.error({ id: "msg_1", err: new Error("not saved", { cause }) }, "an event is dead");
+    const text = inspect(written, { depth: null });
+    for (const part of ["msg_1", "not saved", "22P02", "invalid input syntax"]) expect(text).toContain(part);
+    expect(text).not.toContain("Ada");
   });
 
   it("is written to stderr unless a logger is given", async () => {

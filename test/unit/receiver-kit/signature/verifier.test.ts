@@ -268,6 +268,11 @@ describe("the secrets of a verifier", () => {
     ["rejects", () => Promise.reject(new Error("vault sealed")), "the function failed"],
     ["returns nothing", () => undefined as never, "expected a list of at least one secret, got undefined"],
     ["returns an empty list", () => [], "at least one secret"],
+    [
+      "returns a list with a gap",
+      () => Array(1) as string[],
+      "secrets[0]: expected text that starts with whsec_, got undefined",
+    ],
     ["returns a wrong secret", async () => [`${secretA}\n`], "secrets[0]: ends with a newline"],
   ])("are an outage of the receiver when the function %s", async (_, secrets, message) => {
     const verifier = createVerifier({ secrets, clock: stoppedClock() });

@@ -75,6 +75,9 @@ describeWithPostgres("transactions that events share on PostgreSQL", () => {
     const careless = at.begin(at.a);
     await at.write(careless.handle, "a");
     await careless.handle.query("SELECT 1 / 0").catch(() => {});
+    await expect(careless.handle.query("SELECT 2")).rejects.toMatchObject({
+      ...{ code: "TRANSACTION_ABORTED", message: expect.stringContaining('"SELECT …" (SQLSTATE 22012)') },
+    });
     const others = at.handle(at.b, "b");
     await expect(careless.commit()).rejects.toMatchObject({ code: "TRANSACTION_ABORTED" });
     await careless.rollback();
