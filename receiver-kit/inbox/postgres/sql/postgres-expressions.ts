@@ -5,11 +5,12 @@ export const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp
 
 /**
  * An acknowledged delivery must survive a crash of the server, and its loss where there are synchronous standbys, even
- * where `synchronous_commit` is off or local for the database; stronger settings stay as they are.
+ * where `synchronous_commit` is off or local for the database; stronger settings stay as they are. It is set for the
+ * transaction in each case: the server may load another setting between the statement and its commit.
  */
 export const durable = `durable AS MATERIALIZED (
-    SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local')
-      THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS setting)`;
+    SELECT set_config('synchronous_commit',
+      regexp_replace(current_setting('synchronous_commit'), '^(off|local)$', 'on'), true) AS setting)`;
 
 /**
  * Makes the commit of a statement that writes nothing wait for the synchronous standbys, and so for every commit before

@@ -2,6 +2,7 @@ import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
 import {
   describeCrashes,
   describeInbox,
@@ -141,6 +142,27 @@ describeWithPostgres("with PostgreSQL", () => {
       expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
     },
   );
+
+  it("commits durably when the server loads synchronous_commit off between a statement and its commit", async () => {
+    await using own = await server.database();
+    const pool = own.pool();
+    await postgresInbox(pool).open();
+    // One client, and so one session.
+    const client = own.pool({ max: 1 });
+    await client.query("BEGIN");
+    const { advanceHead } = postgresStatements('"workspace_tasks"');
+    await client.query(advanceHead, [null, "default", "key", "1"]);
+    const setting = async (queries: { query: Pool["query"] }) =>
+      (await queries.query("SHOW synchronous_commit")).rows[0].synchronous_commit as string;
+    await pool.query("ALTER SYSTEM SET synchronous_commit = off");
+    await pool.query("SELECT pg_reload_conf()");
+    await expect.poll(() => setting(pool)).toBe("off");
+    expect(await setting(client)).toBe("on");
+    await client.query("COMMIT");
+    await expect.poll(() => setting(client)).toBe("off");
+    await pool.query("ALTER SYSTEM RESET synchronous_commit");
+    await pool.query("SELECT pg_reload_conf()");
+  });
 
   it("loses no row when the database has synchronous_commit off, which loses other rows", async () => {
     await using own = await server.database();
