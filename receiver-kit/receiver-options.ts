@@ -86,16 +86,27 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
 
 /** Senders retry for days, and operators send deliveries again later still; an id forgotten earlier would run twice. */
 const idsDaysMin = 14;
+const dayMs = 86_400_000;
 
-const retention = strictOptions<RetentionOptions>()({
+export const retentionOption = strictOptions<RetentionOptions>()({
   bodiesDays: option.numberFrom(0).default(defaults.retention.bodiesDays),
   unhandledBodiesDays: option.numberFrom(0).default(defaults.retention.unhandledBodiesDays),
   idsDays: option.numberFrom(idsDaysMin).default(defaults.retention.idsDays),
   headsDays: option.numberFrom(idsDaysMin).default(defaults.retention.headsDays),
-}).refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
-  path: ["headsDays"],
-  message: "at least idsDays",
-});
+})
+  .refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
+    path: ["headsDays"],
+    message: "at least idsDays",
+  })
+  .transform(
+    ({ bodiesDays, unhandledBodiesDays, idsDays, headsDays }): InboxRetention => ({
+      bodiesMs: bodiesDays * dayMs,
+      unhandledBodiesMs: unhandledBodiesDays * dayMs,
+      rowsMs: idsDays * dayMs,
+      headsMs: headsDays * dayMs,
+    }),
+  )
+  .prefault({});
 
 const retry = strictOptions<RetryPolicy>()({
   firstDelayMs: option.durationMs.default(defaults.retry.firstDelayMs),
@@ -116,7 +127,7 @@ const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   pollMs: option.durationMs.default(defaults.worker.pollMs),
   retry: retry.prefault({}),
   keyOrder: option.oneOf<InboxKeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
-  retention: retention.prefault({}),
+  retention: retentionOption,
   logger: option
     .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
     .default(consoleLogger),
@@ -137,24 +148,15 @@ export const replaySchema = strictOptions<{ id: string; tenant: string }>()({
   tenant: option.name.optional(),
 });
 
-const dayMs = 86_400_000;
-
 /** The options with their defaults. */
 export type ReceiverSettings<Transaction = unknown> = ReturnType<typeof resolveReceiverOptions<Transaction>>;
 
 /** @throws {ReceiverError} `CONFIGURATION_INVALID` */
 export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Transaction>) {
   const settings = parseOptions("createReceiver", receiverOptions, options);
-  const { bodiesDays, unhandledBodiesDays, idsDays, headsDays } = settings.retention;
-  const kept: InboxRetention = {
-    bodiesMs: bodiesDays * dayMs,
-    unhandledBodiesMs: unhandledBodiesDays * dayMs,
-    rowsMs: idsDays * dayMs,
-    headsMs: headsDays * dayMs,
-  };
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
   const inbox = limitInbox(storeOf(options.inbox), settings);
   const logger = guardLogger(settings.logger);
-  return { ...settings, inbox, logger, secrets, tenantConcurrency, retention: kept };
+  return { ...settings, inbox, logger, secrets, tenantConcurrency };
 }

@@ -26,6 +26,7 @@ import {
 } from "./maintenance/heads.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
+import { replayReadable } from "./maintenance/replay-readable.ts";
 import { notifyListener } from "./notify-listener.ts";
 import { parseOptions } from "./options.ts";
 import {
@@ -127,6 +128,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   const worker = new Worker<Transaction>({ ...settings, handlers });
   const maintenance = new Maintenance({
     ...settings,
+    replayReadable: (page) => replayReadable(settings, page),
     received: () => {
       const { accepted, duplicates, quarantined } = ingest.counts;
       return accepted + duplicates + quarantined;

@@ -62,6 +62,8 @@ export type * from "./work-queue.ts";
 export interface InboxConnection {
   /** False for memory: an acknowledged delivery does not survive the process. The receiver then warns once. */
   readonly durable: boolean;
+  /** From the first `open` to the last `close`. */
+  readonly isOpen: boolean;
   /**
    * Connects, and creates or migrates what is stored. Called before every other method, again after it failed, by several
    * receivers that share the inbox, and by several processes at once: one migrates, the others wait. It has 20 minutes.

@@ -1,4 +1,4 @@
-// Work that recurs while a receiver runs. Every minute it notes that deliveries were accepted and advances the
+// Work that recurs while a receiver runs, or a middleware that stores deliveries. Every minute it notes that deliveries were accepted and advances the
 // retention time; at the start and every hour it parses quarantined rows again, and every hour it removes expired rows.
 //
 // RETENTION TIME. A clock that is set forward by a year would make every id, head and body expired at once. So ages are
@@ -9,12 +9,16 @@
 import type { InboxStore } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import { replayReadable } from "./replay-readable.ts";
+import type { replayReadable } from "./replay-readable.ts";
 
-type Settings = ReceiverSettings & {
+type Page = Parameters<typeof replayReadable>[1];
+
+interface Settings extends Pick<ReceiverSettings, "inbox" | "source" | "clock" | "logger" | "retention"> {
   /** How many genuine deliveries have arrived so far. */
-  readonly received: () => number;
-};
+  received(): number;
+  /** Makes quarantined rows pending that can be parsed now. Absent where nothing handles them. */
+  replayReadable?(page: Page): ReturnType<typeof replayReadable>;
+}
 
 export class Maintenance {
   readonly #settings: Settings;
@@ -30,26 +34,31 @@ export class Maintenance {
     this.#settings = settings;
   }
 
-  async start(): Promise<void> {
+  /** Its first round is in a minute. */
+  begin(): void {
     if (this.#running) return;
     this.#running = true;
     this.#roundAtMs = this.#settings.clock.monotonic();
-    try {
-      await this.#note();
-    } catch (error) {
-      this.#running = false;
-      throw error;
-    }
-    // Unless it was stopped meanwhile.
-    if (!this.#running) return;
-    this.#round = this.#reread();
     this.#schedule();
   }
 
-  async #reread(): Promise<void> {
-    const options = { beforeSeq: this.#rereadBeforeSeq, rowsMax: rereadRowsMax };
+  async start(): Promise<void> {
+    if (this.#running) return;
+    this.begin();
     try {
-      this.#rereadBeforeSeq = await replayReadable(this.#settings, options);
+      await this.#note();
+    } catch (error) {
+      this.#end();
+      throw error;
+    }
+    // Unless it was stopped meanwhile.
+    if (this.#running) this.#round = this.#reread();
+  }
+
+  async #reread(): Promise<void> {
+    const page = { beforeSeq: this.#rereadBeforeSeq, rowsMax: rereadRowsMax };
+    try {
+      this.#rereadBeforeSeq = await this.#settings.replayReadable?.(page);
     } catch (error) {
       this.#settings.logger.warn({ err: error }, "quarantined rows could not be read; they are in an hour");
     }
@@ -57,6 +66,8 @@ export class Maintenance {
 
   #schedule(): void {
     const runRound = () => {
+      // A middleware is not told when its inbox is closed.
+      if (!this.#settings.inbox.isOpen) return this.#end();
       this.#round = this.#run().finally(() => {
         if (this.#running) this.#schedule();
       });
@@ -106,9 +117,13 @@ export class Maintenance {
   }
 
   async stop(): Promise<void> {
+    this.#end();
+    await this.#round;
+  }
+
+  #end(): void {
     this.#running = false;
     this.#cancel();
-    await this.#round;
   }
 }
 

@@ -1,9 +1,13 @@
 import { ReceiverError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { inboxOption } from "../inbox/inbox-option.ts";
+import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
+import { consoleLogger, guardLogger } from "../logger.ts";
+import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
 import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import type { Clock } from "../time/clock.ts";
 import { createByteBudget } from "../worker/byte-budget.ts";
@@ -27,6 +31,8 @@ export interface DedupeWebhookOptions {
   readonly acceptTimeoutMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
   readonly storingBytesMax?: number | undefined;
+  /** How long deliveries are kept; a minimum of 14 days for ids. */
+  readonly retention?: RetentionOptions | undefined;
   readonly clock?: Clock | undefined;
   /** Called with what the inbox threw. What it throws is ignored. */
   readonly onError?: MiddlewareErrorListener | undefined;
@@ -38,6 +44,7 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
   acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
+  retention: retentionOption,
   clock: sharedOptions.clock,
   onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
@@ -50,7 +57,7 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
  * the handler again. The response to an attempt during another one is 503 with `Retry-After`. A delivery that cannot
  * be parsed as an event is quarantined and acknowledged, and the handler does not run.
  *
- * Rows stay until the retention of a receiver on the same inbox removes them.
+ * While the inbox is open, expired rows are removed every hour, and those of `orderWebhook` with them.
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  * @see interface §6, "Delivery is at least once"
@@ -58,7 +65,12 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
 export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware {
   const settings = parseOptions("dedupeWebhook", dedupeOptions, options);
   const { inbox, leaseMs, onError } = settings;
-  const open = openOnce(inbox);
+  const maintenance = new Maintenance({
+    ...settings,
+    ...{ inbox: limitInbox(inbox, settings), logger: guardLogger(consoleLogger), received: () => 0 },
+  });
+  const openInbox = openWithRetentionTime(inbox, openOnce(inbox));
+  const open = () => openInbox().then(() => maintenance.begin());
   const storing = createByteBudget(settings.storingBytesMax);
   /** The bytes are in use until the inbox is finished with them, also after its time limit. */
   const store = async <Result>(

@@ -149,6 +149,32 @@ describe("dedupeWebhook", () => {
     expect(handled).toHaveLength(2);
   });
 
+  it("dedupeWebhook removes what has expired until its inbox is closed", async () => {
+    const dayMs = 86_400_000;
+    let rounds = 0;
+    const counted = overrideInbox(inbox, {
+      readMarks(source) {
+        rounds += 1;
+        return inbox.readMarks(source);
+      },
+    });
+    await using own = await serve(
+      verify(),
+      dedupeWebhook({ inbox: counted, clock, retention: { bodiesDays: 1 } }),
+      ok,
+    );
+    expect((await post(signed(sampleEvent(), { id: "msg_old" }), own)).status).toBe(204);
+    await clock.advance(2 * dayMs);
+    const row = { source: "default", id: "msg_old" };
+    expect(await inbox.get(row)).toMatchObject({ state: "done", body: null });
+    await clock.advance(13 * dayMs);
+    expect(await inbox.get(row)).toBeUndefined();
+    await inbox.close();
+    const roundsBefore = rounds;
+    await clock.advance(dayMs);
+    expect(rounds).toBe(roundsBefore);
+  });
+
   it("dedupeWebhook returns 503 for an attempt while an earlier one is running", async () => {
     const running = deferred();
     const finish = deferred();

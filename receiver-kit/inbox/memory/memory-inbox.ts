@@ -69,9 +69,19 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     this.#rows = new MemoryRows(rowsMax);
   }
 
-  async open() {}
+  #users = 0;
 
-  async close() {}
+  get isOpen() {
+    return this.#users > 0;
+  }
+
+  async open() {
+    this.#users += 1;
+  }
+
+  async close() {
+    this.#users = Math.max(0, this.#users - 1);
+  }
 
   readonly insert: Methods["insert"] = async (newRow) => {
     const first = this.#rows.get(newRow);

@@ -148,6 +148,9 @@ export function postgresInbox(
   const store: InboxStore<PostgresTransaction> = {
     ...methods,
     durable: true,
+    get isOpen() {
+      return users > 0;
+    },
     async open() {
       ignorePoolErrors(callersPool);
       users += 1;

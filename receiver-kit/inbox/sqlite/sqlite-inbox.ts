@@ -80,6 +80,7 @@ export function sqliteInbox(
   const settings = parseOptions("sqliteInbox", sqliteOptions, given);
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;
   let opener: SqliteOpener | undefined;
+  let users = 0;
   const file = new SqliteFile(settings.path);
   const connect = () => {
     if (!opener) throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
@@ -110,11 +111,16 @@ export function sqliteInbox(
 
   const store: InboxStore<SqliteTransaction> = {
     durable: true,
+    get isOpen() {
+      return users > 0;
+    },
     async open() {
       opener ??= typeof driver === "function" ? driver : await loadSqliteDriver(driver);
       await writer.write(() => undefined);
+      users += 1;
     },
     async close() {
+      users = Math.max(0, users - 1);
       await writer.close();
       file.forget();
     },
