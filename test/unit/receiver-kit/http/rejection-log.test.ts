@@ -1,10 +1,12 @@
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
 import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
+import { storeOf } from "../../../../receiver-kit/inbox/inbox.ts";
 import { consoleLogger } from "../../../../receiver-kit/logger.ts";
 import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
+import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
 function request(atMs: number, secret: string): Request {
   const body = JSON.stringify(sampleEvent());
@@ -46,16 +48,12 @@ describe("the log of rejected requests", () => {
   });
 
   it("shows an unexpected error of the receiver", async () => {
-    const inbox = memoryInbox();
-    const broken = new Proxy(inbox, {
-      get: (target, name) =>
-        name === "insert"
-          ? () => {
-              throw new TypeError("not a function");
-            }
-          : Reflect.get(target, name),
+    const inbox = overrideInbox(storeOf(memoryInbox()), {
+      insert: () => {
+        throw new TypeError("not a function");
+      },
     });
-    await using fixture = createReceiverFixture({ inbox: broken });
+    await using fixture = createReceiverFixture({ inbox });
     const { status } = await fixture.receiver.fetch(request(fixture.clock.now(), secretA));
     const errors = fixture.log.filter(({ level }) => level === "error");
     expect([500, 503]).toContain(status);
