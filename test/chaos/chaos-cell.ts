@@ -46,8 +46,6 @@ export interface ChaosCell {
   readonly brokenMs: number;
   /** True when no delivery may be rejected meanwhile. */
   readonly rejectsNothing?: boolean | undefined;
-  /** True when a run takes more than some 6 s, or needs servers of its own. */
-  readonly isSlow?: boolean | undefined;
   /** True when the next run needs another world. */
   readonly usesUpWorld?: boolean | undefined;
   readonly load?: Load | undefined;
@@ -56,7 +54,7 @@ export interface ChaosCell {
 
 /** Cells that share servers. */
 export interface ChaosGroup {
-  readonly cells: readonly Pick<ChaosCell, "name" | "isSlow">[];
+  readonly cells: readonly string[];
   /** Why they cannot run on this machine. */
   readonly missing: string | undefined;
   start(): Promise<ChaosCells>;

@@ -1,6 +1,5 @@
-// What runs of the chaos matrix found: a line per run in a log, and a summary per cell. docs/scale.md has the totals.
+// What runs of the chaos matrix found.
 
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { type CellReport, isFlawless } from "./run-cell.ts";
 
 /** A run: its report, or the error that ended it. */
@@ -33,18 +32,6 @@ export interface CellSummary {
 
 export const isGood = ({ report, rejectsNothing }: Run): boolean =>
   report !== undefined && isFlawless(report, { rejectsNothing });
-
-export function readLog(file: string): readonly Run[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, "utf8")
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Run);
-}
-
-export function appendToLog(file: string, run: Run): void {
-  appendFileSync(file, `${JSON.stringify(run)}\n`);
-}
 
 /** In the order of the first run of each cell. */
 export function summarize(runs: readonly Run[]): readonly CellSummary[] {

@@ -9,35 +9,23 @@ import { postgresGroup } from "./cells/postgres-cells.ts";
 import { rabbitmqClockGroup, rabbitmqGroup } from "./cells/rabbitmq-cells.ts";
 import { releaseGroup } from "./cells/release-cells.ts";
 import type { ChaosCell, ChaosGroup, FaultyWorld } from "./chaos-cell.ts";
-import {
-  appendToLog,
-  type CellSummary,
-  chaosTable,
-  isGood,
-  type Run,
-  readLog,
-  summarize,
-} from "./chaos-results.ts";
+import { type CellSummary, chaosTable, isGood, type Run, summarize } from "./chaos-results.ts";
 import { runCell } from "./run-cell.ts";
 
-const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--slow-seeds N] [--seed 1]
-                        [--rounds 3] [--processes 2] [--outage-seconds 10] [--log FILE] [--for-minutes N]
-                        [--record FILE] [--json]
+const usage = `usage: npm run chaos -- [--group NAME] [--only TEXT]… [--seeds 1] [--seed 1] [--rounds 3] [--processes 2]
+                        [--outage-seconds 10] [--record FILE]
 
   --group NAME  kills, postgres, rabbitmq, clocks or releases. Default: all
   --only TEXT  the cells whose names contain it; may be repeated. Default: all
   --seeds N    runs of each cell. Default: 1
-  --slow-seeds N  runs of each cell that takes more than some 6 s. Default: as --seeds
   --seed N     seed of the first run. Default: 1
   --rounds N   how often each receiver is killed in a run of the group kills. Default: 3
   --processes N  receivers of the group kills. Default: 2
   --outage-seconds N  how long PostgreSQL of all shards is down in the cell of that name. Default: 10
-  --log FILE   append each run to it, and skip the runs that it contains already
-  --for-minutes N  start no run after that time
-  --record FILE  write a summary of the log to it
-  --json       print a report per run as JSON
+  --record FILE  write the summary to it
 
-Prints a table of the cells: acknowledged, rejected, lost, applied twice, wrong states, and the longest pauses. Exit code:
+Prints a report per run as JSON on stderr, and a table of the cells: acknowledged, rejected, lost, applied twice, wrong
+states, and the longest pauses. Exit code:
 1 when a run is not flawless, 2 for wrong arguments or when PostgreSQL or RabbitMQ is missing.
 `;
 
@@ -45,15 +33,11 @@ interface Options {
   readonly group: string | undefined;
   readonly only: readonly string[];
   readonly seeds: number;
-  readonly slowSeeds: number;
   readonly seed: number;
   readonly rounds: number;
   readonly processes: number;
   readonly outageMs: number;
-  readonly log: string | undefined;
-  readonly endsAtMs: number;
   readonly record: string | undefined;
-  readonly json: boolean;
 }
 
 type GroupName = "kills" | "postgres" | "rabbitmq" | "clocks" | "releases";
@@ -83,52 +67,30 @@ async function main(args: readonly string[]): Promise<number> {
     }
     runs.push(...(await runGroup(group, options)));
   }
-  const all = options.log === undefined ? runs : readLog(options.log);
-  if (options.json) for (const run of runs) console.log(JSON.stringify(run));
-  else process.stdout.write(chaosTable(summarize(all)));
+  process.stdout.write(chaosTable(summarize(runs)));
   if (options.record !== undefined)
-    writeFileSync(options.record, `${JSON.stringify(recordOf(all), null, 2)}\n`);
+    writeFileSync(options.record, `${JSON.stringify(recordOf(runs), null, 2)}\n`);
   return runs.every(isGood) ? 0 : 1;
 }
 
-interface PlannedCell {
-  readonly name: string;
-  readonly seeds: readonly number[];
-}
-
-/** The runs that are not in the log. */
-function plan(group: ChaosGroup, { only, seed, seeds, slowSeeds, log }: Options): readonly PlannedCell[] {
-  const done = new Set(log === undefined ? [] : readLog(log).map((run) => `${run.cell} ${run.seed}`));
-  return group.cells
-    .filter(({ name }) => only.some((text) => name.includes(text)))
-    .map(({ name, isSlow }) => ({
-      name,
-      seeds: Array.from({ length: isSlow ? slowSeeds : seeds }, (_, index) => seed + index).filter(
-        (each) => !done.has(`${name} ${each}`),
-      ),
-    }))
-    .filter((planned) => planned.seeds.length > 0);
-}
-
-async function runGroup(group: ChaosGroup, options: Options): Promise<readonly Run[]> {
-  const planned = plan(group, options);
-  if (planned.length === 0 || Date.now() > options.endsAtMs) return [];
+async function runGroup(
+  group: ChaosGroup,
+  { only, seed: firstSeed, seeds }: Options,
+): Promise<readonly Run[]> {
+  const isChosen = (name: string) => only.some((text) => name.includes(text));
+  if (!group.cells.some(isChosen)) return [];
   const commit = spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).stdout.trim();
   const runs: Run[] = [];
   await using started = await group.start();
-  for (const { name, seeds } of planned) {
-    const cell = started.cells.find((candidate) => candidate.name === name);
-    if (!cell) continue;
+  for (const cell of started.cells.filter(({ name }) => isChosen(name))) {
     await using worlds = new Worlds(cell);
-    for (const seed of seeds) {
-      if (Date.now() > options.endsAtMs) return runs;
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
       const run: Run = {
-        ...{ date: new Date().toISOString(), commit, cell: name, seed },
+        ...{ date: new Date().toISOString(), commit, cell: cell.name, seed },
         rejectsNothing: cell.rejectsNothing === true,
         ...(await worlds.run(seed)),
       };
       runs.push(run);
-      if (options.log !== undefined) appendToLog(options.log, run);
       process.stderr.write(`${JSON.stringify(run)}\n`);
       if (!isGood(run)) await worlds.end();
     }
@@ -184,14 +146,12 @@ function readArguments(args: readonly string[]): Options | undefined {
           group: text,
           only: { ...text, multiple: true },
           seeds: text,
-          "slow-seeds": text,
           seed: text,
-          log: text,
           record: text,
           rounds: text,
           processes: text,
         },
-        ...{ "outage-seconds": text, "for-minutes": text, json: { type: "boolean" } },
+        "outage-seconds": text,
       },
     });
     const number = (given: string | undefined, usual: number) => {
@@ -199,16 +159,13 @@ function readArguments(args: readonly string[]): Options | undefined {
       if (!(found > 0)) throw new Error("expected a positive number");
       return found;
     };
-    const seeds = number(values.seeds, 1);
     if (values.group !== undefined && !Object.hasOwn(groups, values.group)) return undefined;
     return {
-      ...{ group: values.group, only: values.only ?? [""], seeds, seed: number(values.seed, 1) },
-      slowSeeds: number(values["slow-seeds"], seeds),
+      ...{ group: values.group, only: values.only ?? [""], record: values.record },
+      ...{ seeds: number(values.seeds, 1), seed: number(values.seed, 1) },
       rounds: number(values.rounds, 3),
       processes: number(values.processes, 2),
       outageMs: 1_000 * number(values["outage-seconds"], 10),
-      ...{ log: values.log, record: values.record, json: values.json === true },
-      endsAtMs: Date.now() + 60_000 * number(values["for-minutes"], 1_000_000),
     };
   } catch {
     return undefined; // an unknown option or no number

@@ -5,12 +5,7 @@ import { RateLimiter } from "../../sdk/rate-limit/rate-limiter.ts";
 import { createRandom } from "../simulation/random.ts";
 import type { Counts, DifferentialPart } from "./differential-part.ts";
 import { busiest, earliestArrivals, LimitedService, mostBeside } from "./limited-service.ts";
-import {
-  generateScenario,
-  type LimiterScenario,
-  type PlannedCall,
-  type ScenarioReduction,
-} from "./limiter-scenario.ts";
+import { generateScenario, type LimiterScenario, type PlannedCall } from "./limiter-scenario.ts";
 
 export interface LimiterRun {
   /** When each request reached the service, accepted or not, or would have if it had not been lost. */
@@ -180,37 +175,13 @@ function compareShared(scenario: LimiterScenario, run: LimiterRun, counts: Count
     : undefined;
 }
 
-const reductions: readonly ScenarioReduction[] = [
-  { withoutOthers: true },
-  { withoutLosses: true },
-  { withoutPriorities: true },
-  ...[1, 2, 3, 5, 8, 13, 21, 34, 55, 89].map((callsMax) => ({ callsMax })),
-];
-
-async function shrink(seed: number, create?: CreateLimiter): Promise<string> {
-  let kept: ScenarioReduction = {};
-  const problemOf = async (reduction: ScenarioReduction) => {
-    const scenario = generateScenario(seed, reduction);
-    const problem = await compareScenario(scenario, { add: () => {} }, create).catch(String);
-    return problem === undefined ? undefined : `${problem}\nscenario ${JSON.stringify(scenario)}`;
-  };
-  let problem = await problemOf(kept);
-  for (const reduction of reductions) {
-    if (reduction.callsMax !== undefined && kept.callsMax !== undefined) continue;
-    const shorter = await problemOf({ ...kept, ...reduction });
-    if (shorter === undefined) continue;
-    kept = { ...kept, ...reduction };
-    problem = shorter;
-  }
-  return problem ?? `scenario ${seed} fails only sometimes`;
-}
-
 export const createLimiterPart = (create?: CreateLimiter): DifferentialPart => ({
   name: "rate limiter",
   what: "scenarios of the rate limit",
   goal: 20_000,
   async runOne(seed, counts) {
-    const problem = await compareScenario(generateScenario(seed), counts, create).catch(String);
-    return problem === undefined ? undefined : shrink(seed, create);
+    const scenario = generateScenario(seed);
+    const problem = await compareScenario(scenario, counts, create).catch(String);
+    return problem === undefined ? undefined : `${problem}\nscenario ${JSON.stringify(scenario)}`;
   },
 });

@@ -1,7 +1,6 @@
 import { createLimiterPart } from "./compare-limiter.ts";
 import { createVerifierPart, packagePeers } from "./compare-verifiers.ts";
 import { createPartResult, type DifferentialPart, type PartResult, runPart } from "./differential-part.ts";
-import { loadStripe } from "./stripe-verifier.ts";
 
 /** Continues the first comparison that has not reached its goal. False when all have, or when one has failed. */
 export async function compareNext(
@@ -10,10 +9,7 @@ export async function compareNext(
   print: (text: string) => void,
 ): Promise<boolean> {
   const endMs = performance.now() + budgetMs;
-  const parts: readonly DifferentialPart[] = [
-    createVerifierPart([...packagePeers, await loadStripe()]),
-    createLimiterPart(),
-  ];
+  const parts: readonly DifferentialPart[] = [createVerifierPart(packagePeers), createLimiterPart()];
   if (parts.some(({ name }) => results[name]?.failure !== undefined)) return false;
   const next = parts.find(({ name, goal }) => (results[name]?.count ?? 0) < goal);
   if (!next) return false;

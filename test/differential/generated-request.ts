@@ -1,5 +1,4 @@
-// A request from a number: a valid delivery, and up to four mutations, each with random numbers of its own, so that one of
-// them can be left out and the others stay as they are.
+// A request from a number: a valid delivery, and up to four mutations.
 
 import { createHmac } from "node:crypto";
 import { createRandom, type Random } from "../simulation/random.ts";
@@ -9,23 +8,21 @@ import { mutationTable } from "./request-mutations.ts";
 
 export interface GeneratedRequest extends Draft {
   readonly seed: number;
-  /** Names of the mutations, by their number. */
-  readonly mutations: ReadonlyMap<number, string>;
+  /** Names of the mutations. */
+  readonly mutations: readonly string[];
   /** The header lines as sent. */
   readonly lines: HeaderLines;
 }
 
-/** @param without numbers of mutations that are left out */
-export function generateRequest(seed: number, without: ReadonlySet<number> = new Set()): GeneratedRequest {
+export function generateRequest(seed: number): GeneratedRequest {
   const random = createRandom(seed, "request");
   let draft = validDraft(random);
-  const mutations = new Map<number, string>();
+  const mutations: string[] = [];
   const count = random.pick([0, 1, 1, 1, 2, 2, 3, 4]);
   for (let number = 0; number < count; number += 1) {
     const mutation = random.pick(mutationTable);
-    if (without.has(number)) continue;
     draft = mutation.apply(draft, random.stream(String(number)));
-    mutations.set(number, mutation.name);
+    mutations.push(mutation.name);
   }
   return { ...draft, seed, mutations, lines: linesOf(draft) };
 }
@@ -89,5 +86,5 @@ export function describeRequest({
   toleranceSeconds,
 }: GeneratedRequest) {
   const fields = { lines, body: body.toString("hex"), secrets, nowMs, toleranceSeconds };
-  return `request ${seed} (${[...mutations.values()].join("; ") || "no mutation"}): ${JSON.stringify(fields)}`;
+  return `request ${seed} (${mutations.join("; ") || "no mutation"}): ${JSON.stringify(fields)}`;
 }

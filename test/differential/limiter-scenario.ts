@@ -24,14 +24,7 @@ export interface LimiterScenario {
   readonly othersAtMs: readonly number[];
 }
 
-export interface ScenarioReduction {
-  readonly callsMax?: number | undefined;
-  readonly withoutLosses?: boolean | undefined;
-  readonly withoutOthers?: boolean | undefined;
-  readonly withoutPriorities?: boolean | undefined;
-}
-
-export function generateScenario(seed: number, reduction: ScenarioReduction = {}): LimiterScenario {
+export function generateScenario(seed: number): LimiterScenario {
   const random = createRandom(seed, "limiter");
   const limit = random.pick([1, 2, 3, 5, 8, 12, 20]);
   const windowMs = random.pick([1_000, 5_000, 60_000]);
@@ -44,8 +37,6 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
   const isAborted = !isLossy && !hasOthers && aborts.happens(0.3);
   const hasPriorities = random.happens(0.3);
   const windows = random.integer(2, 7);
-  const { callsMax = Number.POSITIVE_INFINITY, withoutLosses, withoutOthers, withoutPriorities } = reduction;
-  const count = Math.min(callsMax, limit * windows);
   const priorities = random.stream("priorities");
   const losses = random.stream("losses");
   const leg = legs(random.stream("legs"), timeoutMs);
@@ -55,19 +46,17 @@ export function generateScenario(seed: number, reduction: ScenarioReduction = {}
     hasOthers ? "burst" : undefined,
     limit,
     windowMs,
-  )
-    .slice(0, count)
-    .map((atMs, index): PlannedCall => {
-      const priority = priorities.pick(["interactive", "normal", "background"]);
-      const drawn = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"] as const);
-      // The first responses show how long a request may take.
-      const aborted = isAborted && aborts.happens(0.3) && index >= limit ? "aborted" : undefined;
-      return {
-        ...{ atMs, ...leg(), priority: hasPriorities && !withoutPriorities ? priority : "normal" },
-        lost: withoutLosses ? undefined : isLossy ? drawn : aborted,
-      };
-    });
-  const othersAtMs = hasOthers && !withoutOthers ? others(random.stream("others"), limit, windowMs) : [];
+  ).map((atMs, index): PlannedCall => {
+    const priority = priorities.pick(["interactive", "normal", "background"]);
+    const drawn = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"] as const);
+    // The first responses show how long a request may take.
+    const aborted = isAborted && aborts.happens(0.3) && index >= limit ? "aborted" : undefined;
+    return {
+      ...{ atMs, ...leg(), priority: hasPriorities ? priority : "normal" },
+      lost: isLossy ? drawn : aborted,
+    };
+  });
+  const othersAtMs = hasOthers ? others(random.stream("others"), limit, windowMs) : [];
   return { seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls, othersAtMs };
 }
 

@@ -74,8 +74,7 @@ const strictness: readonly VerifierDifference[] = [
   },
   {
     id: "tolerance-of-zero",
-    reason:
-      "The kit is created with a positive tolerance only; for Stripe 0 means that the age has no limit.",
+    reason: "The kit is created with a positive tolerance only.",
     explains: ({ toleranceSeconds }) => toleranceSeconds === 0,
   },
   {
@@ -112,44 +111,4 @@ const hasSvixHeaders: VerifierDifference = {
 export const svixDifferences: Differences = {
   libraryAlone: [...strictness, hasSvixHeaders],
   kitAlone: [isNotText, hasSvixHeaders],
-};
-
-const signedIdDiffers: VerifierDifference = {
-  id: "id-not-signed",
-  reason: "The scheme of Stripe signs timestamp and body; its id is a field of the body.",
-  explains: ({ entries, id }) =>
-    id === "" || entries.some(({ signed }) => signed.id !== undefined && signed.id !== id),
-};
-
-/** Its scheme is another one: hexadecimal, without an id. The same decisions are sent in its form. */
-export const stripeDifferences: Differences = {
-  libraryAlone: [
-    ...strictness,
-    signedIdDiffers,
-    {
-      id: "timestamp-in-the-future",
-      reason:
-        "Stripe limits the age in one direction only; a delivery dated ahead stays replayable until then.",
-      explains: ({ timestamp, nowMs }) => Number.parseInt(timestamp, 10) > Math.floor(nowMs / 1_000),
-    },
-    {
-      id: "byte-order-mark-dropped",
-      reason: "The decoder of Stripe drops a byte order mark, so one can be added to a signed body.",
-      explains: ({ body }) => body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf,
-    },
-  ],
-  kitAlone: [
-    isNotText,
-    {
-      id: "empty-body",
-      reason:
-        "Stripe rejects an empty body before it hashes it; for the kit it is signed, and quarantined afterwards.",
-      explains: ({ body }) => body.length === 0,
-    },
-    {
-      id: "byte-order-mark-signed",
-      reason: "The decoder of Stripe drops the byte order mark that was signed.",
-      explains: ({ body }) => body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf,
-    },
-  ],
 };

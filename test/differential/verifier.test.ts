@@ -27,12 +27,9 @@ describe("the verifier beside standardwebhooks and svix", () => {
     });
   }
 
-  it.each(packagePeers)(
-    "a difference from $name that is not listed fails, with one mutation left",
-    async (peer) => {
-      const unlisted = { ...peer, differences: { libraryAlone: [], kitAlone: [] } };
-      const { failure } = await cases(1_000, 1, [unlisted]);
-      expect(failure).toMatch(/alone accepts[\s\S]*request \d+ \([^;]+\): /);
-    },
-  );
+  it.each(packagePeers)("a difference from $name that is not listed fails", async (peer) => {
+    const unlisted = { ...peer, differences: { libraryAlone: [], kitAlone: [] } };
+    const { failure } = await cases(1_000, 1, [unlisted]);
+    expect(failure).toMatch(/alone accepts[\s\S]*request \d+ \(/);
+  });
 });

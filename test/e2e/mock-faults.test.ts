@@ -145,18 +145,3 @@ describe.each(transports)("a fault that is injected %s", (_, transport) => {
     ]);
   });
 });
-
-it("control: without faults the same requests succeed", async () => {
-  await using mock = await createMockServer();
-  for (const [, transport] of transports) {
-    const response = await transport(mock)("/graphql", {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${await workspaceToken(mock)}` },
-      body: JSON.stringify({ query: createDocument }),
-    });
-    expect(await response.json()).not.toHaveProperty("errors");
-  }
-  await mock.control.createEndpoint({ url: "https://example.com/hook" });
-  expect((await mock.control.getSnapshot()).state.endpoints).toHaveLength(3);
-  expect((await mock.control.getFaults()).fired).toEqual([]);
-});

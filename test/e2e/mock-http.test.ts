@@ -4,7 +4,6 @@ import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { listen } from "../support/listen.ts";
-import { callGraphql, workspaceToken } from "../support/mock-client.ts";
 
 // The HTTP adapter over real sockets, with requests that `fetch` cannot send.
 
@@ -59,14 +58,6 @@ describe("the listener of a mock", () => {
     await taken[Symbol.asyncDispose]();
     await using mock = await createMockServer({ port });
     await expectAlive(mock);
-  });
-
-  it("is not needed: mock.fetch works without a port", async () => {
-    await using mock = await createMockServer({ listen: false });
-    const token = await workspaceToken(mock);
-    expect(await callGraphql(mock, "{ me { __typename } }", { token })).toEqual({
-      me: { __typename: "WorkspaceUser" },
-    });
   });
 });
 
@@ -183,56 +174,5 @@ describe("malformed HTTP requests to a mock", () => {
     pump();
     await closed;
     await expectAlive(mock);
-  });
-});
-
-describe("a mock over HTTP and in process", () => {
-  it("records byte-identical journals for equal seeds and requests", async () => {
-    const run = async (through: "http" | "fetch"): Promise<string> => {
-      await using mock = await createMockServer({ clock: "virtual", seed: 7 });
-      const send = through === "http" ? fetch : mock.fetch;
-      const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
-        const response = await send(`${mock.baseUrl}${path}`, {
-          method: "POST",
-          headers: { "content-type": "application/json", ...headers },
-          body,
-        });
-        return response.text();
-      };
-      const answers: string[] = [];
-      const exchanged = await post(
-        "/graphql",
-        JSON.stringify({
-          query:
-            "mutation ($k: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $k) { workspaceToken } }",
-          variables: { k: mock.apiKey },
-        }),
-      );
-      answers.push(exchanged);
-      const { workspaceToken: token } = JSON.parse(exchanged).data.exchangeSurfaceRefreshTokenForAccessTokens;
-      const authorization = `Bearer ${token}`;
-      const queries = [
-        "{ me { ... on WorkspaceUser { id role workspace { id name } } } }",
-        'mutation { createWebhookEndpoint(input: { url: "https://a.example" }) { signingSecret endpoint { id } } }',
-        "{ nothing }",
-        "{",
-      ];
-      for (const query of queries)
-        answers.push(await post("/graphql", JSON.stringify({ query }), { authorization }));
-      answers.push(await post("/graphql", "not json"));
-      answers.push(
-        await post("/gateway/graphql", JSON.stringify({ query: queries[0] }), {
-          authorization,
-          "source-platform": "é",
-        }),
-      );
-      await mock.clock.advance("5m");
-      answers.push(await post("/graphql", JSON.stringify({ query: queries[0] }), { authorization }));
-      return JSON.stringify({ answers, journal: await mock.control.listRequests({ limit: 1_000 }) });
-    };
-    const overHttp = await run("http");
-    expect(await run("fetch")).toBe(overHttp);
-    expect(await run("http")).toBe(overHttp);
-    expect(JSON.parse(overHttp).journal.data).toHaveLength(8);
   });
 });

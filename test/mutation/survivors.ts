@@ -33,7 +33,7 @@ export interface FileResult {
 /** By path, then by reason. */
 export type KnownSurvivors = Readonly<Record<string, Readonly<Record<string, readonly Survivor[]>>>>;
 
-export const isLeft = ({ status }: StrykerMutant) => status === "Survived" || status === "NoCoverage";
+const isLeft = ({ status }: StrykerMutant) => status === "Survived" || status === "NoCoverage";
 
 export function readReport(path: string, source: string, all: readonly StrykerMutant[]): FileResult {
   const mutants = all.filter(({ status }) => status !== "Ignored");
@@ -42,20 +42,6 @@ export function readReport(path: string, source: string, all: readonly StrykerMu
     ...{ path, total: mutants.length, found: mutants.length - left.length },
     survivors: left.map((each) => survivorOf(source, each)),
   };
-}
-
-/** Results of an earlier run, with those of a later one: what was found once stays found. */
-export function mergeMutants(
-  earlier: readonly StrykerMutant[],
-  later: readonly StrykerMutant[],
-): readonly StrykerMutant[] {
-  const nameOf = ({ location, replacement }: StrykerMutant) => JSON.stringify([location, replacement]);
-  const merged = new Map(earlier.map((mutant) => [nameOf(mutant), mutant]));
-  for (const mutant of later) {
-    const before = merged.get(nameOf(mutant));
-    if (!before || isLeft(before)) merged.set(nameOf(mutant), mutant);
-  }
-  return [...merged.values()];
 }
 
 function survivorOf(source: string, { location: { start, end }, replacement }: StrykerMutant): Survivor {

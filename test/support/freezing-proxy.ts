@@ -7,8 +7,6 @@ export interface FreezingProxy extends AsyncDisposable {
   freezeExisting(): void;
   /** As `freezeExisting`, and new connections get no response either. */
   freezeAll(): void;
-  /** What clients send on existing connections arrives, and they receive nothing more; new connections work. */
-  freezeResponses(): void;
   /** Closes the existing connections, silent ones too. */
   closeExisting(): void;
   /** Everything that was held back is transferred. */
@@ -72,12 +70,6 @@ export async function createFreezingProxy(target: number | (() => number)): Prom
     freezeAll() {
       freezesNew = true;
       freezeExisting();
-    },
-    freezeResponses() {
-      for (const pair of pairs) {
-        pair.frozen = true;
-        pair.upstream.pause();
-      }
     },
     closeExisting() {
       for (const pair of [...pairs]) {

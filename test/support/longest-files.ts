@@ -30,7 +30,6 @@ export const longestFiles: readonly string[] = [
   "test/e2e/check-receiver-command.test.ts",
   "test/e2e/sdk-promises.test.ts",
   "test/e2e/poison.test.ts",
-  "test/e2e/rabbitmq-intake.test.ts",
   "test/unit/receiver-kit/inbox/postgres/postgres-replication.test.ts",
   "test/e2e/check-receiver-rejections.test.ts",
   "test/e2e/module-formats.test.ts",

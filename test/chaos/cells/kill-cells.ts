@@ -30,7 +30,7 @@ export function killCell(
   options?: Partial<KillableReceiverOptions>,
 ): ChaosCell {
   return {
-    ...{ name: nameOf(store), brokenMs: 0, isSlow: true },
+    ...{ name: nameOf(store), brokenMs: 0 },
     async start() {
       const world = await KillWorld.start(await stores.create(), processes, options);
       return Object.assign(world, {
@@ -44,7 +44,7 @@ export function killCell(
 export function killGroup(options: KillOptions): ChaosGroup {
   const postgres = findPostgres();
   return {
-    cells: receiverStores.map((store) => ({ name: nameOf(store), isSlow: true })),
+    cells: receiverStores.map(nameOf),
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const opened = {

@@ -96,7 +96,6 @@ const faults: readonly Fault[] = [
   {
     name: "PostgreSQL: SIGSTOP of the primary, which continues beside its successor, and rejoins",
     brokenMs: 3_000,
-    isSlow: true,
     async inject({ cluster }) {
       const former = cluster.primary;
       const thaw = former.freeze();
@@ -127,7 +126,6 @@ const faults: readonly Fault[] = [
   {
     name: "PostgreSQL: a silent network between a receiver and the servers",
     brokenMs: 8_000,
-    isSlow: true,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.freezeAll();
       return async () => {
@@ -160,7 +158,7 @@ const faults: readonly Fault[] = [
     name: "PostgreSQL: full disk of the primary",
     brokenMs: 3_000,
     diskBytes: 192 * 1024 * 1024,
-    ...{ isSlow: true, usesUpWorld: true },
+    ...{ usesUpWorld: true },
     async inject({ cluster }) {
       const free = await cluster.fillDisk();
       return async () => {
@@ -192,7 +190,7 @@ export function postgresGroup(template?: string): ChaosGroup {
     (fault) => (fault.diskBytes === undefined || canMount()) && (!fault.hasClocks || hasClocks),
   );
   return {
-    cells: possible,
+    cells: possible.map(({ name }) => name),
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const cellOf = ({ inject, diskBytes, hasClocks, ...cell }: Fault): ChaosCell => ({

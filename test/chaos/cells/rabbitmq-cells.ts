@@ -30,17 +30,17 @@ const others = (leader: number) => nodes.filter((index) => index !== leader);
 const nodeFaults: readonly Fault[] = [
   {
     name: "RabbitMQ: kill -9 of the queue's leader",
-    ...{ brokenMs: 2_000, isSlow: true },
+    brokenMs: 2_000,
     inject: async (world) => killNodes(world, [await world.leader()]),
   },
   {
     name: "RabbitMQ: kill -9 of a follower",
-    ...{ brokenMs: 2_000, isSlow: true },
+    brokenMs: 2_000,
     inject: async (world, random) => killNodes(world, [random.sample(others(await world.leader())) ?? 0]),
   },
   {
     name: "RabbitMQ: kill -9 of two of three nodes",
-    ...{ brokenMs: 3_000, isSlow: true },
+    brokenMs: 3_000,
     inject: async (world, random) => {
       const leader = await world.leader();
       return killNodes(world, [leader, random.sample(others(leader)) ?? 0]);
@@ -48,7 +48,7 @@ const nodeFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: loss of a node and its disk",
-    ...{ brokenMs: 3_000, isSlow: true },
+    brokenMs: 3_000,
     async inject({ servers: { cluster } }, random) {
       const destroyed = random.pick(nodes);
       const survivor = (destroyed + 1) % 3;
@@ -58,7 +58,7 @@ const nodeFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: SIGSTOP of the queue's leader, which continues",
-    ...{ brokenMs: 6_000, isSlow: true },
+    brokenMs: 6_000,
     async inject(world) {
       const thaw = world.servers.cluster.freezeNode(await world.leader());
       return async () => thaw();
@@ -66,7 +66,7 @@ const nodeFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: the queue's leader parted from the other nodes, not from its clients",
-    ...{ brokenMs: 6_000, isSlow: true },
+    brokenMs: 6_000,
     inject: async (world) => world.servers.cluster.isolateNode(await world.leader()),
   },
   {
@@ -131,7 +131,7 @@ const processFaults: readonly Fault[] = [
   },
   {
     name: "RabbitMQ: a silent network for an intake and a consumer",
-    ...{ brokenMs: 6_000, isSlow: true },
+    brokenMs: 6_000,
     async inject({ proxies }) {
       for (const proxy of proxies) proxy.freezeAll();
       return async () => {
@@ -155,7 +155,7 @@ function allShardsDown(outageMs: number): Fault {
   const gapMs = isLong ? 1_000 : 100;
   return {
     name: `RabbitMQ: PostgreSQL of all shards down for ${outageMs / 1_000} s`,
-    ...{ brokenMs: outageMs, rejectsNothing: true, isSlow: true, hasUsualTimes: isLong },
+    ...{ brokenMs: outageMs, rejectsNothing: true, hasUsualTimes: isLong },
     // Eight senders, and two events per task.
     load: {
       tasks: Math.ceil((8 / 2) * (outageMs / (gapMs / 2))),
@@ -198,7 +198,7 @@ function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
     (found) => ("missing" in found ? [found.missing] : []),
   );
   return {
-    cells: faults,
+    cells: faults.map(({ name }) => name),
     missing: missing[0],
     async start() {
       const program = await bundledProgram(programFile);

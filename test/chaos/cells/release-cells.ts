@@ -12,7 +12,7 @@ const nameOf = (store: StoreName) =>
 export function releaseGroup(): ChaosGroup {
   const postgres = findPostgres();
   return {
-    cells: receiverStores.map((store) => ({ name: nameOf(store), isSlow: true })),
+    cells: receiverStores.map(nameOf),
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const releases = packReleases();
@@ -21,7 +21,7 @@ export function releaseGroup(): ChaosGroup {
         name: nameOf(store),
         brokenMs: 0,
         // The schema only gets newer.
-        ...{ isSlow: true, usesUpWorld: true },
+        ...{ usesUpWorld: true },
         load: { tasks: 500, beforeMs: 400, afterMs: 400, gapMs: 150, drainTimeoutMs: 60_000 },
         async start() {
           const world = await ReleaseWorld.start(await opened[store].create(), releases);
