@@ -64,13 +64,6 @@ describe.concurrent("check-receiver", () => {
     expect(code).toBe(2);
   });
 
-  it("check-receiver returns 2 when it is stopped before the first response", async () => {
-    const stop = AbortSignal.abort();
-    const { code, out, err } = await command(["http://127.0.0.1:1/", "--secret", secret], { stop });
-    expect(err).toContain("Could not run: check-receiver was stopped.");
-    expect([code, out]).toEqual([2, ""]);
-  });
-
   it("check-receiver returns 1 and writes its report to stdout when a valid delivery is rejected", async () => {
     await using receiver = await respondingWith((_, response) => void response.writeHead(403).end());
     const { code, out, err } = await command([receiver.url, "--secret", secret, ...fast]);
@@ -86,30 +79,11 @@ describe.concurrent("check-receiver", () => {
   });
 
   it.each([
-    ["no URL", ["--secret", secret], "expected one URL, got none"],
-    [
-      "two URLs",
-      ["http://a/", "http://b/", "--secret", secret],
-      'expected one URL, got "http://a/ http://b/"',
-    ],
-    ["no secret", ["http://a/"], "expected --secret <whsec_…> or WORKSPACE_TASKS_SIGNING_SECRET"],
-    [
-      "an unknown check",
-      ["http://a/", "--secret", secret, "--only", "signatur"],
-      '--only: expected the id or the subject of a check, got "signatur"; did you mean signature?',
-    ],
-    [
-      "a URL that is none",
-      ["notaurl", "--secret", secret],
-      "check-receiver: <url>: expected an http or https URL",
-    ],
-    ["a malformed secret", ["http://a/", "--secret", `${secret}\n`], "--secret: ends with a newline"],
-    ["an unknown flag", ["http://a/", "--sekret", secret], "unknown flag --sekret; did you mean --secret?"],
-    [
-      "a limit that is not a number",
-      ["http://a/", "--secret", secret, "--timeout-ms", "1s"],
-      '--timeout-ms: expected a whole number from 1 to 999999999, got "1s"',
-    ],
+    ["two URLs", ["http://a/", "http://b/", "--secret", secret], "expected one URL"],
+    ["no secret", ["http://a/"], "WORKSPACE_TASKS_SIGNING_SECRET"],
+    ["an unknown check", ["http://a/", "--secret", secret, "--only", "signatur"], "did you mean signature?"],
+    ["a URL that is none", ["notaurl", "--secret", secret], "<url>: expected"],
+    ["a malformed secret", ["http://a/", "--secret", `${secret}\n`], "--secret: "],
   ])("check-receiver rejects %s with a hint", async (_, argv, hint) => {
     const { code, out, err } = await command(argv);
     expect(code).toBe(2);
@@ -120,20 +94,6 @@ describe.concurrent("check-receiver", () => {
 });
 
 describe.concurrent("check-receiver output", () => {
-  it("check-receiver --json prints one JSON document", async () => {
-    await using receiver = await startReferenceReceiver({ secrets: [secret], flaw: "splits-at-commas" });
-    const argv = [receiver.url, "--secret", secret, "--only", "signature", "--json", ...fast];
-    const { out, err } = await command(argv);
-    expect(err).toBe("");
-    expect(JSON.parse(out)).toMatchObject({
-      tool: "check-receiver",
-      formatVersion: 1,
-      verdict: "passed",
-      url: receiver.url,
-      summary: { MUST: { failed: 0 }, SHOULD: { passed: 2, failed: 1 } },
-    });
-  });
-
   it("check-receiver reads the secret from the environment", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const env = { WORKSPACE_TASKS_SIGNING_SECRET: secret };

@@ -65,23 +65,6 @@ describe("workspace-tasks", () => {
     expect(err).toBe(`workspace-tasks: expected Node 20.19.0 or newer, got ${version}; update Node\n`);
   });
 
-  it("mock exec runs a command and returns its exit code", async () => {
-    const script =
-      'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then((r) => process.exit(r.status - 200 + 5))';
-    const command = run("mock", "exec", "--", process.execPath, "-e", script);
-    expect((await command.ended()).code).toBe(5);
-  });
-
-  it("trigger reaches a mock in another process", async () => {
-    const mock = run("mock", "--port", "0", "--json");
-    const ready = JSON.parse(await mock.firstLine());
-    const trigger = run("trigger", "task.completed", "--mock", ready.baseUrl);
-    expect(await trigger.ended()).toMatchObject({
-      code: 1,
-      out: expect.stringContaining("no enabled endpoint"),
-    });
-  });
-
   it("workspace-tasks --help lists every command", async () => {
     const { code, out, err } = await run("--help").ended();
     const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);

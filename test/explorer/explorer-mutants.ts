@@ -56,18 +56,6 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     ],
   },
   {
-    name: "lease-never-expires",
-    bug: "a row that a crashed process had claimed is never claimed again",
-    scope: "memory-poison",
-    violates: ["I5"],
-    patches: [
-      {
-        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
-        replace: "if (key.worker !== null) {",
-      },
-    ],
-  },
-  {
     name: "lease-without-generation",
     bug: "a lease is recognised by its key alone",
     scope: "memory-pause",
@@ -76,18 +64,6 @@ export const explorerMutants: readonly ExplorerMutant[] = [
       {
         find: "return key?.worker === worker && key.generation === generation ? key : undefined;",
         replace: "return key && worker && generation ? key : undefined;",
-      },
-    ],
-  },
-  {
-    name: "duplicate-acknowledged-at-once",
-    bug: "a duplicate is acknowledged while the first insert is still in progress",
-    scope: "memory-duplicates",
-    violates: ["I1"],
-    patches: [
-      {
-        find: "return first.then(() => {",
-        replace: "first.catch(() => {});\n      return Promise.resolve().then(() => {",
       },
     ],
   },
@@ -117,13 +93,6 @@ export const explorerMutants: readonly ExplorerMutant[] = [
       // A worker repairs the times of a source when its next row seems to wait for very long.
       { find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" },
     ],
-  },
-  {
-    name: "one-request-too-many",
-    bug: "the limiter permits one request more than the limit",
-    scope: "sdk-limit",
-    violates: ["L1"],
-    patches: [{ find: "if (needed < 0) return 0;", replace: "if (needed <= 0) return 0;" }],
   },
   {
     name: "slot-released-early",

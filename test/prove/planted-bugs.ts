@@ -1,12 +1,10 @@
 // Bugs that are put into the sources. The explorer or a simulation must find each of them.
 
-import type * as SqliteKit from "workspace-tasks/receiver-kit/sqlite";
 import { explore } from "../explorer/explore.ts";
 import { explorerMutants } from "../explorer/explorer-mutants.ts";
 import { loadProducts, scopeNamed } from "../explorer/scopes.ts";
 import { tell } from "../explorer/story.ts";
 import { type RabbitmqKit, runBrokerSimulation } from "../simulation/broker-simulation.ts";
-import { endEachWrite, endings } from "../simulation/end-each-write.ts";
 import { mutants, productsOf } from "../simulation/mutants.ts";
 import { importPatched, type Patch } from "../simulation/patched-product.ts";
 import { runSeeds } from "../simulation/run-seeds.ts";
@@ -23,8 +21,7 @@ const seedsPerBug = 500;
 interface PatchedBug {
   readonly name: string;
   readonly bug: string;
-  /** The file to load, where that is not the one of the product's users. */
-  readonly entry?: string;
+  readonly entry: string;
   readonly patches: readonly Patch[];
 }
 
@@ -54,30 +51,6 @@ const brokerBugs: readonly PatchedBug[] = [
   },
 ];
 
-const sqliteBug: PatchedBug = {
-  name: "transaction-unchecked",
-  bug: "a SQLite inbox does not notice that a handler has ended its transaction",
-  patches: [
-    {
-      find: "if (!this.#failure && !this.#connection?.isInTransaction())",
-      replace: "if (this.#failure === null)",
-    },
-    {
-      find: "this.#isBroken = true;\n    }\n    return !this.#isBroken;",
-      replace: "void 0;\n    }\n    return !this.#isBroken;",
-    },
-    {
-      find: "if (keyword) return fail(controlRejected(keyword));",
-      replace: "void [keyword, controlRejected];",
-    },
-    {
-      find: "const concerns = concernsConnection(statement);",
-      replace: "const concerns = keyword === undefined && concernsConnection(statement);",
-    },
-    { find: "if (hasMarker) releaseMarker(transaction);", replace: "void releaseMarker;" },
-  ],
-};
-
 export const plantedBugs: readonly PlantedBug[] = [
   ...explorerMutants.map((mutant): PlantedBug => {
     return {
@@ -104,20 +77,6 @@ export const plantedBugs: readonly PlantedBug[] = [
       },
     };
   }),
-  {
-    name: `sqlite/${sqliteBug.name}`,
-    bug: sqliteBug.bug,
-    async find() {
-      using broken = await importPatched<typeof SqliteKit>("receiver-kit", sqliteBug, "sqlite.ts");
-      const found: string[] = [];
-      for (const [name, ending] of endings) {
-        const run = endEachWrite(ending, broken.module.sqliteInbox);
-        await run.catch((error: Error) => found.push(`${name}: ${error.message}`));
-      }
-      // Each ending must be detected.
-      return found.length === endings.length ? found.join("; ") : undefined;
-    },
-  },
   ...mutants.map((mutant): PlantedBug => {
     return {
       name: `simulation/${mutant.name}`,

@@ -2,10 +2,7 @@
 // for each of them, with that call failing: before it took effect, or after, so that the caller cannot know the outcome.
 
 export const failureMoments = ["before its effect", "after its effect"] as const;
-export type FailureMoment =
-  | (typeof failureMoments)[number]
-  /** It takes effect and never returns; for callers with a timeout. */
-  | "without end";
+type FailureMoment = (typeof failureMoments)[number];
 
 /** The calls of one run. */
 export interface Calls {
@@ -18,7 +15,7 @@ export interface Calls {
   throughNow<Result>(name: string, call: () => Result): Result;
 }
 
-export interface Failure {
+interface Failure {
   readonly at: number;
   readonly moment: FailureMoment;
 }
@@ -43,7 +40,6 @@ export function countCalls(
     async through(name, call) {
       const moment = record(name);
       const result = await call();
-      if (moment === "without end") await new Promise(() => {});
       if (moment === "after its effect") throw error();
       return result;
     },
@@ -65,7 +61,6 @@ export interface SweepResult {
 export async function sweep(
   scenario: (calls: Calls) => Promise<void>,
   {
-    moments = failureMoments as readonly FailureMoment[],
     error = (): Error => new Error("this call failed"),
     /** Of how many calls one fails: each moment begins with another one. */
     stride = 1,
@@ -74,7 +69,7 @@ export async function sweep(
   const undisturbed = countCalls();
   await scenario(undisturbed);
   let runs = 1;
-  for (const [index, moment] of moments.entries()) {
+  for (const [index, moment] of failureMoments.entries()) {
     for (let at = 1 + (index % stride); at <= undisturbed.count; at += stride) {
       runs += 1;
       await scenario(countCalls({ at, moment }, error)).catch((cause: unknown) => {

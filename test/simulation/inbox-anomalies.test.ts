@@ -38,7 +38,7 @@ it("a receiver loses no event and applies none twice when any single SQLite stat
   const directory = mkdtempSync(join(tmpdir(), "workspace-tasks-sweep-"));
   let files = 0;
   try {
-    const { runs, calls } = await sweep((calls) => runOnSqlite(join(directory, `${files++}.db`), { calls }), {
+    const { runs, calls } = await sweep((calls) => runOnSqlite(join(directory, `${files++}.db`), calls), {
       error: diskError,
       stride,
     });

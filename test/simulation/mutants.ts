@@ -263,18 +263,6 @@ export const mutants: readonly Mutant[] = [
     patches: [{ find: "if (needed < 0) return 0;", replace: "if (needed <= 0) return 0;" }],
   },
   {
-    name: "slot-released-early",
-    bug: "a slot is released one window after it was taken, not one window after its response",
-    violates: ["L1"],
-    product: "sdk",
-    patches: [
-      {
-        find: "this.#window.responded(respondedAtMs);",
-        replace: "void respondedAtMs; this.#window.responded(startedAtMs);",
-      },
-    ],
-  },
-  {
     name: "permit-before-token",
     bug: "a call takes its slot before the token exchange",
     violates: ["L2"],

@@ -16,7 +16,7 @@ import { instant } from "../support/inbox-rows.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../support/sample-event.ts";
 import { secretA, signDelivery } from "../support/signed-delivery.ts";
 
-export interface ScenarioOptions<Transaction> {
+interface ScenarioOptions<Transaction> {
   readonly clock: VirtualClock;
   /** The inbox that the receiver uses; its calls may fail. */
   readonly inbox: InboxStore<Transaction>;

@@ -3,23 +3,15 @@ import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { loadSqliteDriver } from "../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type AroundStatement, interceptSqlite } from "../support/intercept-sqlite.ts";
 import { createFixtureClock } from "../support/receiver-fixture.ts";
-import { type Calls, countCalls } from "./failure-sweep.ts";
-import { runReceiverScenario, type ScenarioOptions } from "./receiver-scenario.ts";
+import type { Calls } from "./failure-sweep.ts";
+import { runReceiverScenario } from "./receiver-scenario.ts";
 
-export interface SqliteScenario {
-  /** The statements of the receiver's inbox. Default: none fails. */
-  readonly calls?: Calls;
-  /** Default: the product's. */
-  readonly createInbox?: typeof sqliteInbox;
-  readonly write?: ScenarioOptions<SqliteTransaction>["write"];
-}
-
-export const writeEffect: ScenarioOptions<SqliteTransaction>["write"] = async ({ query }, name) =>
-  void (await query("INSERT INTO effects (name) VALUES (?)", [name]));
-
-/** Runs the receiver scenario on a new SQLite file. */
-export async function runOnSqlite(path: string, scenario: SqliteScenario): Promise<void> {
-  const { calls = countCalls(), createInbox = sqliteInbox, write = writeEffect } = scenario;
+/**
+ * Runs the receiver scenario on a new SQLite file.
+ *
+ * @param calls the statements of the receiver's inbox
+ */
+export async function runOnSqlite(path: string, calls: Calls): Promise<void> {
   const openFile = await loadSqliteDriver();
   const around: AroundStatement = (statement, call) => calls.throughNow(kindOf(statement), call);
   const clock = createFixtureClock();
@@ -30,8 +22,9 @@ export async function runOnSqlite(path: string, scenario: SqliteScenario): Promi
   await rows.open();
   try {
     await runReceiverScenario<SqliteTransaction>({
-      ...{ clock, rows, write },
-      inbox: storeOf(createInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock })),
+      ...{ clock, rows },
+      write: async ({ query }, name) => void (await query("INSERT INTO effects (name) VALUES (?)", [name])),
+      inbox: storeOf(sqliteInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock })),
       committed: async () => setUp.query("SELECT name FROM effects").map(({ name }) => String(name)),
     });
   } finally {

@@ -3,15 +3,9 @@ import { secretA, signDelivery } from "./signed-delivery.ts";
 
 export type DeliveryToSend = { readonly id: string; readonly body: string };
 
-/**
- * Sends deliveries as the service does: signed again at each attempt, several at a time, and retried until they are
- * acknowledged.
- */
+/** Sends deliveries as the service does: signed again at each attempt. */
 export class DeliverySender implements Disposable {
   readonly acknowledged = new Set<string>();
-  /** Number of responses by status other than 200; `0` stands for no response. */
-  readonly rejections = new Map<number, number>();
-  attempts = 0;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #timeoutMs: number;
   #port = 0;
@@ -28,7 +22,6 @@ export class DeliverySender implements Disposable {
 
   /** One attempt; resolves to the status, or 0 when the connection failed. */
   async attempt({ id, body }: DeliveryToSend): Promise<number> {
-    this.attempts += 1;
     const delivery = signDelivery({
       id,
       body,
@@ -37,7 +30,6 @@ export class DeliverySender implements Disposable {
     });
     const status = await this.#post(delivery.headers, delivery.body);
     if (status === 200) this.acknowledged.add(id);
-    else this.rejections.set(status, (this.rejections.get(status) ?? 0) + 1);
     return status;
   }
 
@@ -65,26 +57,13 @@ export class DeliverySender implements Disposable {
     });
   }
 
-  /** Attempts each delivery once, `atOnce` at a time, until `stop` returns true. */
-  async sweep(
-    deliveries: readonly DeliveryToSend[],
-    atOnce: number,
-    stop: () => boolean = () => false,
-  ): Promise<void> {
+  /** Attempts each delivery once, `atOnce` at a time. */
+  async sweep(deliveries: readonly DeliveryToSend[], atOnce: number): Promise<void> {
     const queue = deliveries.values();
     const worker = async () => {
-      for (const delivery of queue) {
-        if (stop()) return;
-        await this.attempt(delivery);
-      }
+      for (const delivery of queue) await this.attempt(delivery);
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
-  }
-
-  /** Attempts the deliveries until each is acknowledged. */
-  async sendAll(deliveries: readonly DeliveryToSend[], atOnce: number): Promise<void> {
-    const missing = () => deliveries.filter(({ id }) => !this.acknowledged.has(id));
-    for (let left = missing(); left.length > 0; left = missing()) await this.sweep(left, atOnce);
   }
 
   [Symbol.dispose](): void {

@@ -23,7 +23,6 @@ export const longestFiles: readonly string[] = [
   "test/simulation/inbox-anomalies.test.ts",
   "test/unit/receiver-kit/inbox/postgres/postgres-plans.test.ts",
   "test/e2e/compare-command.test.ts",
-  "test/simulation/sql-anomalies.test.ts",
   "test/unit/sdk/rate-limit/rate-limiter.test.ts",
   "test/e2e/command-line.test.ts",
   "test/explorer/explore.test.ts",
