@@ -58,8 +58,8 @@ async function walk(mock: MockServer, send: Send): Promise<string[]> {
 const journalOf = async (mock: MockServer) =>
   JSON.stringify(await mock.control.listRequests({ limit: 1_000 }));
 
-async function run(way: "http" | "fetch" | "msw", seed = 5): Promise<{ journal: string; answers: string[] }> {
-  await using mock = await createMockServer({ clock: "virtual", seed, listen: way === "http" });
+async function run(way: "http" | "fetch" | "msw"): Promise<{ journal: string; answers: string[] }> {
+  await using mock = await createMockServer({ clock: "virtual", seed: 5, listen: way === "http" });
   if (way === "http") {
     const answers = await walk(mock, (path, init) => fetch(`${mock.baseUrl}${path}`, init));
     return { answers, journal: await journalOf(mock) };
@@ -81,10 +81,4 @@ it("a mock returns byte-identical responses and journals for equal seeds and req
   expect(await run("fetch")).toEqual(overHttp);
   expect(await run("msw")).toEqual(overHttp);
   expect(await run("http")).toEqual(overHttp);
-});
-
-it("a mock with another seed has other ids, keys and secrets", async () => {
-  const [one, other] = [await run("fetch", 5), await run("fetch", 6)];
-  expect(one.answers).not.toEqual(other.answers);
-  expect(one.journal).not.toBe(other.journal);
 });

@@ -51,21 +51,6 @@ describe("virtual time", () => {
     expect(await ended).toBe(0);
   });
 
-  it("waits for an upload, the client that is created from it, and the polls of its task", async () => {
-    await using mock = await virtualMock();
-    await using client = clientOf(mock);
-    const flow = async () => {
-      const file = Buffer.alloc(6 * 1_048_576, 1);
-      const uploadId = await client.uploads.upload(file, { fileName: "w2.pdf", mimeType: "application/pdf" });
-      const input = { name: "Ada", externalId: "ada", returnType: "F1040", taxYear: 2025 };
-      const { client: taxClient } = await client.taxClients.create(input);
-      return { uploadId, clientId: taxClient.id };
-    };
-    const ended = elapsedAtEnd(mock, flow());
-    await mock.clock.advance("1h");
-    expect(await ended).toBe(0);
-  });
-
   it.for(["node:http", "a raw socket", "fetch"])("waits for a request over %s", async (name) => {
     await using mock = await virtualMock();
     const body = bodyOf(mock);
@@ -102,16 +87,6 @@ describe("virtual time", () => {
     await sent;
     const [request] = (await mock.control.listRequests()).data;
     expect(Date.parse(request?.at ?? "")).toBe(Date.UTC(2026, 0, 15, 12));
-  });
-
-  it("runs until a promise settles, however long it waits for time", async () => {
-    await using mock = await virtualMock();
-    await using client = clientOf(mock);
-    const startMs = mock.clock.now();
-    const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP" });
-    const task = await mock.clock.runUntil(client.tasks.waitFor(taskId, { deadlineMs: 600_000 } as never));
-    expect(task).toMatchObject({ status: "COMPLETED" });
-    expect(mock.clock.now() - startMs).toBeLessThan(60_000);
   });
 
   it("moves while a response is delayed by a fault, and while it stalls", async () => {

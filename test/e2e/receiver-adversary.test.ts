@@ -333,14 +333,6 @@ describe("a receiver's secrets and clock", () => {
     expect(await statusOf(subject, { secret: secretX })).toBe(200);
   });
 
-  it("a delivery gets 503 with Retry-After while the secrets cannot be read", async () => {
-    const secrets = () => Promise.reject(new Error("vault sealed"));
-    await using subject = await InstrumentedReceiver.start({ secrets });
-    const response = await send(subject);
-    expect([response.status, response.headers["retry-after"]]).toEqual([503, "5"]);
-    expect(response.body).not.toContain("vault");
-  });
-
   it("the bytes of an accepted delivery are rejected 301 s later", async () => {
     await using subject = await InstrumentedReceiver.start();
     const captured = deliveryBytes();

@@ -126,20 +126,6 @@ describe("the check of layers", () => {
   ])("finds %s", (_, files, message) => {
     expect(layerViolations(files, layers)).toContain(message);
   });
-
-  it.each([
-    ['import { a } from "./client.ts";'],
-    ['import type { A } from "./client.ts";'],
-    ['import {\n  type A,\n  a,\n} from "./client.ts";'],
-    ['export { a } from "./client.ts";'],
-    ['export type { A } from "./client.ts";'],
-    ['import "./client.ts";'],
-    ['const a = await import("./client.ts");'],
-    ['type A = import("./client.ts").A;'],
-  ])("sees %j", (text) => {
-    const files = [...sound.filter(({ path }) => path !== "sdk/ground.ts"), { path: "sdk/ground.ts", text }];
-    expect(layerViolations(files, layers)).toContain("sdk/ground.ts imports sdk/client.ts, a higher layer");
-  });
 });
 
 describe("public surface", () => {
