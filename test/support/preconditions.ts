@@ -12,6 +12,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const shared = await shareServers();
   provide("sharedServers", shared.origin);
   return async () => {
+    for (const [program, reason] of await shared.missing())
+      console.log(`not run: the tests that need ${program}: ${reason}`);
     await shared[Symbol.asyncDispose]();
   };
 }

@@ -1,5 +1,5 @@
-// Programs that some tests need. A missing one is reported, and its tests are skipped; with WORKSPACE_TASKS_TESTS=all, as in
-// CI, the test files that need it fail. Each is looked for when a test file first asks: to look for all takes seconds.
+// Programs that some tests need. The tests of a missing one are skipped, and the end of a run says so; with
+// WORKSPACE_TASKS_TESTS=all, as in CI, the test files that need it fail. Each is looked for when a test file first asks: to look for all takes seconds.
 
 type Found = object | { readonly missing: string };
 
@@ -21,6 +21,5 @@ export async function probe(program: Program): Promise<string | null> {
   const missing = await probes[program]();
   if (missing === undefined) return null;
   if (process.env["WORKSPACE_TASKS_TESTS"] === "all") throw new Error(`${program}: ${missing}`);
-  console.log(`skipping the tests that need ${program}: ${missing}`);
   return missing;
 }

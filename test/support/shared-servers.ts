@@ -20,6 +20,8 @@ export interface SharedServers extends AsyncDisposable {
    * program cannot be used, or null.
    */
   readonly origin: string;
+  /** The programs that were asked for and cannot be used, with the reason. */
+  missing(): Promise<readonly (readonly [program: string, reason: string])[]>;
 }
 
 /** For the global set-up. */
@@ -48,6 +50,14 @@ export async function shareServers(): Promise<SharedServers> {
   );
   return {
     origin: server.origin,
+    async missing() {
+      const asked = [...started].filter(([url]) => url.startsWith("/missing/"));
+      const found = asked.map(async ([url, begun]) => {
+        const { value } = await begun.catch(() => ({ value: null }));
+        return typeof value === "string" ? [[url.slice("/missing/".length), value] as const] : [];
+      });
+      return (await Promise.all(found)).flat();
+    },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
       for (const begun of started.values()) await (await begun.catch(() => undefined))?.end();
