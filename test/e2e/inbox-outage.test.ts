@@ -166,20 +166,6 @@ describe("a receiver with a SQLite inbox", () => {
     await served.receiver.start();
     await expectRecovery(served, "first");
   });
-
-  it("a receiver on SQLite treats a duplicate of a rejected delivery as new, because nothing was stored", async () => {
-    const { inbox, file, open } = await sqliteWithAccess("nothing-stored.db");
-    await using served = await serve(inbox);
-    expect((await served.send("first")).status).toBe(200);
-    const other = open(file);
-    other.exec("BEGIN IMMEDIATE");
-    const refused = await Promise.all([served.send("second"), served.send("second")]);
-    expect(refused.map(({ status }) => status)).toEqual([503, 503]);
-    other.exec("COMMIT");
-    other.close();
-    expect((await served.send("second")).status).toBe(200);
-    expect((await served.receiver.stats()).ingest).toMatchObject({ accepted: 2 });
-  });
 });
 
 it.each([[true], [undefined], [{}], [new Date(0)]])(

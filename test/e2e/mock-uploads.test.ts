@@ -111,13 +111,3 @@ it("an upload with faults loses no byte when the client asks for the offset", as
     Array(3).fill("upload.patch"),
   );
 });
-
-it("an upload is rejected after the fault expire-token", async () => {
-  await using mock = await createMockServer();
-  const { patch } = await createUpload(mock, 3);
-  await mock.control.setFaults({
-    api: [{ operation: "upload.patch", instructions: [{ kind: "expire-token" }] }],
-  });
-  expect((await patch(0, "abc")).status).toBe(401);
-  expect((await patch(0, "abc")).status).toBe(401);
-});

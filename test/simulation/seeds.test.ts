@@ -6,7 +6,7 @@ import { faultKinds } from "./faults.ts";
 import { loadSimulation } from "./load-simulation.ts";
 
 // `npm run prove` continues with new ones.
-const count = atDepth(60, 500);
+const count = atDepth(40, 500);
 
 it(`a simulation of seeds 1 to ${count} violates no invariant, crashes at every crash point and injects every kind of fault`, async () => {
   using simulation = await loadSimulation();
