@@ -32,7 +32,12 @@ async function outcomeOf(store: string, mistakes: readonly string[]): Promise<Ou
   using running = new RunningProgram([...bundled, store, mistakes.join(",")]);
   const { code, output } = await running.ended();
   expect(code, output).toBe(0);
-  return JSON.parse(output) as Outcome;
+  const lines = output.trim().split("\n");
+  // On a busy machine a rejection is handled in a later turn than the one in which Node noticed it. Other warnings, such as
+  // that of pg about queries at once, fail the test.
+  const isExpected = (line: string) => /PromiseRejectionHandledWarning|--trace-warnings/.test(line);
+  expect(lines.slice(0, -1).filter((line) => !isExpected(line))).toEqual([]);
+  return JSON.parse(lines.at(-1) ?? "") as Outcome;
 }
 
 const notAwaited = (id: string, query: string) => ({
@@ -132,7 +137,6 @@ describeWithPostgres("with PostgreSQL", () => {
         "client after return",
       );
       expect(dead).toEqual([notAwaited("client fails", insertMissing)]);
-      // A warning of pg about queries at once would be no JSON.
       expect(effects).toEqual(withOthers("client", ...[1, 2, 3, 4].map((n) => `client four at once ${n}`)));
       expect(lateQueries).toBe(1);
     });
