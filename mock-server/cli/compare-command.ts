@@ -16,6 +16,7 @@ import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 import { usesColor } from "./log-mock.ts";
 import { readSettings } from "./read-settings.ts";
+import { reasonOf } from "./reason-of.ts";
 import { isUrl, readCaptured, startReceiver } from "./receive-deliveries.ts";
 
 const command: Command<typeof compareFlags> = {
@@ -42,8 +43,7 @@ finish, a file could not be written, or wrong arguments.`,
     } catch (error) {
       // 1 says that a rule is refuted, so no failure may end with it.
       if (error instanceof CommandError && error.exitCode === 2) throw error;
-      const message = error instanceof Error ? error.message : String(error);
-      throw new CommandError(message, 2, { cause: error });
+      throw new CommandError(reasonOf(error), 2, { cause: error });
     }
   },
 };

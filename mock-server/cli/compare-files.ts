@@ -9,6 +9,7 @@ import { type ComparisonRecord, headerLine, observationLine, parseRecord } from 
 import type { CompareReport } from "../compare/report/compare-report.ts";
 import { renderJsonReport } from "../compare/report/json-report.ts";
 import { renderJunitReport } from "../compare/report/junit-report.ts";
+import { reasonOf } from "./reason-of.ts";
 
 const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
   ".json": renderJsonReport,
@@ -44,7 +45,7 @@ async function checkWritable(flag: string, path: string): Promise<void> {
     if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
     await access(found ? path : dirname(path), constants.W_OK);
   } catch (error) {
-    throw new CommandError(`${flag}: cannot write ${path}: ${codeOf(error)}`, 2);
+    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
   }
 }
 
@@ -96,7 +97,7 @@ export async function openRecord(path: string, plan: Plan, onProblem = () => {})
       try {
         appendFileSync(path, observationLine(observation));
       } catch (error) {
-        problem = `--record: cannot write ${path}: ${codeOf(error)}`;
+        problem = `--record: cannot write ${path}: ${reasonOf(error)}`;
         onProblem();
       }
     },
@@ -111,7 +112,7 @@ export async function readRecord(path: string): Promise<ComparisonRecord> {
   try {
     return parseRecord(text);
   } catch (error) {
-    throw new CommandError(`--replay: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
+    throw new CommandError(`--replay: ${path}: ${reasonOf(error)}`, 2);
   }
 }
 
@@ -126,7 +127,7 @@ export async function readText(flag: string, path: string, bytesMax: number): Pr
       return text.replace(/^\ufeff/, "");
     }
   } catch (error) {
-    throw new CommandError(`${flag}: cannot read ${path}: ${codeOf(error)}`, 2);
+    throw new CommandError(`${flag}: cannot read ${path}: ${reasonOf(error)}`, 2);
   }
   throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
@@ -135,9 +136,6 @@ async function save(flag: string, path: string, text: string): Promise<void> {
   try {
     await writeFile(path, text, { mode: 0o600 });
   } catch (error) {
-    throw new CommandError(`${flag}: cannot write ${path}: ${codeOf(error)}`, 2);
+    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
   }
 }
-
-const codeOf = (error: unknown) =>
-  error instanceof Error && "code" in error ? String(error.code) : "it is not accessible";

@@ -5,6 +5,7 @@ import { isLoopbackHost } from "../checks/loopback.ts";
 import type { SeedView } from "../control/contract/settings.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
+import { reasonOf } from "./reason-of.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = {
@@ -38,7 +39,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     await stopped(io.stop);
     stopLog?.();
     await running.stop().catch((error: unknown) => {
-      throw new CommandError(`--state: cannot write ${state}: ${messageOf(error)}`);
+      throw new CommandError(`--state: cannot write ${state}: ${reasonOf(error)}`);
     });
     return 0;
   },
@@ -53,16 +54,8 @@ export async function runMockCommand(argv: readonly string[], io: CommandIo): Pr
 
 function readyLine({ mock, signingSecret }: RunningMock) {
   const { baseUrl, gatewayUrl, inspectorUrl, apiKey, partnerApiKey, workspaceId } = mock;
-  return {
-    ready: true,
-    baseUrl,
-    gatewayUrl,
-    inspectorUrl,
-    apiKey,
-    partnerApiKey,
-    workspaceId,
-    signingSecret,
-  };
+  const addresses = { baseUrl, gatewayUrl, inspectorUrl };
+  return { ready: true, ...addresses, apiKey, partnerApiKey, workspaceId, signingSecret };
 }
 
 function greeting({ mock, signingSecret }: RunningMock, seedData: SeedView): string {
@@ -102,5 +95,3 @@ function stopped(signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
+import { jsonOrUndefined } from "../checks/parse-json.ts";
 import { isPlainObject } from "../checks/plain-object.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
+import { reasonOf } from "./reason-of.ts";
 
 export interface SettingsSources {
   /** Path of a JSON file. */
@@ -39,14 +41,13 @@ async function readSettingsFile(path: string): Promise<Record<string, unknown>> 
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    const reason = error instanceof Error && "code" in error ? error.code : "it is not readable";
-    throw new CommandError(`--settings: cannot read ${path}: ${reason}`);
+    throw new CommandError(`--settings: cannot read ${path}: ${reasonOf(error)}`);
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new CommandError(`--settings: ${path} is not JSON: ${error instanceof Error ? error.message : ""}`);
+    throw new CommandError(`--settings: ${path} is not JSON: ${reasonOf(error)}`);
   }
   if (!isPlainObject(value)) throw new CommandError(`--settings: ${path}: expected a JSON object`);
   // Editors find the schema by this field.
@@ -69,9 +70,5 @@ function parseAssignment(assignment: string): SettingsChanges {
 /** JSON, a list of numbers such as `0,1000,2000`, or text. */
 function parseValue(text: string): unknown {
   const list = /^-?\d+(,-?\d+)+$/.test(text) ? `[${text}]` : text;
-  try {
-    return JSON.parse(list);
-  } catch {
-    return text;
-  }
+  return jsonOrUndefined(list) ?? text;
 }

@@ -2,12 +2,14 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import type { CommandIo } from "../../cli/command-line.ts";
+import { secretForm } from "../checks/secret-form.ts";
 import { parseCaptured } from "../compare/observe/captured-file.ts";
 import type { CapturedDelivery } from "../compare/observe/observe-delivery.ts";
 import { type Captured, type Listening, responseTo } from "../compare/run/await-deliveries.ts";
 import { readIncomingBody } from "../read-body.ts";
 import { readText } from "./compare-files.ts";
 import { addressExpected, parseAddress, withoutSecrets } from "./parse-address.ts";
+import { reasonOf } from "./reason-of.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 const fileBytesMax = 256 * 1_048_576;
@@ -17,7 +19,7 @@ export const isUrl = (text: string): boolean => /^\w+:\/\//.test(text);
 /** Reads a file of captured deliveries; its secrets come from the environment. */
 export async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
   const secrets = (env[secretVariable] ?? "").split(/[\s,]+/).filter(Boolean);
-  if (secrets.length === 0 || !secrets.every((secret) => /^whsec_[A-Za-z0-9+/]+=*$/.test(secret)))
+  if (secrets.length === 0 || !secrets.every((secret) => secretForm.test(secret)))
     throw new UsageError(
       `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
     );
@@ -25,7 +27,7 @@ export async function readCaptured(path: string, { env }: CommandIo): Promise<Ca
   try {
     return { deliveries: parseCaptured(text), secrets };
   } catch (error) {
-    throw new CommandError(`--deliveries: ${path}: ${error instanceof Error ? error.message : ""}`, 2);
+    throw new CommandError(`--deliveries: ${path}: ${reasonOf(error)}`, 2);
   }
 }
 

@@ -1,8 +1,8 @@
 import { CommandError, UsageError } from "../../cli/command-error.ts";
 import { type Command, type CommandIo, runCommand, write } from "../../cli/command-line.ts";
 import type { ControlApi } from "../control/control-api.ts";
-import { isMockServerError } from "../errors.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../snapshot/snapshot-file.ts";
+import { reasonOf } from "./reason-of.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const command: Command<typeof mockUrlFlags> = {
@@ -53,9 +53,4 @@ async function restore(control: ControlApi, file: string): Promise<void> {
   });
   if (!snapshot) throw new CommandError(`restore: there is no file ${file}`);
   await control.restoreSnapshot(snapshot);
-}
-
-function reasonOf(error: unknown): string {
-  if (isMockServerError(error)) return error.message;
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

@@ -8,6 +8,7 @@ import { lockState, type StateLock } from "../snapshot/state-lock.ts";
 import { type Autosave, autosave } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 import { readSettings } from "./read-settings.ts";
+import { reasonOf } from "./reason-of.ts";
 import { withDeliveries } from "./with-deliveries.ts";
 
 export interface RunningMock {
@@ -68,16 +69,14 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
 
 async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Autosave> {
   const warnOnce = (error: unknown) =>
-    warn(`--state: cannot write ${path}: ${messageOf(error)}; tries again after the next change`);
+    warn(`--state: cannot write ${path}: ${reasonOf(error)}; tries again after the next change`);
   return autosave(mock, path, warnOnce).catch((error: unknown) => {
-    throw new CommandError(`--state: cannot write ${path}: ${messageOf(error)}; choose another file`);
+    throw new CommandError(`--state: cannot write ${path}: ${reasonOf(error)}; choose another file`);
   });
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
 async function lockStateFile(path: string): Promise<StateLock> {
-  const lock = await lockState(path).catch((error: unknown) => codeOf(error));
+  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
@@ -90,9 +89,8 @@ async function readState(path: string) {
     await access(dirname(path), constants.W_OK);
     return snapshot;
   } catch (error) {
-    const reason = isMockServerError(error) ? error.message : codeOf(error);
     throw new CommandError(
-      `--state: cannot use ${path}: ${reason}; choose another file, or move this one away`,
+      `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
     );
   }
 }
@@ -102,8 +100,7 @@ async function readScenarioFile(path: string): Promise<ScenarioInput> {
     const { parseScenario } = await import("../control/controls/read-scenario.ts");
     return parseScenario(await readFile(path, "utf8"));
   } catch (error) {
-    const reason = isMockServerError(error) ? error.message : codeOf(error);
-    throw new CommandError(`--scenario: cannot read ${path}: ${reason}`);
+    throw new CommandError(`--scenario: cannot read ${path}: ${reasonOf(error)}`);
   }
 }
 
@@ -116,7 +113,7 @@ async function registerReceiver({ control }: MockServer, url: string): Promise<s
 }
 
 function explainStart(error: unknown, { port, host }: MockOptions): unknown {
-  switch (codeOf(error)) {
+  switch (reasonOf(error)) {
     case "EADDRINUSE":
       return new CommandError(
         `--port: ${port} is in use; stop the program that uses it, or choose another port`,
@@ -131,6 +128,3 @@ function explainStart(error: unknown, { port, host }: MockOptions): unknown {
       return isMockServerError(error) ? new CommandError(error.message) : error;
   }
 }
-
-const codeOf = (error: unknown) =>
-  error instanceof Error && "code" in error ? String(error.code) : "it is not readable";

@@ -2,6 +2,7 @@ import { type Command, type CommandIo, onlyArgument, runCommand, write } from ".
 import { type FlagValues, flag, text, toggle, wholeNumber } from "../../cli/flags.ts";
 import { events, isKnownEventName, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
+import { jsonOrUndefined } from "../checks/parse-json.ts";
 import { isPlainObject } from "../checks/plain-object.ts";
 import type { DeliverySummary } from "../control/contract/deliveries.ts";
 import type { TaskSummary } from "../control/contract/tasks.ts";
@@ -56,12 +57,8 @@ export function runTriggerCommand(argv: readonly string[], io: CommandIo): Promi
 type TriggerOptions = FlagValues<typeof flags> & { readonly event: string };
 
 function parseObject(value: string): Record<string, unknown> | undefined {
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isPlainObject(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonOrUndefined(value);
+  return isPlainObject(parsed) ? parsed : undefined;
 }
 
 async function trigger(control: ControlApi, options: TriggerOptions) {

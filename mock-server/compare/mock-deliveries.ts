@@ -2,7 +2,6 @@
 
 import { events, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
-import { operationDocuments } from "../generated/operation-documents.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
@@ -52,10 +51,11 @@ export async function observeMockDeliveries(settings: SettingsChanges): Promise<
   await failTasks(mock);
   await sendOthers(mock);
   await clock.advance("1h");
-  const rotated = await rotate(mock, id);
+  const weekSeconds = 604_800;
+  const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: weekSeconds });
   await control.startTask({ taskType: "BINDER" });
   await clock.advance("1h");
-  return observeDeliveries(captured, [rotated, signingSecret]);
+  return observeDeliveries(captured, [rotated.signingSecret, signingSecret]);
 }
 
 const publicUrl = "https://receiver.invalid";
@@ -116,20 +116,4 @@ async function sendOthers({ control }: MockServer): Promise<void> {
   for (const name of knownEventNames.filter((each) => events[each].status === "")) {
     await control.sendEvent({ name, payload: exampleFields(name) });
   }
-}
-
-async function rotate(mock: MockServer, endpointId: string): Promise<string> {
-  const { workspaceToken } = await mock.control.createTokens();
-  const response = await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${workspaceToken}` },
-    body: JSON.stringify({
-      query: operationDocuments.RotateWebhookEndpointSecret.text,
-      variables: { input: { endpointId, gracePeriodSeconds: 604_800 } },
-    }),
-  });
-  const { data } = (await response.json()) as {
-    readonly data: { readonly rotateWebhookEndpointSecret: { readonly signingSecret: string } };
-  };
-  return data.rotateWebhookEndpointSecret.signingSecret;
 }

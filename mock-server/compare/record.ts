@@ -2,10 +2,11 @@
 // leaves a usable record.
 
 import { z } from "zod";
+import { jsonOrUndefined } from "../checks/parse-json.ts";
 import { isPlainObject } from "../checks/plain-object.ts";
 import type { Plan } from "./catalogue/catalogue.ts";
 import { keyNames, permissions } from "./catalogue/probe.ts";
-import type { Observation, Shape } from "./observe/observation.ts";
+import { type Observation, observationSchema } from "./observe/observation.ts";
 
 export const recordTool = "workspace-tasks compare";
 
@@ -18,68 +19,6 @@ const headerSchema = z.object({
   keys: z.array(z.enum(keyNames)),
   hasGateway: z.boolean(),
 });
-
-// A record may come from elsewhere: its texts are printed, and must not control a terminal.
-const text = z
-  .string()
-  .max(2_000)
-  .regex(/^(?:\P{Cc}|[\t\n])*$/u);
-
-const shapeSchema: z.ZodType<Shape> = z.lazy(() =>
-  z.union([z.null(), z.boolean(), text, z.array(shapeSchema), z.record(text, shapeSchema)]),
-);
-
-const errorSchema = z.object({
-  message: text,
-  code: text.nullable(),
-  path: z.array(z.union([text, z.number()])).nullable(),
-  suggests: z.boolean(),
-  leaks: z.boolean(),
-});
-
-const common = { probe: text, atMs: z.number() };
-
-const observationSchema = z.discriminatedUnion("outcome", [
-  z.object({
-    ...common,
-    outcome: z.literal("response"),
-    durationMs: z.number(),
-    response: z.object({
-      status: z.int(),
-      contentType: text,
-      body: z.enum(["graphql", "json", "html", "text", "empty"]),
-      data: shapeSchema.optional(),
-      errors: z.array(errorSchema).optional(),
-    }),
-  }),
-  z.object({ ...common, outcome: z.literal("failed"), reason: text }),
-  z.object({ ...common, outcome: z.literal("skipped"), reason: text }),
-  z.object({
-    ...common,
-    outcome: z.literal("measured"),
-    facts: z.record(text, z.union([text, z.number(), z.boolean(), z.null()])),
-  }),
-  z.object({
-    ...common,
-    outcome: z.literal("deliveries"),
-    deliveries: z.array(
-      z.object({
-        atMs: z.number(),
-        headers: z.array(text),
-        contentType: text,
-        id: z.int(),
-        body: z.int(),
-        timestamp: text,
-        ageSeconds: z.number(),
-        signatures: z.array(z.object({ version: text, secret: z.int().nullable() })),
-        responded: z.int().nullable(),
-        payload: shapeSchema,
-      }),
-    ),
-  }),
-]);
-
-null as unknown as z.output<typeof observationSchema> satisfies Observation;
 
 export interface ComparisonRecord {
   readonly plan: Plan;
@@ -112,20 +51,11 @@ export function parseRecord(text: string): ComparisonRecord {
 
 /** Another version of this package may write another format. */
 function versionHint(line: string): string {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (!isPlainObject(value) || value["tool"] !== recordTool || value["formatVersion"] === formatVersion)
-      return "";
-    return `: expected formatVersion ${formatVersion}, got ${Number(value["formatVersion"])}`;
-  } catch {
+  const value = jsonOrUndefined(line);
+  if (!isPlainObject(value) || value["tool"] !== recordTool || value["formatVersion"] === formatVersion)
     return "";
-  }
+  return `: expected formatVersion ${formatVersion}, got ${Number(value["formatVersion"])}`;
 }
 
-function parseLine<Output>(schema: z.ZodType<Output>, line: string): Output | null {
-  try {
-    return schema.parse(JSON.parse(line));
-  } catch {
-    return null;
-  }
-}
+const parseLine = <Output>(schema: z.ZodType<Output>, line: string): Output | null =>
+  schema.safeParse(jsonOrUndefined(line)).data ?? null;

@@ -6,6 +6,7 @@ import {
   numberFrom,
   urlKind,
 } from "../checks/check-options.ts";
+import { jsonOrUndefined } from "../checks/parse-json.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -131,12 +132,7 @@ interface Rejection {
 function readResponse(status: number, text: string, baseUrl: string): unknown {
   const isOk = status >= 200 && status < 300;
   if (isOk && text === "") return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = null;
-  }
+  const value = jsonOrUndefined(text) ?? null;
   if (isOk && value !== null) return value;
   const { code, message, issues = [] } = (value as Rejection | null)?.error ?? {};
   if (!code || !message || !mockServerErrorCodes.includes(code)) {

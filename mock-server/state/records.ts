@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { customerError, taxPrepResult } from "../../sdk/events/event-fields.ts";
+import { secretForm } from "../checks/secret-form.ts";
 import { isHttpUrl } from "../checks/service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";
 import { deliveryFaultSchema } from "./fault.ts";
@@ -73,7 +74,7 @@ const partnerKey = z.strictObject({
 const endedToken = z.strictObject({ id, endedAtMs: atMs });
 
 const signingSecret = z.strictObject({
-  secret: z.string().regex(/^whsec_(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
+  secret: z.string().regex(secretForm),
   /** `null` for the current secret; otherwise the end of its grace period. */
   expiresAtMs: atMs.nullable(),
 });

@@ -1,7 +1,7 @@
 // Responses that a test gives instead of the service. They belong to the test and not to the state: a reset and the
 // restoring of a snapshot remove them.
 
-import { isJsonSubset } from "../checks/json-subset.ts";
+import { jsonDifferences } from "../checks/differences.ts";
 import type { OverrideError, OverrideOptions } from "../state/override.ts";
 import type { Router } from "../state/router.ts";
 
@@ -93,6 +93,6 @@ function matches(override: Override, target: OverrideTarget): boolean {
     (router === undefined || router === target.router) &&
     (keyId === undefined || keyId === target.keyId) &&
     (workspaceId === undefined || workspaceId === target.workspaceId) &&
-    (variables === undefined || isJsonSubset(variables, target.variables ?? {}))
+    jsonDifferences("variables", variables, target.variables ?? {}).length === 0
   );
 }

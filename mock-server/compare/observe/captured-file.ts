@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import type { CapturedDelivery } from "./observe-delivery.ts";
 
 const deliverySchema = z.object({
@@ -23,7 +24,7 @@ export function parseCaptured(text: string): readonly CapturedDelivery[] {
 }
 
 function parseLine(line: string, index: number): CapturedDelivery {
-  const { success, data } = deliverySchema.safeParse(parseJson(line));
+  const { success, data } = deliverySchema.safeParse(jsonOrUndefined(line));
   if (!success) throw new Error(`line ${index + 1} is not { "receivedAt", "headers", "body": <base64> }`);
   const { receivedAt, headers, body, status = null } = data;
   const lowerCase = Object.entries(headers).map(([name, value]) => [
@@ -36,14 +37,6 @@ function parseLine(line: string, index: number): CapturedDelivery {
     body: Buffer.from(body, "base64"),
     responded: status,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** An attempt that was written down twice. A retry has another time, and another signature. */

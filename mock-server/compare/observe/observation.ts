@@ -1,89 +1,96 @@
 // What is known of a response afterwards: types, codes, lengths and relations, and no text that the service stores. A
 // record of a run consists of these, and every rule reads nothing else, so a record can be evaluated again elsewhere.
 
+import { z } from "zod";
+import type { Immutable } from "../../state/immutable.ts";
+
+// A record may come from elsewhere: its texts are printed, and must not control a terminal.
+const text = z
+  .string()
+  .max(2_000)
+  .regex(/^(?:\P{Cc}|[\t\n])*$/u);
+
 /** A redacted value: text is replaced by a tag that says what kind of text it was, see `redact-data.ts`. */
 export type Shape = null | boolean | string | readonly Shape[] | { readonly [key: string]: Shape };
 
-export interface ErrorShape {
+const shapeSchema: z.ZodType<Shape> = z.lazy(() =>
+  z.union([z.null(), z.boolean(), text, z.array(shapeSchema), z.record(text, shapeSchema)]),
+);
+
+const errorSchema = z.object({
   /** Words that are no technical vocabulary are replaced by `…`. */
-  readonly message: string;
-  readonly code: string | null;
-  readonly path: readonly (string | number)[] | null;
+  message: text,
+  code: text.nullable(),
+  path: z.array(z.union([text, z.number()])).nullable(),
   /** The message proposes names: "Did you mean …". */
-  readonly suggests: boolean;
+  suggests: z.boolean(),
   /** A stack trace or a path of a file is part of the error. */
-  readonly leaks: boolean;
-}
+  leaks: z.boolean(),
+});
 
-export interface ResponseShape {
-  readonly status: number;
+const responseSchema = z.object({
+  status: z.int(),
   /** Without parameters; `none` when it has no usual form. */
-  readonly contentType: string;
-  readonly body: "graphql" | "json" | "html" | "text" | "empty";
-  readonly data?: Shape | undefined;
-  readonly errors?: readonly ErrorShape[] | undefined;
-}
-
-interface Common {
-  readonly probe: string;
-  /** Milliseconds since the start of the run. */
-  readonly atMs: number;
-}
-
-export interface Responded extends Common {
-  readonly outcome: "response";
-  readonly durationMs: number;
-  readonly response: ResponseShape;
-}
-
-/** The service could not be reached, or did not respond as a service, after all attempts. */
-export interface Failed extends Common {
-  readonly outcome: "failed";
-  readonly reason: string;
-}
-
-/** Nothing was sent. */
-export interface Skipped extends Common {
-  readonly outcome: "skipped";
-  readonly reason: string;
-}
+  contentType: text,
+  body: z.enum(["graphql", "json", "html", "text", "empty"]),
+  data: shapeSchema.optional(),
+  errors: z.array(errorSchema).optional(),
+});
 
 /** One attempt of a delivery, without what it says about a client. */
-export interface DeliveryShape {
+const deliverySchema = z.object({
   /** Milliseconds since the first attempt. */
-  readonly atMs: number;
+  atMs: z.number(),
   /** Names of `webhook-…` headers. */
-  readonly headers: readonly string[];
-  readonly contentType: string;
+  headers: z.array(text),
+  contentType: text,
   /** Numbers by which equal ids and bodies are equal. */
-  readonly id: number;
-  readonly body: number;
+  id: z.int(),
+  body: z.int(),
   /** `seconds`, or another form. */
-  readonly timestamp: string;
+  timestamp: text,
   /** Seconds between the signed time and the arrival. */
-  readonly ageSeconds: number;
+  ageSeconds: z.number(),
   /** Version of each signature, and which of the secrets it verifies with: 0 is the newest, `null` none. */
-  readonly signatures: readonly { readonly version: string; readonly secret: number | null }[];
+  signatures: z.array(z.object({ version: text, secret: z.int().nullable() })),
   /** HTTP status of the response to it; `null` when it is not known. */
-  readonly responded: number | null;
-  readonly payload: Shape;
-}
+  responded: z.int().nullable(),
+  payload: shapeSchema,
+});
 
-/** Deliveries that a receiver has captured. */
-export interface Delivered extends Common {
-  readonly outcome: "deliveries";
-  readonly deliveries: readonly DeliveryShape[];
-}
+const common = {
+  probe: text,
+  /** Milliseconds since the start of the run. */
+  atMs: z.number(),
+};
 
-/** What several requests, or the deliveries of several endpoints, have shown together. */
-export interface Measured extends Common {
-  readonly outcome: "measured";
-  readonly facts: Facts;
-}
+export const observationSchema = z.discriminatedUnion("outcome", [
+  z.object({
+    ...common,
+    outcome: z.literal("response"),
+    durationMs: z.number(),
+    response: responseSchema,
+  }),
+  /** The service could not be reached, or did not respond as a service, after all attempts. */
+  z.object({ ...common, outcome: z.literal("failed"), reason: text }),
+  /** Nothing was sent. */
+  z.object({ ...common, outcome: z.literal("skipped"), reason: text }),
+  /** What several requests, or the deliveries of several endpoints, have shown together. */
+  z.object({
+    ...common,
+    outcome: z.literal("measured"),
+    facts: z.record(text, z.union([text, z.number(), z.boolean(), z.null()])),
+  }),
+  /** Deliveries that a receiver has captured. */
+  z.object({ ...common, outcome: z.literal("deliveries"), deliveries: z.array(deliverySchema) }),
+]);
 
-export type Facts = Readonly<Record<string, string | number | boolean | null>>;
-
-export type Observation = Responded | Failed | Skipped | Delivered | Measured;
+export type Observation = Immutable<z.output<typeof observationSchema>>;
+export type Responded = Extract<Observation, { outcome: "response" }>;
+export type Facts = Extract<Observation, { outcome: "measured" }>["facts"];
+export type ResponseShape = Responded["response"];
+export type ErrorShape = Immutable<z.output<typeof errorSchema>>;
+export type DeliveryShape = Immutable<z.output<typeof deliverySchema>>;
 
 /** Observations that are no response of a probe. */
 export const deliveriesProbe = "deliveries.captured";

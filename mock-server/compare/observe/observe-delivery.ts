@@ -1,5 +1,7 @@
-import { createHmac } from "node:crypto";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
+import { secretForm } from "../../checks/secret-form.ts";
+import { signatureOf } from "../../rules/deliveries/signing.ts";
 import { contractNames, isWord } from "./contract-words.ts";
 import type { DeliveryShape, Shape } from "./observation.ts";
 import { createPseudonyms, type Pseudonyms, plainTextTag } from "./redact-data.ts";
@@ -52,7 +54,7 @@ function observeDelivery(
       .filter(Boolean)
       .map((token) => observeSignature(token, { id, timestamp, body, secrets })),
     responded,
-    payload: redactPayload(parseJson(body.toString("utf8")), pseudonyms, 0, ""),
+    payload: redactPayload(jsonOrUndefined(body.toString("utf8")), pseudonyms, 0, ""),
   };
 }
 
@@ -65,11 +67,11 @@ interface Signed {
 
 function observeSignature(token: string, { id, timestamp, body, secrets }: Signed) {
   const version = /^v\d{1,2}[a-z]?(?=,)/.exec(token)?.[0] ?? "unknown";
-  // Computed over the exact bytes. The time is another rule's.
-  const secret = secrets.findIndex((each) => {
-    const mac = createHmac("sha256", Buffer.from(each.replace(/^whsec_/, ""), "base64"));
-    return `v1,${mac.update(`${id}.${timestamp}.`).update(body).digest("base64")}` === token;
-  });
+  // Whether the signed time is right is another rule's.
+  const at = new Date(Number(timestamp) * 1_000);
+  const secret = secrets.findIndex(
+    (each) => secretForm.test(each) && signatureOf(each, { id, at, body }) === token,
+  );
   return { version, secret: secret < 0 ? null : secret };
 }
 
@@ -113,11 +115,3 @@ function redactPayload(
 }
 
 const nestedNames = new Set(["code", "action", "connectionId", "inputDocumentId", "fileName", "mimeType"]);
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

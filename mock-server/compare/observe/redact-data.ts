@@ -26,6 +26,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";
@@ -204,12 +205,8 @@ function tokenTag(token: string, nowMs: number): string {
 export function claimsOf(token: string): Readonly<Record<string, unknown>> | null {
   const payload = token.split(".")[1];
   if (payload === undefined || token.length > 8_192) return null;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    return isPlainObject(claims) ? claims : null;
-  } catch {
-    return null;
-  }
+  const claims = jsonOrUndefined(Buffer.from(payload, "base64url").toString("utf8"));
+  return isPlainObject(claims) ? claims : null;
 }
 
 /** The kind of a value, and nothing of the value itself. */

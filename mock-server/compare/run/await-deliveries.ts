@@ -3,6 +3,7 @@
 //
 //   registered → its first attempt arrives → paused → enabled, at another URL and without subscriptions → waits for the rest
 
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import type { Clock } from "../../time/clock.ts";
@@ -10,7 +11,7 @@ import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { changesProbe, deliveriesProbe, type Facts, type Observation } from "../observe/observation.ts";
 import { type CapturedDelivery, observeDeliveries } from "../observe/observe-delivery.ts";
 import { redactCode, redactMessage } from "../observe/redact-message.ts";
-import { SendError, type Sender } from "./send-request.ts";
+import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 import { NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
@@ -133,16 +134,8 @@ async function mutate(
   input: Readonly<Record<string, unknown>>,
   { baseUrl, sender, session }: Context,
 ): Promise<unknown> {
-  const { json } = await sender.send({
-    url: `${baseUrl}/graphql`,
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json",
-      authorization: `Bearer ${await session.token("admin")}`,
-    },
-    body: JSON.stringify({ query: operationDocuments[name].text, variables: { input } }),
-  });
+  const body = { query: operationDocuments[name].text, variables: { input } };
+  const { json } = await sender.send(graphqlRequest(baseUrl, body, await session.token("admin")));
   const { data, errors } = isPlainObject(json) ? json : {};
   const [error] = Array.isArray(errors) ? errors.filter(isPlainObject) : [];
   if (error) {
@@ -211,10 +204,8 @@ const pendingAttempt = (delivery: CapturedDelivery, { captured }: Listening) =>
 
 /** The same event at two endpoints has two ids. */
 const eventKey = ({ body }: CapturedDelivery): string => {
-  try {
-    const { event, taskId, subTaskType, status, occurredAt } = JSON.parse(body.toString("utf8"));
-    return JSON.stringify([event, taskId, subTaskType, status, occurredAt]);
-  } catch {
-    return body.toString("base64");
-  }
+  const payload = jsonOrUndefined(body.toString("utf8"));
+  if (!isPlainObject(payload)) return body.toString("base64");
+  const { event, taskId, subTaskType, status, occurredAt } = payload;
+  return JSON.stringify([event, taskId, subTaskType, status, occurredAt]);
 };

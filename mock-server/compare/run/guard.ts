@@ -1,6 +1,7 @@
 // Read-only is a property of what is sent, checked on the bytes of every request, and not of how a plan was made.
 
 import { type DocumentNode, Kind, OperationTypeNode, parse } from "graphql";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 
 /** Mutations that change nothing: they issue tokens. */
@@ -31,17 +32,10 @@ export function mayChangeSomething({ method, url, body }: Sent): boolean {
 }
 
 function queryOf(body: string): string | null {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (
-      !isPlainObject(value) ||
-      Object.keys(value).some((name) => !["query", "variables", "operationName"].includes(name))
-    )
-      return null;
-    return typeof value["query"] === "string" ? value["query"] : null;
-  } catch {
-    return null;
-  }
+  const value = jsonOrUndefined(body);
+  const isKnown = (name: string) => ["query", "variables", "operationName"].includes(name);
+  if (!isPlainObject(value) || !Object.keys(value).every(isKnown)) return null;
+  return typeof value["query"] === "string" ? value["query"] : null;
 }
 
 const hasMutation = (document: DocumentNode): boolean =>

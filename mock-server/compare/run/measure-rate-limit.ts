@@ -21,6 +21,7 @@ import { createPseudonyms } from "../observe/redact-data.ts";
 import { createPacer } from "./pacer.ts";
 import {
   createSender,
+  graphqlRequest,
   SendError,
   type Sender,
   type SenderOptions,
@@ -121,17 +122,9 @@ function meSender(
   router: "base" | "gateway",
   token: "reader" | "partner" = "reader",
 ): Send {
+  const url = router === "base" ? access.baseUrl : String(access.gatewayUrl);
   return async () =>
-    sender.send({
-      url: `${router === "base" ? access.baseUrl : access.gatewayUrl}/graphql`,
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json",
-        authorization: `Bearer ${await session.token(token)}`,
-      },
-      body: '{"query":"{ me { __typename } }"}',
-    });
+    sender.send(graphqlRequest(url, { query: "{ me { __typename } }" }, await session.token(token)));
 }
 
 interface Burst {
@@ -154,15 +147,9 @@ async function burst(send: Send, max: number): Promise<Burst> {
 async function whileRejected(context: Measuring): Promise<Facts> {
   const { access, sender } = context;
   const { admin, readOnly, partner } = access.keys;
-  const exchange = await sender.send({
-    url: `${access.baseUrl}/graphql`,
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({
-      query: operationDocuments.ExchangeApiKey.text,
-      variables: { refreshToken: admin ?? readOnly },
-    }),
-  });
+  const variables = { refreshToken: admin ?? readOnly };
+  const exchangeBody = { query: operationDocuments.ExchangeApiKey.text, variables };
+  const exchange = await sender.send(graphqlRequest(access.baseUrl, exchangeBody));
   const onGateway = async (token: "reader" | "partner") => {
     if (access.gatewayUrl === null) return null;
     try {

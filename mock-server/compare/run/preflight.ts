@@ -3,7 +3,7 @@
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { keyVariables } from "../catalogue/probe.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
-import { addressCodes, SendError, type Sender } from "./send-request.ts";
+import { addressCodes, graphqlRequest, SendError, type Sender } from "./send-request.ts";
 import { type Access, NoTokenError, type Session } from "./session.ts";
 
 /** Why nothing can be compared. */
@@ -45,12 +45,7 @@ export async function preflight(
 
 async function checkPlace(place: Place, sender: Sender): Promise<Problem | null> {
   try {
-    const response = await sender.send({
-      url: `${place.url}/graphql`,
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: '{"query":"{ __typename }"}',
-    });
+    const response = await sender.send(graphqlRequest(place.url, { query: "{ __typename }" }));
     return problemOfResponse(place, response);
   } catch (error) {
     if (error instanceof SendError) return problemOfError(place, error);

@@ -3,7 +3,7 @@
 
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import { SendError, type Sender } from "./send-request.ts";
+import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 import { NoTokenError, type Session } from "./session.ts";
 
 export interface Removal {
@@ -29,17 +29,8 @@ export async function removeCreated(
   session: Session,
 ): Promise<Removal> {
   const call = async (query: string, variables: object): Promise<unknown> => {
-    const response = await sender.send({
-      url: `${baseUrl}/graphql`,
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json",
-        authorization: `Bearer ${await session.token("admin")}`,
-      },
-      body: JSON.stringify({ query, variables }),
-    });
-    return response.json;
+    const bearer = await session.token("admin");
+    return (await sender.send(graphqlRequest(baseUrl, { query, variables }, bearer))).json;
   };
   let endpoints: readonly Endpoint[];
   try {

@@ -9,7 +9,13 @@ import type { Observation } from "../observe/observation.ts";
 import { observeResponse, type RawResponse } from "../observe/observe-response.ts";
 import { createPseudonyms, type Pseudonyms } from "../observe/redact-data.ts";
 import { withoutTexts } from "../observe/without-texts.ts";
-import { SendError, type Sender, type SentResponse, type WireRequest } from "./send-request.ts";
+import {
+  graphqlRequest,
+  SendError,
+  type Sender,
+  type SentResponse,
+  type WireRequest,
+} from "./send-request.ts";
 import { type Access, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
@@ -175,26 +181,16 @@ function toWire(
   bearer: string | null,
   variables: unknown,
 ): WireRequest {
-  const { method, path, contentType, body } =
-    "document" in request
-      ? {
-          method: "POST",
-          path: "/graphql",
-          contentType: "application/json",
-          body: JSON.stringify({ query: request.document, variables, operationName: request.operationName }),
-        }
-      : request;
-  return {
-    url: `${router === "base" ? access.baseUrl : access.gatewayUrl}${path}`,
-    method,
-    headers: {
-      ...(contentType === null ? {} : { "content-type": contentType }),
-      accept: "application/json",
-      ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-      ...headers,
-    },
-    body,
-  };
+  const url = router === "base" ? access.baseUrl : String(access.gatewayUrl);
+  if ("document" in request) {
+    const { document: query, operationName } = request;
+    const wire = graphqlRequest(url, { query, variables, operationName }, bearer);
+    return { ...wire, headers: { ...wire.headers, ...headers } };
+  }
+  const { method, path, contentType, body } = request;
+  const { "content-type": _, ...common } = graphqlRequest(url, {}, bearer).headers;
+  const type = contentType === null ? {} : { "content-type": contentType };
+  return { url: `${url}${path}`, method, headers: { ...common, ...type, ...headers }, body };
 }
 
 const documents = new Map<string, DocumentNode | null>();

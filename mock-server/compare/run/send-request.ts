@@ -7,6 +7,7 @@
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
@@ -50,6 +51,18 @@ export interface SentResponse extends RawResponse {
   /** The response to an earlier attempt was lost, so a mutation may have taken effect twice. */
   readonly repeated: boolean;
 }
+
+/** A GraphQL request. @param bearer the access token; `null`: none */
+export const graphqlRequest = (url: string, body: object, bearer: string | null = null): WireRequest => ({
+  url: `${url}/graphql`,
+  method: "POST",
+  headers: {
+    "content-type": "application/json",
+    accept: "application/json",
+    ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
+  },
+  body: JSON.stringify(body),
+});
 
 /** Why a request has no response. */
 export class SendError extends Error {
@@ -169,7 +182,7 @@ async function roundTrip(
   try {
     const response = await fetch(url, { method, headers, body, redirect: "manual", signal: deadline.signal });
     const text = await readText(response);
-    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
+    return { status: response.status, headers: response.headers, text, json: jsonOrUndefined(text) };
   } catch (error) {
     if (signal.aborted) throw new SendError("stopped", "the run was stopped");
     if (error instanceof SendError) throw error;
@@ -193,14 +206,6 @@ async function readText({ body }: Response): Promise<string> {
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function codeOf(error: unknown): string | null {

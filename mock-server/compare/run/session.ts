@@ -5,7 +5,7 @@ import type { KeyName, TokenName } from "../catalogue/probe.ts";
 import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
 import { redactMessage } from "../observe/redact-message.ts";
-import type { Sender } from "./send-request.ts";
+import { graphqlRequest, type Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */
 export interface Access {
@@ -56,12 +56,8 @@ export function createSession({ keys, baseUrl, gatewayUrl }: Access, sender: Sen
     const isPartner = name === "partner";
     const text = isPartner ? operationDocuments.LoginPartner.text : exchangeText;
     const variables = isPartner ? { token: key } : { refreshToken: key };
-    const response = await sender.send({
-      url: `${isPartner ? gatewayUrl : baseUrl}/graphql`,
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ query: text, variables }),
-    });
+    const url = isPartner ? String(gatewayUrl) : baseUrl;
+    const response = await sender.send(graphqlRequest(url, { query: text, variables }));
     const tokens = Object.values(objectAt(response.json, "data") ?? {}).find(isPlainObject) ?? {};
     const { workspaceToken = tokens["accessToken"], userToken = "" } = tokens;
     if (typeof workspaceToken !== "string" || typeof userToken !== "string")

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import { expectedNumber, listOf, listQuery, pageOf, searchText, texts, time, waitLimit } from "./fields.ts";
@@ -39,7 +40,7 @@ const requestsQuery = z.strictObject({
   variables: z
     .string()
     .transform((text, context): z.output<typeof variables> => {
-      const parsed = variables.safeParse(parseJson(text));
+      const parsed = variables.safeParse(jsonOrUndefined(text));
       if (parsed.success) return parsed.data;
       context.addIssue({ code: "custom", message: "expected a JSON object" });
       return z.NEVER;
@@ -65,14 +66,6 @@ const requestDetail = request.extend({
     .nullable()
     .describe("Headers and response, secrets redacted; `null` for all but the newest requests."),
 });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 export type RecordedRequest = z.output<typeof request>;
 export type RequestFilter = Omit<z.output<typeof expectedRequests>, "count" | "times" | "timeoutMs">;

@@ -1,3 +1,4 @@
+import { difference } from "../../checks/differences.ts";
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
 import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
@@ -20,7 +21,7 @@ import type {
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
 import { createTextMatch } from "./text-match.ts";
-import { difference, waitForMatches } from "./wait-for-matches.ts";
+import { waitForMatches } from "./wait-for-matches.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
 

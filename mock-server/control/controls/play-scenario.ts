@@ -71,40 +71,29 @@ async function executeStep(controls: StepControls, step: CallStep, position: str
   }
 }
 
-function callControl(controls: StepControls, step: CallStep): unknown {
-  switch (step.do) {
-    case "start-task":
-      return controls.startTask(without(step, "do", "as"));
-    case "set-task-status":
-      return controls.setTaskStatus(step.taskId, without(step, "do", "as", "taskId"));
-    case "set-stage-status":
-      return controls.setStageStatus(step.taskId, without(step, "do", "as", "taskId"));
-    case "set-task-plan":
-      return controls.setTaskPlan(step.taskType, without(step, "do", "taskType"));
-    case "sync-documents":
-      return controls.syncDocuments(without(step, "do", "as"));
-    case "add-catalog-event":
-      return controls.addCatalogEvent(without(step, "do"));
-    case "send-event":
-      return controls.sendEvent(without(step, "do", "as"));
-    case "set-faults":
-      return controls.setFaults(step.faults);
-    case "clear-faults":
-      return controls.clearFaults();
-    case "advance-clock":
-      return controls.advanceClock({ by: step.by });
-    case "expect-deliveries":
-      return controls.waitForDeliveries(without(step, "do"));
-  }
-}
+/** The call that a step is named after; the id in its path comes first, then its input. */
+const calls: Readonly<Record<CallStep["do"], { readonly name: keyof StepControls; readonly id?: string }>> = {
+  "start-task": { name: "startTask" },
+  "set-task-status": { name: "setTaskStatus", id: "taskId" },
+  "set-stage-status": { name: "setStageStatus", id: "taskId" },
+  "set-task-plan": { name: "setTaskPlan", id: "taskType" },
+  "sync-documents": { name: "syncDocuments" },
+  "add-catalog-event": { name: "addCatalogEvent" },
+  "send-event": { name: "sendEvent" },
+  "set-faults": { name: "setFaults" },
+  "clear-faults": { name: "clearFaults" },
+  "advance-clock": { name: "advanceClock" },
+  "expect-deliveries": { name: "waitForDeliveries" },
+};
 
-function without<Step extends object, Name extends keyof Step>(
-  step: Step,
-  ...names: Name[]
-): Omit<Step, Name> {
-  const rest = { ...step };
-  for (const name of names) delete rest[name];
-  return rest;
+function callControl(controls: StepControls, { do: step, ...fields }: CallStep): unknown {
+  const { name, id } = calls[step];
+  const { as: _, ...rest } = fields as Readonly<Record<string, unknown>>;
+  const input = "faults" in rest ? rest["faults"] : rest;
+  const call = controls[name] as (...parameters: unknown[]) => unknown;
+  if (id === undefined) return call(input);
+  const { [id]: subject, ...change } = rest;
+  return call(subject, change);
 }
 
 const referencePattern = /\{\{([A-Za-z][\w-]*(?:\.[\w-]+)*)\}\}/g;

@@ -1,3 +1,4 @@
+import { difference, jsonDifferences } from "../../checks/differences.ts";
 import { knownOperation } from "../../graphql/check-operation.ts";
 import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
 import { found } from "../../rules/service-error.ts";
@@ -11,7 +12,7 @@ import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } fro
 import type { ControlsOf } from "../contract/route.ts";
 import { listPage } from "./list-page.ts";
 import { createTextMatch } from "./text-match.ts";
-import { difference, jsonDifferences, waitForMatches } from "./wait-for-matches.ts";
+import { waitForMatches } from "./wait-for-matches.ts";
 
 /** @param wallClock measures the time limits of waits */
 export function createRequestControls(

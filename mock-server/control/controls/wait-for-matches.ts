@@ -1,5 +1,3 @@
-import { describeValue } from "../../checks/check-options.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
 import type { World } from "../../world/world.ts";
 import { type WaitLimits, waitFor } from "./wait-for.ts";
@@ -66,27 +64,3 @@ function nearest<Item>({ noun, items, differences, describe }: Expectation<Item>
     return `${describe(item)}: ${why.slice(0, differencesShownMax).join("; ")}${more}`;
   });
 }
-
-/** `operation: expected me, got createClient`, or nothing when the value is as expected. */
-export function difference(place: string, expected: unknown, actual: unknown): readonly string[] {
-  if (expected === undefined || Object.is(expected, actual)) return [];
-  return [`${place}: expected ${shown(expected)}, got ${shown(actual)}`];
-}
-
-/** Differences of JSON: an expected object may lack fields, an expected list has all items. */
-export function jsonDifferences(place: string, expected: unknown, actual: unknown): readonly string[] {
-  if (expected === undefined) return [];
-  if (Array.isArray(expected) && Array.isArray(actual)) {
-    const length = difference(`${place}.length`, expected.length, actual.length);
-    if (length.length > 0) return length;
-    return expected.flatMap((item, index) => jsonDifferences(`${place}.${index}`, item, actual[index]));
-  }
-  if (isPlainObject(expected) && isPlainObject(actual)) {
-    return Object.entries(expected).flatMap(([field, value]) =>
-      jsonDifferences(`${place}.${field}`, value, Object.hasOwn(actual, field) ? actual[field] : undefined),
-    );
-  }
-  return difference(place, expected, actual);
-}
-
-const shown = (value: unknown) => (value === undefined ? "nothing" : describeValue(value));

@@ -19,16 +19,24 @@ export function signDelivery(delivery: {
   readonly body: string;
   readonly secrets: readonly string[];
 }): SignedHeaders {
+  const { id, body } = delivery;
   const at = new Date(delivery.atMs);
-  const signatures = delivery.secrets.map((secret) =>
-    getOrCreate(signers, secret, (text) => new Webhook(text)).sign(delivery.id, at, delivery.body),
-  );
+  const signatures = delivery.secrets.map((secret) => signatureOf(secret, { id, at, body }));
   return {
     "webhook-id": delivery.id,
     "webhook-timestamp": String(Math.floor(delivery.atMs / 1_000)),
     "webhook-signature": flatten(signatures.join(" ")),
   };
 }
+
+interface Signed {
+  readonly id: string;
+  readonly at: Date;
+  readonly body: string | Buffer;
+}
+
+export const signatureOf = (secret: string, { id, at, body }: Signed): string =>
+  getOrCreate(signers, secret, (text) => new Webhook(text)).sign(id, at, body);
 
 // Decoding a secret costs as much as signing a small body.
 const signers = createBoundedCache<string, Webhook>(1_000);
