@@ -95,7 +95,7 @@ describe.concurrent("compare", () => {
     });
   });
 
-  it("--writes lists what it would send, and sends nothing unless the user agrees", async () => {
+  it("--writes lists what it would send, with a public URL also its two endpoints, and sends nothing unless the user agrees", async () => {
     let requests = 0;
     await using server = await serving((_, response) => {
       requests += 1;
@@ -111,6 +111,12 @@ describe.concurrent("compare", () => {
     expect([code, out, requests, asked]).toEqual([2, "", 0, ["Continue? [y/N] "]]);
     expect(err).toContain('CreateWebhookEndpoint {"input":{"url":"https://receiver.invalid/…/plain"}}');
     expect(err).toContain("nothing was sent");
+    const registered = "Two more webhook endpoints are registered at the public URL";
+    expect(err).not.toContain(registered);
+    const deliveries = ["--deliveries", "https://example.tunnel.dev"];
+    const announced = await runCommand(runCompareCommand, [...argv, ...deliveries], { env: key, ask });
+    expect([announced.code, requests]).toEqual([2, 0]);
+    expect(announced.err).toContain(registered);
   });
 
   it("an address where nothing listens is named with what to do", async () => {

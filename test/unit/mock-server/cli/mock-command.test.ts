@@ -219,11 +219,24 @@ describe("mock", () => {
     expect(await mock(...argv)).toEqual({ code: 2, out: "", err });
   });
 
-  it("mock explains that its port is in use", async () => {
+  it("mock that cannot start returns 1 and names the flag: a port in use, another computer's address, a state file that cannot be written", async () => {
     await using running = await createMockServer();
     const { port } = new URL(running.baseUrl);
-    const err = `mock: --port: ${port} is in use; stop the program that uses it, or choose another port\n`;
-    expect(await mock("--port", port)).toMatchObject({ code: 1, err });
+    const causes = [
+      [["--port", port], `--port: ${port} is in use`],
+      [["--port", "0", "--host", "203.0.113.1"], "--host: this computer has no address 203.0.113.1"],
+      [
+        ["--port", "0", "--state", "/no-such-folder/s.json"],
+        "--state: cannot use /no-such-folder/s.json: ENOENT",
+      ],
+      [["--port", "0", "--state", "/dev/null/s.json"], "--state: cannot use /dev/null/s.json: ENOTDIR"],
+    ] as const;
+    for (const [argv, reason] of causes)
+      expect(await mock(...argv)).toEqual({
+        code: 1,
+        out: "",
+        err: expect.stringContaining(`mock: ${reason}`),
+      });
   });
 
   it("mock warns when others can reach it, and prints a URL that a client can call", async () => {
@@ -285,5 +298,9 @@ describe("mock", () => {
       const { code, err } = await mock("--port", "0", "--scenario", path);
       expect(code).toBe(1);
       expect(err).toMatch(/^mock: --scenario: cannot read .+ steps\.0\.do: .+\n$/);
+      await writeFile(path, JSON.stringify({ steps: [{ do: "advance-clock", by: "1h" }] }));
+      const failing = await mock("--port", "0", "--scenario", path);
+      expect([failing.code, failing.out]).toEqual([1, ""]);
+      expect(failing.err).toContain("mock: scenario step 1 (advance-clock): a real clock cannot be advanced");
     }));
 });

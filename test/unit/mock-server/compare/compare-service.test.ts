@@ -228,14 +228,6 @@ describe("compare with a service in trouble", () => {
     expect([report.stats.requests, refutedIn(report)]).toEqual([21, []]);
   });
 
-  it("names the rate limit when the first request gets a 429", async () => {
-    await using service = await startComparedService();
-    const date = new Date(service.clock.now() + 86_400_000).toUTCString();
-    expect((await compare(service, { around: onlyFirst(0, limited(date)) })).problem?.cause).toBe(
-      "rate-limit",
-    );
-  });
-
   it("ends when five probes in a row have no response, with the reason in the rules", async () => {
     await using service = await startComparedService();
     const report = await compare(service, {

@@ -54,7 +54,6 @@ const failed = (message: string, code: string, data?: Loose) => ({
 const replaced = (code: string, message: string, replaceWith: object): SettingsChanges => ({
   errors: [{ code, message, replaceWith }],
 });
-const reworded = (message: string) => replaced("BAD_USER_INPUT", message, { message: "Invalid input" });
 const notFound = (noun: string) => replaced("NOT_FOUND", `${noun} not found`, { code: "BAD_USER_INPUT" });
 
 const claims = (edit: (claims: Loose) => Loose, where: Where, name = "workspaceToken") =>
@@ -63,8 +62,6 @@ const claims = (edit: (claims: Loose) => Loose, where: Where, name = "workspaceT
     (token: string) => withClaims(token, edit),
     (_, exchange) => where(exchange),
   );
-const living = (seconds: number) => (all: Loose) => ({ ...all, exp: all.iat + seconds });
-const asksFor = (seconds: number) => (exchange: Exchange) => exchange.variables.expiresInSeconds === seconds;
 
 const entry =
   (name: string, edit: (entry: Loose) => void): Change =>
@@ -85,7 +82,6 @@ const updated = (name: string, value: unknown, where: (input: Loose) => boolean 
   });
 
 const isMe: Where = ({ query }) => query === "{ me { __typename } }";
-const isFiltered: Where = ({ variables }) => variables.filters?.statuses && !variables.filters.types;
 const isUpload: Where = ({ path, method }) => path.endsWith("/api/uploads") && method === "POST";
 const has =
   (text: string): Where =>
@@ -98,9 +94,6 @@ type Planted = Change | SettingsChanges;
 /** By the rule that names it: settings of the mock, or a change of its responses. */
 const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
   "transport.get": respond(({ method }) => method === "GET", { status: 200 }),
-  "transport.malformed-json": respond(({ text }) => text === "{", { status: 500 }),
-  "transport.no-query": respond(({ text }) => text === "{}", { status: 200 }),
-  "transport.wrong-type": respond(({ contentType }) => contentType === "text/plain", { status: 200 }),
   "transport.base-introspection": respond(has("__schema"), {
     json: { data: { __schema: { queryType: { name: "Query" } } } },
   }),
@@ -122,9 +115,6 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
     ({ json }) => void (json.errors && Object.assign(json, { data: null })),
   ],
   "tokens.lifetime": { tokenLifetimeSeconds: 300 },
-  "tokens.shorter": claims(living(180), asksFor(60)),
-  "tokens.clamped": claims(living(86_400), asksFor(86_400)),
-  "tokens.zero-lifetime": reworded("expiresInSeconds must be at least 1"),
   "tokens.workspace-claim": claims(({ workspaceId: _, ...rest }) => rest, has("userToken")),
   "tokens.wrong-key": replaced("UNAUTHENTICATED", "Invalid refresh token", { message: "Invalid API key" }),
   "tokens.expired": respond(
@@ -145,17 +135,10 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
     ofList("webhookEventCatalog", (list) => list.slice(1)),
   ],
   "catalog.task.running": entry("task.running", (each) => Object.assign(each, { version: "3" })),
-  "catalog.documents.synced": entry("documents.synced", (each) =>
-    Object.assign(each, { status: "COMPLETED" }),
-  ),
-  "catalog.task.failed": entry("task.failed", ({ taskTypes }) => taskTypes.push("FILING")),
   "catalog.payload-documents.synced": entry("documents.synced", ({ payloadSchema: { properties } }) => {
     properties.files = properties.documents;
     delete properties.documents;
   }),
-  "catalog.payload-task.completed": entry("task.completed", (each) =>
-    Object.assign(each.payloadSchema.properties.taskId, { type: "integer" }),
-  ),
   "endpoints.limit-101": { bounds: { endpointPageItemsMax: 50 } },
   "endpoints.bad-iterator": [
     respond(({ variables }) => variables.iterator === "not-an-iterator", { json: { data: { me: {} } } }),
@@ -167,7 +150,6 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
     (list) => list.toReversed(),
     ({ variables }) => variables.limit === 100,
   ),
-  "drift.ListWebhookEndpoints": field("enabled", "true"),
   "tasks.order": ofList("tasks", (list) => list.toReversed()),
   "tasks.default-limit": ofList("tasks", (list) => list.slice(0, 10), has("tasks {")),
   "tasks.filter-id": ofList(
@@ -185,8 +167,6 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
     field("__typename", "TaskBinderResult", (object) => object.__typename === "TaskTaxPrepResult"),
     field("attributes", null),
   ],
-  "drift.ListClients": field("taxYear", "2025"),
-  "tasks.limit-101": { bounds: { listItemsMax: 100 } },
   "tasks.limit-1001": { bounds: { listItemsMax: 5_000 } },
   "tasks.stages": {
     tasks: { plans: { TAX_PREP: { mode: "timed", stages: [stage("intake"), stage("review")] } } },
@@ -197,21 +177,10 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
   ),
   "ids.form": field("id", (id: string) => id.replace(/^(.{14})7/, "$14")),
   "uploads.options": respond(({ method }) => method === "OPTIONS", { status: 404 }),
-  "uploads.head-no-token": respond(({ method, authorization }) => method === "HEAD" && !authorization, {
-    status: 404,
-  }),
   "uploads.unknown": respond(({ method, status }) => method === "HEAD" && status === 404, { status: 410 }),
   "gateway.workspace-token": respond(
     (exchange) => exchange.isGateway && isMe(exchange) && exchange.authorization !== "",
     failed("Unauthorized", "FORBIDDEN", { me: null }),
-  ),
-  "partner.lifetime": claims(living(3_600), () => true, "accessToken"),
-  "partner.wrong-key": replaced("UNAUTHENTICATED", "Invalid personal API token", { code: "BAD_USER_INPUT" }),
-  "gateway.base-operation": respond(
-    ({ isGateway, query }) => isGateway && query.includes("webhookEventCatalog"),
-    {
-      json: { data: { webhookEventCatalog: [] } },
-    },
   ),
   "endpoints.create": [
     created("enabled", false),
@@ -220,10 +189,6 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
   ],
   "endpoints.duplicate-events": created("eventTypes", (list: Loose) => list?.toSorted() ?? null),
   "endpoints.loopback-url": { allowLoopbackHttp: false },
-  "endpoints.http-url": reworded("Webhook endpoint url must be an HTTPS URL"),
-  "endpoints.no-events": reworded("At least one webhook event type is required"),
-  "endpoints.unknown-event": reworded("Unsupported webhook event type"),
-  "endpoints.update-nothing": reworded("At least one endpoint field must be updated"),
   "endpoints.create-user-token": error((_, { input }) => String(input.url).endsWith("/user"), {
     code: "UNAUTHENTICATED",
   }),
@@ -237,53 +202,21 @@ const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
     updated("createdAt", (_: unknown, { updatedAt }: Loose) => updatedAt),
   ],
   "endpoints.pause": updated("enabled", true, ({ enabled }) => enabled === false),
-  "endpoints.update-nulls": updated("enabled", true, ({ enabled }) => enabled === null),
-  "endpoints.all-events": updated(
-    "eventTypes",
-    ["documents.synced"],
-    ({ eventTypes }) => eventTypes === null,
-  ),
-  "endpoints.rotate-long": { bounds: { secretGraceSecondsMax: 86_400 } },
   "endpoints.rotate": field("signingSecret", "whsec_c2FtZQ==", (_, { query }) =>
     query.includes("rotateWebhookEndpointSecret("),
   ),
   "endpoints.delete": field("deleteWebhookEndpoint", false),
   "endpoints.update-unknown": notFound("Webhook endpoint"),
-  "partner.collect-unknown": notFound("Provider connection"),
-  "partner.works-unknown": notFound("Connection job"),
-  "partner.artifacts-unknown": notFound("Job work"),
-  "partner.users-unknown": notFound("Workspace"),
-  "clients.tax-prep-unknown": notFound("Client"),
   "routers.webhooks-on-gateway": respond(
     ({ isGateway, query }) => isGateway && query.includes("mutation CreateWebhookEndpoint"),
     {
       json: { data: { __typename: "Query" } },
     },
   ),
-  "drift.CreateJobWorks": respond(
-    ({ query }) => query.includes("Check") && query.includes("createJobWorks"),
-    failed('Cannot query field "workId"', "GRAPHQL_VALIDATION_FAILED"),
-  ),
   "drift.UpdateWebhookEndpoint": updated("updatedAt", undefined),
-  "partner.users-read-only": respond(
-    ({ query, json }) => query.includes("addUsers") && json.errors?.[0].extensions.code === "FORBIDDEN",
-    {
-      json: { data: { addUsersToTheWorkspace: [] } },
-    },
-  ),
   "errors.status": ["FORBIDDEN", "BAD_USER_INPUT"].map((code) =>
     respond(({ json }) => json.errors?.[0]?.extensions?.code === code, { status: 400 }),
   ),
-  "tasks.filter-status": [
-    ofList("tasks", () => [], isFiltered),
-    ofList("tasks", (list) => list.map((task) => ({ ...task, status: "FAILED" })), isFiltered),
-  ],
-  "uploads.create-read-only": respond((exchange) => isUpload(exchange) && exchange.status === 403, {
-    status: 201,
-  }),
-  "uploads.create-no-token": respond((exchange) => isUpload(exchange) && exchange.status === 401, {
-    status: 201,
-  }),
   "uploads.no-length": respond((exchange) => isUpload(exchange) && exchange.status === 400, { status: 201 }),
 };
 

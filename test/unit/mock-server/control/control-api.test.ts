@@ -1,12 +1,7 @@
 import { describe, expect } from "vitest";
-import { type ControlApi, createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import type { ControlApi, MockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
-import {
-  callGraphql,
-  checkedControlClient,
-  startConnection,
-  workspaceToken,
-} from "../../../support/mock-client.ts";
+import { callGraphql, checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";
 const failingUrl = "http://127.0.0.1:1/failing";
@@ -42,50 +37,6 @@ describe("API keys", () => {
     const listed = await api.listApiKeys();
     expect(listed.data.map(({ id }) => id)).toContain(key.id);
     expect(JSON.stringify(listed)).not.toContain(key.apiKey);
-  });
-
-  it("cannot be exchanged for tokens once they are revoked", async ({ api }) => {
-    const { id, apiKey } = await api.createApiKey();
-    await api.createTokens({ apiKey });
-    await api.revokeApiKey(id);
-    await expect(api.createTokens({ apiKey })).rejects.toThrow("Invalid refresh token");
-    await expect(api.revokeApiKey("unknown")).rejects.toMatchObject({ code: "NOT_FOUND" });
-  });
-
-  it("lose their rights with the membership, also for issued tokens", async ({ mock, api }) => {
-    const { apiKey, membershipId } = await api.createApiKey();
-    const token = await workspaceToken(mock, apiKey);
-    const role = async () =>
-      (await callGraphql(mock, "{ me { ... on WorkspaceUser { role } } }", { token })).me.role;
-    expect(await role()).toBe("admin");
-    await api.updateMembership(membershipId ?? "", { role: "l3" });
-    expect(await role()).toBe("l3");
-    await api.removeMembership(membershipId ?? "");
-    await expect(role()).rejects.toThrow("Unauthorized");
-  });
-
-  it("have their requests counted against the rate limit", async ({ mock, api }) => {
-    await callGraphql(mock, "{ me { __typename } }", { token: await workspaceToken(mock) });
-    expect((await api.listRateLimits()).data).toMatchObject([{ used: 1, remaining: 119 }]);
-  });
-});
-
-describe("POST /clock/advance", () => {
-  it("advances a virtual clock by text or milliseconds and fires what is due", async ({ mock, api }) => {
-    const expected = [timeAfter(mock, 180_000), timeAfter(mock, 180_500)];
-    await api.startTask({ taskType: "TAX_PREP", progression: "timed" });
-    const first = await api.advanceClock({ by: "3m" });
-    const second = await api.advanceClock({ by: 500 });
-    expect([first.now, second.now]).toEqual(expected);
-    expect(first.fired).toBeGreaterThan(0);
-    expect(await api.getClock()).toMatchObject({ mode: "virtual", now: second.now });
-  });
-
-  it("rejects with CLOCK_IS_REAL on a real clock", async () => {
-    await using mock = await createMockServer({ listen: false });
-    await expect(checkedControlClient(mock).advanceClock({ by: "1s" })).rejects.toMatchObject({
-      code: "CLOCK_IS_REAL",
-    });
   });
 });
 
@@ -127,33 +78,9 @@ describe("GET /tasks/{id}", () => {
     const { attempts } = await api.getDelivery(event.deliveries[0]?.id ?? "");
     expect(event.body).toBe(attempts[0]?.requestBody);
   });
-
-  it("returns the planned stages of a task that progresses by itself", async ({ mock, api }) => {
-    const timed = await api.startTask({ taskType: "BINDER", progression: "timed", stages });
-    expect(await api.getTask(timed.taskId)).toMatchObject({
-      stages: 2,
-      stagesDone: 0,
-      stageEndsAt: timeAfter(mock, 2_000),
-      stagesAhead: [{ subTaskType: "thinking", durationMs: 3_000 }],
-    });
-    const [manual = ""] = await startTasks(api, 1);
-    expect(await api.getTask(manual)).toMatchObject({ stages: 0, stageEndsAt: null, stagesAhead: [] });
-  });
 });
 
 describe("events", () => {
-  it("POST /documents-synced returns only documents that were not held yet", async ({ mock, api }) => {
-    await api.createEndpoint({ url: receiverUrl, eventTypes: ["documents.synced"] });
-    const pull = {
-      connectionId: await startConnection(mock),
-      documents: [{ fileName: "w2.pdf" }, { fileName: "1099.pdf" }],
-    };
-    expect((await api.syncDocuments(pull)).inputDocumentIds).toHaveLength(2);
-    expect((await api.syncDocuments(pull)).inputDocumentIds).toEqual([]);
-    const query = { event: "documents.synced", status: "succeeded", count: 2 } as const;
-    expect((await api.waitForDeliveries(query)).data).toHaveLength(2);
-  });
-
   it("POST /events sends an event once it is in the catalog", async ({ mock, api }) => {
     await api.createEndpoint({ url: receiverUrl });
     const event = { name: "client.archived", payload: { clientId: "c" } };
@@ -348,24 +275,6 @@ describe("the mock", () => {
     await api.reset();
     await api.advanceClock({ by: "1s" });
     expect(await api.getHealth()).toMatchObject({ now: "2026-01-15T12:00:01.000Z" });
-  });
-
-  it("GET /health returns its version and time, GET /workspaces its workspaces", async ({ mock, api }) => {
-    expect(await api.getHealth()).toMatchObject({ status: "ok", now: timeAfter(mock, 0), epoch: 0 });
-    expect((await api.listWorkspaces()).data).toMatchObject([{ id: mock.workspaceId, status: "active" }]);
-  });
-
-  it("GET /requests returns callers, rejections and no secrets", async ({ mock, api }) => {
-    const token = await workspaceToken(mock);
-    await callGraphql(mock, "query Who { me { __typename } }", { token });
-    await expect(callGraphql(mock, "{ me { __typename } }", { token: "nonsense" })).rejects.toThrow();
-    const { data } = await api.listRequests();
-    expect(data).toMatchObject([
-      { operations: ["me"], operationName: "Who", caller: "member", rejection: null },
-      { operations: ["me"], rejection: expect.stringContaining("not issued") },
-    ]);
-    expect(JSON.stringify(data)).not.toContain(token);
-    expect(await api.getRequest("2")).toMatchObject({ ...data[1] });
   });
 
   it("GET /uploads/{id} returns the bytes received", async ({ mock, api }) => {

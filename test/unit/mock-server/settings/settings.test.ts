@@ -24,12 +24,6 @@ describe("withSettings", () => {
     expect(withSettings({ rateLimit: undefined })).toEqual(defaultSettings);
   });
 
-  it("accepts a task plan for any task type", () => {
-    const plan = { mode: "manual", stages: [] } as const;
-    const { plans } = withSettings({ tasks: { plans: { NEW_KIND: plan } } }).tasks;
-    expect(plans).toEqual({ ...defaultSettings.tasks.plans, NEW_KIND: plan });
-  });
-
   it("replaces lists and the seed data as a whole", () => {
     const seedData = { workspaces: [{ name: "Acme" }] };
     const settings = withSettings({ delivery: { scheduleMs: [0] }, seedData });

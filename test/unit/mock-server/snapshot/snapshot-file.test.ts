@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
@@ -22,6 +22,17 @@ describe("writeSnapshotFile", () => {
       await writeSnapshotFile(join(folder, "s.json"), "{}");
       expect(await readFile(victim, "utf8")).toBe("untouched");
       expect(await readFile(join(folder, "s.json"), "utf8")).toBe("{}");
+    }));
+
+  it("leaves the old file, and no other, when the new one cannot be written", () =>
+    withFolder(async (folder) => {
+      const [path, place] = [join(folder, "s.json"), join(folder, "folder")];
+      await writeFile(path, "the old one");
+      await mkdir(place);
+      await expect(writeSnapshotFile(path, Symbol("no text") as never)).rejects.toThrow();
+      await expect(writeSnapshotFile(place, "{}")).rejects.toThrow();
+      expect(await readFile(path, "utf8")).toBe("the old one");
+      expect(await readdir(folder)).toEqual(["folder", "s.json"]);
     }));
 });
 

@@ -1,6 +1,3 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   createMockServer,
@@ -9,14 +6,8 @@ import {
   type Snapshot,
 } from "workspace-tasks/mock-server";
 import { readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
-import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { createState } from "../../../../mock-server/state/state.ts";
-import {
-  callGraphql,
-  checkedControlClient,
-  startConnection,
-  workspaceToken,
-} from "../../../support/mock-client.ts";
+import { callGraphql, startConnection, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";
 
@@ -196,17 +187,6 @@ describe("snapshot", () => {
     await continueWith(mock);
     expect(JSON.stringify(snapshot)).toBe(before);
   });
-
-  it("can be read and restored over HTTP", async () => {
-    await using mock = await start();
-    await useMock(mock);
-    const control = checkedControlClient(mock);
-    const snapshot = await control.getSnapshot();
-    await control.reset();
-    expect((await control.getSnapshot()).state.tasks).toEqual([]);
-    await control.restoreSnapshot(snapshot);
-    expect(await mock.control.getSnapshot()).toEqual(snapshot);
-  });
 });
 
 const attemptIds = (snapshot: Snapshot) =>
@@ -356,12 +336,6 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     expect(await (await mock.fetch("/_mock/v1/snapshot")).text()).toBe(whole);
     expect((await restore(200)).status).toBe(204);
   });
-
-  it("is sent over HTTP, with the code SNAPSHOT_INVALID", async () => {
-    await using mock = await start();
-    const restored = checkedControlClient(mock).restoreSnapshot({ format: "other" });
-    await expect(restored).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
-  });
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: parts are taken away from it
@@ -379,50 +353,6 @@ function createSample(): any {
     state: Object.fromEntries(Object.keys(createState()).map((noun) => [noun, []])),
   };
 }
-
-describe("snapshot file", () => {
-  const inFolder = async (use: (folder: string) => Promise<void>) => {
-    const folder = await mkdtemp(join(tmpdir(), "snapshot-"));
-    try {
-      await use(folder);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  };
-
-  it("is read as it was written, and readable by its owner only", () =>
-    inFolder(async (folder) => {
-      await using mock = await start();
-      await useMock(mock);
-      const path = join(folder, "state.json");
-      await writeSnapshotFile(path, JSON.stringify(await mock.control.getSnapshot()));
-      expect(await readSnapshotFile(path)).toEqual(await mock.control.getSnapshot());
-      expect(await readdir(folder)).toEqual(["state.json"]);
-    }));
-
-  it("is null when it does not exist", () =>
-    inFolder(async (folder) => {
-      expect(await readSnapshotFile(join(folder, "none.json"))).toBeNull();
-    }));
-
-  it("does not change when a new one cannot be written completely", () =>
-    inFolder(async (folder) => {
-      const path = join(folder, "state.json");
-      await writeFile(path, "the old one");
-      await expect(writeSnapshotFile(path, Symbol("no text") as never)).rejects.toThrow();
-      expect(await readFile(path, "utf8")).toBe("the old one");
-      expect(await readdir(folder)).toEqual(["state.json"]);
-    }));
-
-  it("rejects with EISDIR for a folder and leaves no other file", () =>
-    inFolder(async (folder) => {
-      const path = join(folder, "state.json");
-      await mkdir(path);
-      await expect(writeSnapshotFile(path, "text")).rejects.toThrow();
-      await expect(readSnapshotFile(path)).rejects.toThrow("EISDIR");
-      expect(await readdir(folder)).toEqual(["state.json"]);
-    }));
-});
 
 describe("reset", () => {
   it("makes the mock equal to a new one with the same seed", async () => {
@@ -443,35 +373,5 @@ describe("reset", () => {
     expect((await mock.control.getSnapshot()).state.tasks).toEqual(
       (await other.control.getSnapshot()).state.tasks,
     );
-  });
-
-  it("drops the response to an earlier delivery", async () => {
-    let answer: (response: Response) => void = () => {};
-    let requested: () => void = () => {};
-    const arrived = new Promise<void>((resolve) => {
-      requested = resolve;
-    });
-    const receiver = () => {
-      requested();
-      return new Promise<Response>((resolve) => {
-        answer = resolve;
-      });
-    };
-    await using mock = await start({ receivers: new Map([[receiverUrl, receiver]]) });
-    await mock.control.createEndpoint({ url: receiverUrl, eventTypes: ["task.running"] });
-    await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
-    await arrived;
-    await mock.control.reset();
-    const fresh = await mock.control.getSnapshot();
-    answer(new Response(null, { status: 500 }));
-    await mock.clock.advance("3d");
-    expect((await mock.control.getSnapshot()).state).toEqual(fresh.state);
-  });
-
-  it("ends a wait for deliveries of the old world", async () => {
-    await using mock = await start();
-    const waiting = mock.control.waitForDeliveries({ count: 1 });
-    await mock.control.reset();
-    await expect(waiting).rejects.toThrow("got 0");
   });
 });

@@ -113,14 +113,6 @@ describe("upload", () => {
     expect((await send({ method: "HEAD", path })).status).toBe(200);
     expect((await send({ method: "HEAD", path, token })).status).toBe(404);
   });
-
-  it("does not count towards the rate limit", async ({ mock }) => {
-    const send = await uploader(mock);
-    for (let count = 0; count < 130; count++) {
-      expect((await send({ method: "POST", headers: { "upload-length": "1" } })).status).toBe(201);
-    }
-    expect((await mock.control.listRateLimits()).data).toEqual([]);
-  });
 });
 
 describe("an upload request is rejected", () => {

@@ -6,15 +6,6 @@ const sliding: RateLimitPolicy = { requests: 3, windowMs: 1_000, window: "slidin
 const fixed: RateLimitPolicy = { ...sliding, window: "fixed" };
 
 describe("createRateLimiter", () => {
-  it("drops a request from the sliding count exactly one window after it was made", () => {
-    const limiter = createRateLimiter(sliding);
-    for (const nowMs of [0, 100, 200]) expect(limiter.take("k", nowMs).granted).toBe(true);
-    expect(limiter.take("k", 999)).toEqual({ granted: false, retryAfterSeconds: 1 });
-    expect(limiter.take("k", 1_000).granted).toBe(true);
-    expect(limiter.take("k", 1_099).granted).toBe(false);
-    expect(limiter.take("k", 1_100).granted).toBe(true);
-  });
-
   it("still counts what was requested before the limit was lowered", () => {
     const before = createRateLimiter({ ...sliding, requests: 5 });
     for (const nowMs of [0, 100, 200, 300, 400]) expect(before.take("k", nowMs).granted).toBe(true);
@@ -102,14 +93,5 @@ describe("createRateLimiter", () => {
     expect(limiter.usages(1_500)).toEqual([{ keyId: "k", used: 1, remaining: 2, resetsAtMs: 2_000 }]);
     expect(limiter.usages(2_000)).toEqual([]);
     expect(limiter.usage("other", 0)).toEqual({ keyId: "other", used: 0, remaining: 3, resetsAtMs: null });
-  });
-
-  it("continues from a restored snapshot", () => {
-    const limiter = createRateLimiter(sliding);
-    for (const nowMs of [0, 10, 20, 1_005]) limiter.take("k", nowMs);
-    const restored = createRateLimiter(sliding);
-    restored.restore(JSON.parse(JSON.stringify(limiter.snapshot())));
-    expect(restored.usage("k", 1_005)).toEqual(limiter.usage("k", 1_005));
-    expect(restored.snapshot()).toEqual({ k: [10, 20, 1_005] });
   });
 });

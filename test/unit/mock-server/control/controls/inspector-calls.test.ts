@@ -118,20 +118,6 @@ describe("the search of the control API", () => {
 });
 
 describe("a webhook endpoint in the control API", () => {
-  it("is paused, changed, rotated and deleted", async () => {
-    const { billing } = await rejectedDelivery();
-    const { updateEndpoint, rotateEndpointSecret, deleteEndpoint, listEndpoints } = mock.control;
-    expect(await updateEndpoint(billing.id, { enabled: false })).toMatchObject({ enabled: false });
-    expect((await mock.control.listDeliveries({ status: "paused" })).data).toHaveLength(1);
-    await expect(updateEndpoint(billing.id, {})).rejects.toMatchObject({ code: "BODY_INVALID" });
-    const { secrets } = await rotateEndpointSecret(billing.id);
-    expect(secrets.map(({ state }) => state)).toEqual(["current", "grace"]);
-    expect(secrets[1]?.secret).toBe(billing.signingSecret);
-    await deleteEndpoint(billing.id);
-    expect((await listEndpoints()).data).toHaveLength(1);
-    await expect(deleteEndpoint(billing.id)).rejects.toMatchObject({ code: "NOT_FOUND" });
-  });
-
   it("is sent an event alone, even one that it does not subscribe to", async () => {
     const { billing } = await rejectedDelivery();
     responses.clear();

@@ -1,9 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMockServer, type MockServer, type ScenarioInput } from "workspace-tasks/mock-server";
-import { runMockCommand } from "../../../../../mock-server/cli/mock-command.ts";
 import { parseScenario } from "../../../../../mock-server/control/controls/read-scenario.ts";
 
 let mock: MockServer;
@@ -95,15 +92,6 @@ describe("playScenario", () => {
     ).rejects.toThrow("scenario step 1: {{unknown.taskId}} refers to nothing");
   });
 
-  it("replaces variables in texts", async () => {
-    const task = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
-    await mock.control.playScenario({
-      variables: { task: task.taskId },
-      steps: [{ do: "set-task-status", taskId: "{{task}}", status: "FAILED" }],
-    });
-    expect((await mock.control.getTask(task.taskId)).status).toBe("FAILED");
-  });
-
   it("rejects an invalid scenario over HTTP with the field, and executes nothing", async () => {
     const response = await mock.fetch("/_mock/v1/scenarios", {
       method: "POST",
@@ -149,54 +137,10 @@ describe("the scenarios of the examples", () => {
   });
 });
 
-describe("parseScenario", () => {
-  for (const [text, message] of [
-    ["{", "the text is not JSON"],
-    ["[]", /^body: /],
-    ['{"steps":[{"do":"dance"}]}', /^steps\.0\.do: /],
-    ['{"steps":[{"do":"clear-faults","extra":1}]}', /^steps\.0: .*extra/],
-    ['{"steps":[{"do":"repeat","times":2,"steps":[{"do":"advance-clock"}]}]}', /^steps\.0\.steps\.0\.by/],
-    ['{"steps":[{"do":"start-task","taskType":"BINDER","as":"1st"}]}', /expected a name such as firstTask/],
-  ] as const) {
-    it(`rejects ${text}`, () => {
-      expect(() => parseScenario(text)).toThrow(message);
-    });
-  }
-});
-
-describe("workspace-tasks mock --scenario", () => {
-  const run = async (scenario: string) => {
-    const folder = await mkdtemp(join(tmpdir(), "scenario-"));
-    const path = join(folder, "scenario.json");
-    await writeFile(path, scenario);
-    const stop = new AbortController();
-    const written = { stdout: "", stderr: "" };
-    const io = {
-      // Ready: the scenario has been played, so the command has done what it is asked here.
-      stdout: {
-        write(text: string) {
-          written.stdout += text;
-          stop.abort();
-        },
-      },
-      stderr: {
-        write(text: string) {
-          written.stderr += text;
-        },
-      },
-      env: {},
-      stop: stop.signal,
-    };
-    const exitCode = await runMockCommand(["--port", "0", "--json", "--scenario", path], io);
-    await rm(folder, { recursive: true });
-    return { exitCode, path, ...written };
-  };
-
-  it("prints which step failed, and does not start", async () => {
-    const { exitCode, stdout, stderr } = await run('{"steps":[{"do":"advance-clock","by":"1h"}]}');
-    expect([exitCode, stdout]).toEqual([1, ""]);
-    expect(stderr).toBe(
-      "mock: scenario step 1 (advance-clock): a real clock cannot be advanced; use a virtual one\n",
-    );
-  });
+it.each([
+  ["{", "the text is not JSON"],
+  ['{"steps":[{"do":"dance"}]}', "steps.0.do: "],
+  ['{"steps":[{"do":"repeat","times":2,"steps":[{"do":"advance-clock"}]}]}', "steps.0.steps.0.by"],
+])("parseScenario rejects %s with the first place that is wrong", (text, message) => {
+  expect(() => parseScenario(text)).toThrow(message);
 });

@@ -5,12 +5,9 @@ import { createMockServer, createVirtualClock, type VirtualClock } from "workspa
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import {
   pauseDeliveries,
-  replayDelivery,
   rescheduleDeliveries,
   resumeDeliveries,
 } from "../../../../../mock-server/rules/deliveries/deliveries.ts";
-import { cancelDeliveries } from "../../../../../mock-server/rules/deliveries/delivery-scheduler.ts";
-import { ServiceError } from "../../../../../mock-server/rules/service-error.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
 import { createTestWorld, responded, type TestWorld } from "../../../../support/mock-world.ts";
 
@@ -120,17 +117,6 @@ describe("pausing an endpoint with an attempt in flight", () => {
     expect(fixture.sent).toHaveLength(2);
   });
 
-  it("counts an acknowledgement that arrives while paused", async () => {
-    const pending = createPendingResponses();
-    const fixture = createTestWorld({ respond: pending.respond });
-    const endpoint = fixture.addEndpoint();
-    emit(fixture, 0);
-    pauseDeliveries(fixture.world, endpoint.id);
-    pending.waiting[0]?.(responded(204));
-    await turn();
-    expect(deliveriesOf(fixture)).toMatchObject([{ status: "succeeded", nextAttemptAtMs: null }]);
-  });
-
   it("keeps queued deliveries from starting until the endpoint is enabled", async () => {
     const pending = createPendingResponses();
     const fixture = createTestWorld({
@@ -149,61 +135,6 @@ describe("pausing an endpoint with an attempt in flight", () => {
     pending.waiting[1]?.(responded(204));
     await turn();
     expect(fixture.sent.map(({ event }) => event.index)).toEqual([0, 1, 2]);
-  });
-});
-
-describe("deleting an endpoint with an attempt in flight", () => {
-  it("makes no retry", async () => {
-    const pending = createPendingResponses();
-    const fixture = createTestWorld({ respond: pending.respond });
-    const endpoint = fixture.addEndpoint();
-    emit(fixture, 0);
-    fixture.world.state.endpoints.delete(endpoint.id);
-    cancelDeliveries(fixture.world, endpoint.id);
-    pending.waiting[0]?.(responded(500));
-    await fixture.clock.advance(7 * 86_400_000);
-    expect(fixture.sent).toHaveLength(1);
-    expect(deliveriesOf(fixture)).toMatchObject([{ status: "cancelled", attempts: [{ status: 500 }] }]);
-  });
-});
-
-describe("replayDelivery", () => {
-  it("sends again with the same id, outside the schedule", async () => {
-    let status = 500;
-    const fixture = createTestWorld({ respond: () => responded(status) });
-    fixture.addEndpoint();
-    emit(fixture, 0);
-    await fixture.clock.settle();
-    const [delivery] = deliveriesOf(fixture);
-    const id = delivery?.id ?? "";
-    expect(await replayDelivery(fixture.world, id)).toMatchObject({ kind: "replay", status: 500, number: 2 });
-    expect(delivery).toMatchObject({ status: "pending" });
-    status = 204;
-    expect(await replayDelivery(fixture.world, id)).toMatchObject({ kind: "replay", error: null });
-    expect(delivery).toMatchObject({ status: "succeeded", nextAttemptAtMs: null });
-    await fixture.clock.advance(7 * 86_400_000);
-    expect(fixture.sent.map(({ deliveryId }) => deliveryId)).toEqual([id, id, id]);
-  });
-
-  it("throws for an unknown delivery, a disabled endpoint and a deleted endpoint", async () => {
-    const fixture = createTestWorld();
-    const endpoint = fixture.addEndpoint();
-    emit(fixture, 0);
-    await fixture.clock.settle();
-    const id = deliveriesOf(fixture)[0]?.id ?? "";
-    const codeOf = (deliveryId: string) => {
-      try {
-        void replayDelivery(fixture.world, deliveryId);
-      } catch (error) {
-        return error instanceof ServiceError ? error.code : error;
-      }
-      return "no error";
-    };
-    expect(codeOf("unknown")).toBe("NOT_FOUND");
-    endpoint.enabled = false;
-    expect(codeOf(id)).toBe("CONFLICT");
-    fixture.world.state.endpoints.delete(endpoint.id);
-    expect(codeOf(id)).toBe("CONFLICT");
   });
 });
 

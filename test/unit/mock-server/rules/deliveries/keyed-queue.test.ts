@@ -36,16 +36,6 @@ describe("keyed queue", () => {
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("runs more items at a time once inFlightMax is larger", async () => {
-    let max = 1;
-    const { queue, started, end } = createFixture(() => max);
-    for (const item of ["a", "b", "c", "d"]) queue.enqueue(item, item);
-    expect(started).toEqual(["a"]);
-    max = 3;
-    await end("a");
-    expect(started).toEqual(["a", "b", "c", "d"]);
-  });
-
   it("runs items with the same key one after the other, independently of other keys", async () => {
     const { queue, started, end } = createFixture(10);
     queue.enqueue("task 1", "1a");

@@ -71,37 +71,6 @@ function createScene(works: readonly WorkInput[], options: TestWorldOptions = {}
 }
 
 describe("startImport", () => {
-  it("adds clients, emits documents.synced, starts one TAX_PREP per work, and completes the job", async () => {
-    const { world, clock, sent, job } = createScene([
-      { externalId: "c1", artifacts: [{}, {}] },
-      { externalId: "ada", artifacts: [{ name: "receipt.png", metadata: null }] },
-    ]);
-    startImport(world, job);
-    expect(job.status).toBe("active");
-    await clock.settle();
-    expect(job.status).toBe("completed");
-    const clients = [...world.state.clients.values()];
-    expect(clients.map(({ externalId, name }) => [externalId, name])).toEqual([
-      ["ada", "Ada"],
-      ["c1", "Client c1"],
-    ]);
-    const tasks = [...world.state.tasks.values()];
-    expect(tasks.map(({ type, clientId }) => [type, clientId])).toEqual([
-      ["TAX_PREP", clients[1]?.id],
-      ["TAX_PREP", clients[0]?.id],
-    ]);
-    const pulls = sent.map(({ event }) => event).filter(({ event }) => event === "documents.synced");
-    expect(pulls).toMatchObject([
-      { sourceExternalId: "c1", documents: [{ fileName: "file-0.pdf" }, { mimeType: "application/pdf" }] },
-      { sourceExternalId: "ada", documents: [{ fileName: "receipt.png", mimeType: "image/png" }] },
-    ]);
-    await clock.advance(60_000);
-    expect(tasks.map(({ status, result }) => [status, result?.documentCount])).toEqual([
-      ["COMPLETED", 2],
-      ["COMPLETED", 1],
-    ]);
-  });
-
   it("reads loopback URLs and leaves out artifacts that cannot be fetched", async () => {
     const asked: string[] = [];
     const read = async (url: string): Promise<ReadResponse> => {
