@@ -51,15 +51,6 @@ describe("worlds over HTTP", () => {
     expect((await fetch(`${created.baseUrl}/_mock/v1/health`)).status).toBe(404);
   });
 
-  it("have a control API and a clock of their own", async () => {
-    await using mock = await createMockServer({ clock: "virtual" });
-    const { baseUrl } = await mock.control.createWorld({ name: "a" });
-    const control = createControlClient({ baseUrl });
-    await control.advanceClock({ by: "1d" });
-    expect(Date.parse((await control.getClock()).now) - mock.clock.now()).toBe(86_400_000);
-    await expect(control.listWorlds()).rejects.toMatchObject({ code: "NOT_FOUND" });
-  });
-
   it("take uploads below their path, and the URL of an upload keeps the path", async () => {
     await using mock = await createMockServer();
     await using world = await mock.worlds.create({ name: "a" });

@@ -1,7 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { Observation } from "../../../../mock-server/compare/observe/observation.ts";
-import { observeResponse } from "../../../../mock-server/compare/observe/observe-response.ts";
-import { createPseudonyms } from "../../../../mock-server/compare/observe/redact-data.ts";
 import { redactCode, redactMessage } from "../../../../mock-server/compare/observe/redact-message.ts";
 import { observationLine } from "../../../../mock-server/compare/record.ts";
 import { renderJsonReport } from "../../../../mock-server/compare/report/json-report.ts";
@@ -99,19 +97,5 @@ describe("records and reports of compare", () => {
     [7, "…"],
   ])("hold of the code %j the part %j", (code, expected) => {
     expect(redactCode(code)).toBe(expected);
-  });
-
-  it("do not take a message with a number in parentheses for a stack trace", () => {
-    const json = { errors: [{ message: "at least (1), at most (100)" }] };
-    const pseudonyms = createPseudonyms(0);
-    const context = {
-      router: "base",
-      document: null,
-      pseudonyms,
-      sent: new Set<string>(),
-      nowMs: 0,
-    } as const;
-    const { errors } = observeResponse({ status: 200, headers: new Headers(), text: "", json }, context);
-    expect(errors?.[0]?.leaks).toBe(false);
   });
 });

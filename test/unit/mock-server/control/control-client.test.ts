@@ -313,18 +313,6 @@ describe("createControlClient", () => {
     expect(sent).toBe(0);
   });
 
-  it("sends dates, and what occurs twice without a cycle", async () => {
-    const bodies: unknown[] = [];
-    const control = clientOf(async ({ body }) => {
-      bodies.push(JSON.parse(String(body)));
-      return Response.json({});
-    });
-    const at = new Date(0);
-    await control.sendEvent({ name: "x", payload: { first: { at }, second: { at }, none: undefined } });
-    const written = { at: at.toISOString() };
-    expect(bodies).toEqual([{ name: "x", payload: { first: written, second: written } }]);
-  });
-
   it.each([
     ["an HTML page", () => new Response("<html>", { status: 200 })],
     [

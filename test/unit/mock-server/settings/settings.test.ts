@@ -13,17 +13,6 @@ import { blocksOf } from "../../../../scripts/marked-blocks.ts";
 import { settingsJsonSchema, withSettingsTable } from "../../../../scripts/settings-docs.ts";
 
 describe("withSettings", () => {
-  it("changes the given settings and keeps the others", () => {
-    const settings = withSettings({ rateLimit: { requests: 5 }, unauthenticatedStatus: 401 });
-    expect(settings).toEqual({
-      ...defaultSettings,
-      unauthenticatedStatus: 401,
-      rateLimit: { ...defaultSettings.rateLimit, requests: 5 },
-    });
-    expect(withSettings()).toEqual(defaultSettings);
-    expect(withSettings({ rateLimit: undefined })).toEqual(defaultSettings);
-  });
-
   it("replaces lists and the seed data as a whole", () => {
     const seedData = { workspaces: [{ name: "Acme" }] };
     const settings = withSettings({ delivery: { scheduleMs: [0] }, seedData });

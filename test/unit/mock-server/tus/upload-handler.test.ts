@@ -62,16 +62,6 @@ describe("upload", () => {
     expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
   });
 
-  it("takes its first bytes with its creation", async ({ mock }) => {
-    const send = await uploader(mock);
-    const created = await send({
-      method: "POST",
-      headers: { "upload-length": "3", "content-type": "application/offset+octet-stream" },
-      body: "abc",
-    });
-    expect([created.status, created.headers.get("upload-offset")]).toEqual([201, "3"]);
-  });
-
   it("takes a deferred length once", async ({ mock }) => {
     const send = await uploader(mock);
     const created = await send({ method: "POST", headers: { "upload-defer-length": "1" } });

@@ -50,19 +50,6 @@ describe("task status", () => {
       { numRuns: 50 },
     );
   });
-
-  it("a failure has a customerError only after the retry grace period", async () => {
-    const fixture = createTestWorld({ settings: { tasks: { retryGraceMs: 60_000 } } });
-    fixture.addEndpoint({ eventTypes: ["task.failed"] });
-    const task = start(fixture);
-    await fixture.clock.advance(59_999);
-    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
-    setTaskStatus(fixture.world, { taskId: task.id, status: "RUNNING" });
-    await fixture.clock.advance(1);
-    setTaskStatus(fixture.world, { taskId: task.id, status: "FAILED" });
-    await fixture.clock.settle();
-    expect(fixture.sent.map(({ event }) => event.customerError?.code ?? null)).toEqual([null, "INTERNAL"]);
-  });
 });
 
 describe("setStageStatus", () => {
