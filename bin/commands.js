@@ -2,47 +2,47 @@
 export const commands = {
   mock: {
     about: "run the whole service in memory; mock exec -- <command>: while a command runs",
-    module: "mock-server/cli/mock-command",
+    module: "mock-server/cli/mock/mock-command",
     run: "runMockCommand",
   },
   trigger: {
     about: "make a running mock send an event",
-    module: "mock-server/cli/trigger-command",
+    module: "mock-server/cli/running/trigger-command",
     run: "runTriggerCommand",
   },
   logs: {
     about: "follow the requests and deliveries of a running mock",
-    module: "mock-server/cli/logs-command",
+    module: "mock-server/cli/running/logs-command",
     run: "runLogsCommand",
   },
   clock: {
     about: "show or advance the time of a running mock",
-    module: "mock-server/cli/clock-command",
+    module: "mock-server/cli/running/clock-command",
     run: "runClockCommand",
   },
   resend: {
     about: "send deliveries again",
-    module: "mock-server/cli/resend-command",
+    module: "mock-server/cli/running/resend-command",
     run: "runResendCommand",
   },
   reset: {
     about: "return a running mock to its start",
-    module: "mock-server/cli/reset-command",
+    module: "mock-server/cli/running/reset-command",
     run: "runResetCommand",
   },
   snapshot: {
     about: "save or restore the state of a running mock",
-    module: "mock-server/cli/snapshot-command",
+    module: "mock-server/cli/running/snapshot-command",
     run: "runSnapshotCommand",
   },
   worlds: {
     about: "list, create and drop worlds of a running mock",
-    module: "mock-server/cli/worlds-command",
+    module: "mock-server/cli/running/worlds-command",
     run: "runWorldsCommand",
   },
   compare: {
     about: "compare the mock with the real service",
-    module: "mock-server/cli/compare-command",
+    module: "mock-server/cli/compare/compare-command",
     run: "runCompareCommand",
   },
   "check-receiver": {

@@ -1,24 +1,24 @@
+export type { ControlApi } from "./control/control-api.ts";
+export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
 export type {
   DeliveryAttempt,
   DeliveryDetail,
   DeliveryFilter,
   DeliverySummary,
   ExpectedDeliveries,
-} from "./control/contract/deliveries.ts";
-export type { EndpointDetail, EndpointSummary } from "./control/contract/endpoints.ts";
-export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/contract/requests.ts";
-export type { ScenarioInput, ScenarioReport } from "./control/contract/scenarios.ts";
-export type { SeedView } from "./control/contract/settings.ts";
+} from "./control/deliveries/delivery-routes.ts";
+export type { EndpointDetail, EndpointSummary } from "./control/endpoints/endpoint-routes.ts";
+export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
+export type { ScenarioInput, ScenarioReport } from "./control/scenarios/scenario-routes.ts";
+export type { SeedView } from "./control/settings/settings-routes.ts";
 export type {
   SetStageStatusInput,
   SetTaskStatusInput,
   StartTaskInput,
   TaskDetail,
   TaskSummary,
-} from "./control/contract/tasks.ts";
-export type { NewWorld, WorldView } from "./control/contract/worlds.ts";
-export type { ControlApi } from "./control/control-api.ts";
-export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
+} from "./control/tasks/task-routes.ts";
+export type { NewWorld, WorldView } from "./control/worlds/world-routes.ts";
 export {
   isMockServerError,
   MockServerError,

@@ -1,11 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./control/contract/deliveries.ts";
-import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/contract/requests.ts";
-import type { WorldView } from "./control/contract/worlds.ts";
+
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
-import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
+import type {
+  DeliveryFilter,
+  DeliverySummary,
+  ExpectedDeliveries,
+} from "./control/deliveries/delivery-routes.ts";
 import type { EventStream } from "./control/event-stream.ts";
 import { createExpectations } from "./control/expectations.ts";
+import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
+import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
+import type { WorldView } from "./control/worlds/world-routes.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
 import type { Transport } from "./outbound/port.ts";

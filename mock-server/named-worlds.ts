@@ -2,9 +2,9 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
-import type { NewWorld } from "./control/contract/worlds.ts";
-import { checkFaultPlan } from "./control/controls/check-fault-plan.ts";
-import { mainWorld, type WorldDirectory } from "./control/controls/world-directory.ts";
+import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
+import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
+import type { NewWorld } from "./control/worlds/world-routes.ts";
 import { MockServerError } from "./errors.ts";
 import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
@@ -151,7 +151,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       async create(input = {}) {
         // Loaded when first needed, with zod.
         const { checkRouteInput } = await import("./control/contract/check-input.ts");
-        const { worldRoutes } = await import("./control/contract/worlds.ts");
+        const { worldRoutes } = await import("./control/worlds/world-routes.ts");
         return (await add(checkRouteInput(worldRoutes.createWorld, input) as NewWorld)).world;
       },
       get: (name) => entries.get(name)?.world,

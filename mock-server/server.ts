@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { invalidOption } from "./checks/check-options.ts";
-import { wrongFaultRule } from "./control/controls/check-fault-plan.ts";
+import { wrongFaultRule } from "./control/faults/check-fault-plan.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";

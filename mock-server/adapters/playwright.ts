@@ -1,6 +1,6 @@
 // Nothing of Playwright is imported: fixtures are plain functions.
 
-import type { NewWorld } from "../control/contract/worlds.ts";
+import type { NewWorld } from "../control/worlds/world-routes.ts";
 import type { MockWorld } from "../mock-world.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { MockServerOptions } from "../server-options.ts";

@@ -1,5 +1,5 @@
 import { checkOptions, functionKind, type Kind, object } from "../checks/check-options.ts";
-import type { NewWorld } from "../control/contract/worlds.ts";
+import type { NewWorld } from "../control/worlds/world-routes.ts";
 import { MockServerError } from "../errors.ts";
 import type { MockWorld } from "../mock-world.ts";
 import { createMockServer, type MockServer } from "../server.ts";

@@ -3,14 +3,14 @@ import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { type Plan, planProbes } from "./catalogue/catalogue.ts";
 import { endpointList } from "./catalogue/endpoints.ts";
-import { roleOf } from "./catalogue/read-response.ts";
-import { isUnknown, responseOf } from "./catalogue/rule.ts";
 import { evaluateAssumptions } from "./evaluate/assumptions.ts";
 import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
 import { type MockSide, observeMock } from "./mock-side.ts";
 import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { roleOf } from "./rules/read-response.ts";
+import { isUnknown, responseOf } from "./rules/rule.ts";
 import {
   awaitDeliveries,
   type Captured,

@@ -3,8 +3,6 @@
 import { createMockServer, type MockServer } from "../server.ts";
 import { type SettingsChanges, withSettings } from "../settings/settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
-import type { KeyName, Probe } from "./catalogue/probe.ts";
-import { roleOf } from "./catalogue/read-response.ts";
 import { connectToMock } from "./connect-to-mock.ts";
 import { observeMockChanges, observeMockDeliveries } from "./mock-deliveries.ts";
 import {
@@ -15,6 +13,8 @@ import {
   rateLimitProbe,
   toEvidence,
 } from "./observe/observation.ts";
+import type { KeyName, Probe } from "./rules/probe.ts";
+import { roleOf } from "./rules/read-response.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { runProbes } from "./run/run-probes.ts";
 

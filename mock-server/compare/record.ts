@@ -5,8 +5,8 @@ import { z } from "zod";
 import { jsonOrUndefined } from "../checks/parse-json.ts";
 import { isPlainObject } from "../checks/plain-object.ts";
 import type { Plan } from "./catalogue/catalogue.ts";
-import { keyNames, permissions } from "./catalogue/probe.ts";
 import { type Observation, observationSchema } from "./observe/observation.ts";
+import { keyNames, permissions } from "./rules/probe.ts";
 
 export const recordTool = "workspace-tasks compare";
 

@@ -3,24 +3,24 @@ import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { type Clock, createRealClock } from "../time/clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
-import type { contract } from "./contract/contract.ts";
 import type { ControlsOf, RouteMethod } from "./contract/route.ts";
-import { createDeliveryControls } from "./controls/deliveries.ts";
-import { createEndpointControls } from "./controls/endpoints.ts";
-import { createEventControls } from "./controls/events.ts";
-import { createFaultControls } from "./controls/faults.ts";
-import { createKeyControls } from "./controls/keys.ts";
-import { createMockControls, type MockControlsOptions } from "./controls/mock.ts";
-import { createOverrideControls } from "./controls/overrides.ts";
-import { createRequestControls } from "./controls/requests.ts";
-import { createScenarioControls } from "./controls/scenarios.ts";
-import { createSearchControls } from "./controls/search.ts";
-import { createSettingsControls } from "./controls/settings.ts";
-import { createTaskControls } from "./controls/tasks.ts";
-import { createUploadControls } from "./controls/uploads.ts";
-import { createWorkspaceControls } from "./controls/workspaces.ts";
-import type { WorldDirectory } from "./controls/world-directory.ts";
-import { createWorldControls } from "./controls/worlds.ts";
+import type { contract } from "./contract.ts";
+import { createDeliveryControls } from "./deliveries/delivery-controls.ts";
+import { createEndpointControls } from "./endpoints/endpoint-controls.ts";
+import { createEventControls } from "./events/event-controls.ts";
+import { createFaultControls } from "./faults/fault-controls.ts";
+import { createKeyControls } from "./keys/key-controls.ts";
+import { createMockControls, type MockControlsOptions } from "./mock/mock-controls.ts";
+import { createOverrideControls } from "./overrides/override-controls.ts";
+import { createRequestControls } from "./requests/request-controls.ts";
+import { createScenarioControls } from "./scenarios/scenario-controls.ts";
+import { createSearchControls } from "./search/search-controls.ts";
+import { createSettingsControls } from "./settings/settings-controls.ts";
+import { createTaskControls } from "./tasks/task-controls.ts";
+import { createUploadControls } from "./uploads/upload-controls.ts";
+import { createWorkspaceControls } from "./workspaces/workspace-controls.ts";
+import { createWorldControls } from "./worlds/world-controls.ts";
+import type { WorldDirectory } from "./worlds/world-directory.ts";
 
 type Methods = {
   readonly [Name in keyof typeof controlCalls]: RouteMethod<(typeof contract)[Name]>;
@@ -94,7 +94,7 @@ type InputCheck = (name: CallName, input: unknown) => unknown;
 let inputChecks: InputCheck | undefined;
 
 async function loadInputChecks(): Promise<InputCheck> {
-  const { contract } = await import("./contract/contract.ts");
+  const { contract } = await import("./contract.ts");
   const { checkRouteInput } = await import("./contract/check-input.ts");
   return (name, input) => checkRouteInput(contract[name], input);
 }

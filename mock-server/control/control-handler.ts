@@ -9,9 +9,9 @@ import {
   snapshotText,
 } from "../snapshot/snapshot-text.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
-import { contract } from "./contract/contract.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";
+import { contract } from "./contract.ts";
 import { type Controls, toMockServerError } from "./control-api.ts";
 import type { EventStream } from "./event-stream.ts";
 import { createOpenapiDocument } from "./openapi.ts";

@@ -1,6 +1,6 @@
-import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./contract/deliveries.ts";
-import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./contract/requests.ts";
 import type { ControlApi } from "./control-api.ts";
+import type { DeliveryFilter, DeliverySummary, ExpectedDeliveries } from "./deliveries/delivery-routes.ts";
+import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./requests/request-routes.ts";
 
 /** Real time that an expectation waits unless it says otherwise. */
 export const expectationTimeoutMs = 1_000;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createMockServer, type Snapshot } from "workspace-tasks/mock-server";
 import { z } from "zod";
-import { parseScenario } from "../../mock-server/control/controls/read-scenario.ts";
+import { parseScenario } from "../../mock-server/control/scenarios/read-scenario.ts";
 import {
   recordSchemas,
   snapshotSchema,

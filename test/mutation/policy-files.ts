@@ -28,7 +28,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "mock-server/world/request-journal.ts": [],
   "mock-server/world/round-trips.ts": [],
   "mock-server/world/tokens.ts": [],
-  "mock-server/control/controls/list-page.ts": [],
+  "mock-server/control/lists/list-page.ts": [],
   "mock-server/rules/deliveries/retry-plan.ts": [],
   "mock-server/rules/webhooks/page-iterator.ts": [],
   "receiver-kit/worker/byte-budget.ts": [],

@@ -1,7 +1,6 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
 import { getOrCreate } from "../../mock-server/cache.ts";
 import { type Plan, planProbes } from "../../mock-server/compare/catalogue/catalogue.ts";
-import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/catalogue/probe.ts";
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
 import {
@@ -12,6 +11,7 @@ import {
   rateLimitProbe,
 } from "../../mock-server/compare/observe/observation.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
+import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/rules/probe.ts";
 import type { Captured, Listening } from "../../mock-server/compare/run/await-deliveries.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 

@@ -3,7 +3,7 @@ export const longestFiles: readonly string[] = [
   "test/chaos/chaos.test.ts",
   "test/simulation/seeds.test.ts",
   "test/model/model.test.ts",
-  "test/unit/mock-server/cli/compare-command.test.ts",
+  "test/unit/mock-server/cli/compare/compare-command.test.ts",
   "test/browser/inspector-looks.test.ts",
   "test/e2e/packed-install.test.ts",
   "test/browser/inspector.test.ts",

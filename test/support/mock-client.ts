@@ -1,6 +1,6 @@
 import { type ControlApi, createControlClient, type MockServer } from "workspace-tasks/mock-server";
-import { contract } from "../../mock-server/control/contract/contract.ts";
 import { methodOf, pathOf, type Route } from "../../mock-server/control/contract/route.ts";
+import { contract } from "../../mock-server/control/contract.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
 type Loose = any;

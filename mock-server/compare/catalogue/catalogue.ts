@@ -1,3 +1,5 @@
+import { type KeyName, keysNeeded, keyVariables, type Permission, type Probe } from "../rules/probe.ts";
+import type { Rule } from "../rules/rule.ts";
 import { deliveryRules } from "./deliveries.ts";
 import { documentRules } from "./documents.ts";
 import { endpointChangeRules } from "./endpoint-changes.ts";
@@ -6,9 +8,7 @@ import { endpointRules } from "./endpoints.ts";
 import { gatewayRules } from "./gateway.ts";
 import { listRules } from "./lists.ts";
 import { partnerRules } from "./partner-operations.ts";
-import { type KeyName, keysNeeded, keyVariables, type Permission, type Probe } from "./probe.ts";
 import { rateLimitRules } from "./rate-limit.ts";
-import type { Rule } from "./rule.ts";
 import { tokenRules } from "./tokens.ts";
 import { transportRules } from "./transport.ts";
 import { uploadRules } from "./uploads.ts";

@@ -5,8 +5,8 @@ import { isPlainObject } from "../../checks/plain-object.ts";
 import { defaultSettings } from "../../settings/settings.ts";
 import { type DeliveryShape, deliveriesProbe, type Shape } from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
-import { timeOf, wordOf } from "./read-response.ts";
-import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "./rule.ts";
+import { timeOf, wordOf } from "../rules/read-response.ts";
+import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "../rules/rule.ts";
 
 type Fields = Readonly<Record<string, Shape>>;
 

@@ -1,10 +1,10 @@
 import { type DocumentNode, parse } from "graphql";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
-import { checkShape, selectedCount } from "./check-shape.ts";
-import { type OperationName, type Probe, shared } from "./probe.ts";
-import { hasErrors, rejectedHere } from "./read-response.ts";
-import { type Fact, isUnknown, type Rule, responseOf, ruleAcross, type Unknown } from "./rule.ts";
+import { checkShape, selectedCount } from "../rules/check-shape.ts";
+import { type OperationName, type Probe, shared } from "../rules/probe.ts";
+import { hasErrors, rejectedHere } from "../rules/read-response.ts";
+import { type Fact, isUnknown, type Rule, responseOf, ruleAcross, type Unknown } from "../rules/rule.ts";
 
 /**
  * A mutation's document, validated by the service and not executed: it executes the operation that is named, which is the

@@ -1,5 +1,5 @@
 import { changesProbe, type Facts } from "../observe/observation.ts";
-import { type Fact, measured, numberOf, type Rule, type Unknown } from "./rule.ts";
+import { type Fact, measured, numberOf, type Rule, type Unknown } from "../rules/rule.ts";
 
 /** A rule over a run whose endpoint had a pending delivery while it was paused, enabled, moved and unsubscribed. */
 const changesRule = (

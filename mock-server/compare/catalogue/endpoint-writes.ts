@@ -2,11 +2,18 @@
 
 import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
+import {
+  call,
+  type Draft,
+  type OperationName,
+  type SendContext,
+  shared,
+  type TokenName,
+} from "../rules/probe.ts";
+import { at, hasErrors, outcomeOf, timeOf, wordOf } from "../rules/read-response.ts";
+import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
+import { type Fact, type Rule, rule, ruleOver } from "../rules/rule.ts";
 import { unknownId } from "./lists.ts";
-import { call, type Draft, type OperationName, type SendContext, shared, type TokenName } from "./probe.ts";
-import { at, hasErrors, outcomeOf, timeOf, wordOf } from "./read-response.ts";
-import { rejected, rejectedAbove, withPermission } from "./rejection.ts";
-import { type Fact, type Rule, rule, ruleOver } from "./rule.ts";
 
 type Fields = Readonly<Record<string, Shape>>;
 type Input = Readonly<Record<string, unknown>>;

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { knownEventNames } from "../../../sdk/events/catalog.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
-import { call, type Draft, type SendContext, shared, type TokenName } from "./probe.ts";
-import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "./read-response.ts";
-import { rejected, rejectedAbove, withPermission } from "./rejection.ts";
-import { type Fact, type Rule, rule, ruleOver, type Unknown } from "./rule.ts";
+import { call, type Draft, type SendContext, shared, type TokenName } from "../rules/probe.ts";
+import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "../rules/read-response.ts";
+import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
+import { type Fact, type Rule, rule, ruleOver, type Unknown } from "../rules/rule.ts";
 
 const catalog = shared("catalog.public", call("WebhookEventCatalog", {}, { token: "none" }));
 const events = (response: ResponseShape) => listAt(response, "webhookEventCatalog");

@@ -1,7 +1,7 @@
-import { call, type Draft, type KeyName, query, shared, type TokenName } from "./probe.ts";
-import { outcomeOf } from "./read-response.ts";
-import { rejected } from "./rejection.ts";
-import { type Rule, rule } from "./rule.ts";
+import { call, type Draft, type KeyName, query, shared, type TokenName } from "../rules/probe.ts";
+import { outcomeOf } from "../rules/read-response.ts";
+import { rejected } from "../rules/rejection.ts";
+import { type Rule, rule } from "../rules/rule.ts";
 import { kindOfToken, lifetime, whoAmI, works } from "./tokens.ts";
 
 const login = (name: KeyName | "wrong"): Draft =>

@@ -1,6 +1,6 @@
 import { isPlainObject } from "../../checks/plain-object.ts";
 import type { ResponseShape, Shape } from "../observe/observation.ts";
-import { call, type Draft, query, shared } from "./probe.ts";
+import { call, type Draft, query, shared } from "../rules/probe.ts";
 import {
   at,
   eachAt,
@@ -11,9 +11,9 @@ import {
   rejectedHere,
   timeOf,
   wordOf,
-} from "./read-response.ts";
-import { rejected, rejectedAbove } from "./rejection.ts";
-import { type About, type Fact, type Rule, rule, ruleOver, type Unknown } from "./rule.ts";
+} from "../rules/read-response.ts";
+import { rejected, rejectedAbove } from "../rules/rejection.ts";
+import { type About, type Fact, type Rule, rule, ruleOver, type Unknown } from "../rules/rule.ts";
 
 const defaultLimit = 20;
 

@@ -1,11 +1,11 @@
 // Nothing is created: the record that a mutation refers to does not exist, or its document is only validated.
 
+import { call, type Draft, type OperationName, shared } from "../rules/probe.ts";
+import { hasErrors, outcomeOf, rejectedHere } from "../rules/read-response.ts";
+import { rejected, withPermission } from "../rules/rejection.ts";
+import { type Rule, ruleOver } from "../rules/rule.ts";
 import { checkedDocument } from "./documents.ts";
 import { unknownId } from "./lists.ts";
-import { call, type Draft, type OperationName, shared } from "./probe.ts";
-import { hasErrors, outcomeOf, rejectedHere } from "./read-response.ts";
-import { rejected, withPermission } from "./rejection.ts";
-import { type Rule, ruleOver } from "./rule.ts";
 
 const otherRouter = { base: "gateway", gateway: "base" } as const;
 

@@ -1,6 +1,6 @@
 import { type Facts, rateLimitProbe } from "../observe/observation.ts";
-import { toErrorSetting } from "./rejection.ts";
-import { type About, type Fact, measured, numberOf, type Rule, type Unknown } from "./rule.ts";
+import { toErrorSetting } from "../rules/rejection.ts";
+import { type About, type Fact, measured, numberOf, type Rule, type Unknown } from "../rules/rule.ts";
 
 const rateLimitRule = (
   id: string,

@@ -1,8 +1,16 @@
 import type { Evidence, ResponseShape } from "../observe/observation.ts";
-import { call, type Draft, type KeyName, type Probe, query, type SendContext, shared } from "./probe.ts";
-import { at, hasErrors, outcomeOf, rejectedHere, rejectionOf, wordOf } from "./read-response.ts";
-import { rejected, toErrorSetting } from "./rejection.ts";
-import { type About, type Fact, optionsOf, type Rule, rule, ruleOver } from "./rule.ts";
+import {
+  call,
+  type Draft,
+  type KeyName,
+  type Probe,
+  query,
+  type SendContext,
+  shared,
+} from "../rules/probe.ts";
+import { at, hasErrors, outcomeOf, rejectedHere, rejectionOf, wordOf } from "../rules/read-response.ts";
+import { rejected, toErrorSetting } from "../rules/rejection.ts";
+import { type About, type Fact, optionsOf, type Rule, rule, ruleOver } from "../rules/rule.ts";
 
 /** With both tokens; the SDK uses the workspace's only. */
 export const exchangeText = `mutation ExchangeApiKey($refreshToken: String!, $expiresInSeconds: Int) {

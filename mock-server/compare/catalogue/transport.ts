@@ -1,8 +1,8 @@
 import type { Router } from "../../state/router.ts";
 import type { Evidence, Responded } from "../observe/observation.ts";
-import { type Draft, query } from "./probe.ts";
-import { at, outcomeOf } from "./read-response.ts";
-import { type About, type Fact, type Rule, rule, ruleAcross, ruleOver, type Unknown } from "./rule.ts";
+import { type Draft, query } from "../rules/probe.ts";
+import { at, outcomeOf } from "../rules/read-response.ts";
+import { type About, type Fact, type Rule, rule, ruleAcross, ruleOver, type Unknown } from "../rules/rule.ts";
 
 const typename = "{ __typename }";
 

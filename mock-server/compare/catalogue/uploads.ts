@@ -1,8 +1,8 @@
+import { type Draft, query, type TokenName } from "../rules/probe.ts";
+import { withPermission } from "../rules/rejection.ts";
+import { type Rule, rule } from "../rules/rule.ts";
 import { unknownId } from "./lists.ts";
 import { documentsOfUnknown } from "./partner-operations.ts";
-import { type Draft, query, type TokenName } from "./probe.ts";
-import { withPermission } from "./rejection.ts";
-import { type Rule, rule } from "./rule.ts";
 
 const path = "/api/uploads";
 

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { SettingsChanges } from "../../settings/settings.ts";
 import { issuesOfSettings } from "../../settings/settings-schema.ts";
 import { allRules, missingFor, type Plan } from "../catalogue/catalogue.ts";
-import { describeProbe } from "../catalogue/probe.ts";
-import { type Fact, isUnknown, type Rule } from "../catalogue/rule.ts";
 import type { Evidence } from "../observe/observation.ts";
+import { describeProbe } from "../rules/probe.ts";
+import { type Fact, isUnknown, type Rule } from "../rules/rule.ts";
 
 export type Verdict = "confirmed" | "refuted" | "not-testable";
 
-/** What is known of one rule. All texts are free of secrets and client data. */
+/** What is known of one rule. Its texts hold no secret, and of error messages what `redact-message.ts` keeps. */
 export interface RuleResult {
   readonly id: string;
   readonly title: string;

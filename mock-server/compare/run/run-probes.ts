@@ -4,11 +4,11 @@ import { type DocumentNode, parse } from "graphql";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
-import type { KeyName, Probe, SendContext } from "../catalogue/probe.ts";
 import type { Observation } from "../observe/observation.ts";
 import { observeResponse, type RawResponse } from "../observe/observe-response.ts";
 import { createPseudonyms, type Pseudonyms } from "../observe/redact-data.ts";
 import { withoutTexts } from "../observe/without-texts.ts";
+import type { KeyName, Probe, SendContext } from "../rules/probe.ts";
 import {
   graphqlRequest,
   SendError,

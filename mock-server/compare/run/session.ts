@@ -1,10 +1,10 @@
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import type { Clock } from "../../time/clock.ts";
-import type { KeyName, TokenName } from "../catalogue/probe.ts";
 import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
 import { redactMessage } from "../observe/redact-message.ts";
+import type { KeyName, TokenName } from "../rules/probe.ts";
 import { graphqlRequest, type Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createMockServer, type SettingsChanges } from "workspace-tasks/mock-server";
 import type { Plan } from "../../../../mock-server/compare/catalogue/catalogue.ts";
-import { keyNames } from "../../../../mock-server/compare/catalogue/probe.ts";
 import { evaluateRecord } from "../../../../mock-server/compare/compare-service.ts";
 import type { Observation } from "../../../../mock-server/compare/observe/observation.ts";
 import { headerLine, observationLine, parseRecord } from "../../../../mock-server/compare/record.ts";
 import { renderTextReport } from "../../../../mock-server/compare/report/text-report.ts";
+import { keyNames } from "../../../../mock-server/compare/rules/probe.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import { type Change, changing, withClaims } from "../../../support/changed-responses.ts";
 import {

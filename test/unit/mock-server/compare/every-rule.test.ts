@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
 import { isPlainObject } from "../../../../mock-server/checks/plain-object.ts";
 import { allRules } from "../../../../mock-server/compare/catalogue/catalogue.ts";
-import { type Finding, isUnknown, type Rule } from "../../../../mock-server/compare/catalogue/rule.ts";
 import {
   changesProbe,
   deliveriesProbe,
@@ -10,6 +9,7 @@ import {
   type Observation,
   rateLimitProbe,
 } from "../../../../mock-server/compare/observe/observation.ts";
+import { type Finding, isUnknown, type Rule } from "../../../../mock-server/compare/rules/rule.ts";
 import { observeEverything } from "../../../support/compared-service.ts";
 
 /** What a service may say instead of one value. */

@@ -8,7 +8,7 @@ import {
   isMockServerError,
   type MockServer,
 } from "workspace-tasks/mock-server";
-import { contract } from "../../../../mock-server/control/contract/contract.ts";
+import { contract } from "../../../../mock-server/control/contract.ts";
 import { checkedControlClient, startConnection } from "../../../support/mock-client.ts";
 import { packageFlags } from "../../../support/package-flags.ts";
 import { RunningProgram } from "../../../support/running-program.ts";

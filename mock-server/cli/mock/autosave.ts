@@ -1,0 +1,62 @@
+import type { MockServer } from "../../server.ts";
+import { writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
+
+const writeDelayMs = 1_000;
+/** Share of the time that snapshots may take: a large state is written less often. */
+const busyShareMax = 0.1;
+
+export interface Autosave {
+  /** Writes the file a last time. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Writes a snapshot file now, and after changes: one at a time and about one per second, so that a crash loses a second.
+ * @param warn called with the first failure, and again after a write that succeeded; writes are repeated with every change
+ * @throws the error of the first write
+ */
+export async function autosave(
+  mock: MockServer,
+  path: string,
+  warn: (error: unknown) => void,
+): Promise<Autosave> {
+  let timer: NodeJS.Timeout | null = null;
+  let hasFailed = false;
+  let writeMs = 0;
+
+  const write = async () => {
+    const startedMs = performance.now();
+    // As text: `control.getSnapshot` would copy the whole state first.
+    const response = await mock.fetch("/_mock/v1/snapshot");
+    const text = await response.text();
+    if (!response.ok) throw new Error(JSON.parse(text).error.message);
+    await writeSnapshotFile(path, text);
+    writeMs = performance.now() - startedMs;
+    hasFailed = false;
+  };
+  const writeOrWarn = () =>
+    write().catch((error: unknown) => {
+      if (!hasFailed) warn(error);
+      hasFailed = true;
+    });
+  await write();
+  let writing: Promise<void> = Promise.resolve();
+  const unsubscribe = mock.subscribe(() => {
+    timer ??= setTimeout(
+      () => {
+        timer = null;
+        writing = writing.then(writeOrWarn);
+      },
+      Math.max(writeDelayMs, writeMs / busyShareMax),
+    ).unref();
+  });
+
+  return {
+    async stop() {
+      unsubscribe();
+      if (timer) clearTimeout(timer);
+      await writing;
+      await write();
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, join } from "node:path";
+import { UsageError } from "../../../cli/command-error.ts";
+import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
+import { mockFlags, portFlag } from "./mock-options.ts";
+import { type RunningMock, startMock } from "./start-mock.ts";
+
+const flags = { port: portFlag(0), ...mockFlags };
+
+const command: Command<typeof flags> = {
+  name: "mock exec",
+  synopsis: "[options] -- <command> …",
+  about: `Starts the mock, runs the command with these variables, stops the mock:
+
+  WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
+  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY
+  WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)`,
+  flags,
+  notes: `Exit code: the command's; 128 and the signal's number when a signal ended it;
+127 no such command; 126 the command could not be run; 1 the mock could not
+start; 2 wrong arguments.`,
+  async run({ flags, positionals, rest }, io) {
+    noArgument({ positionals, rest: [] }, "flags, then -- and the command");
+    const [file, ...args] = rest;
+    if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
+    const running = await startMock(flags, (message) => io.stderr.write(`mock exec: ${message}\n`));
+    try {
+      return await spawnChild(running, { file, args }, io);
+    } finally {
+      await running.stop();
+    }
+  },
+};
+
+/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
+export function runExecCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand(command, argv, io);
+}
+
+function spawnChild(
+  running: RunningMock,
+  { file, args }: { readonly file: string; readonly args: readonly string[] },
+  io: CommandIo,
+): Promise<number> {
+  const child = spawn(file, args, { stdio: "inherit", env: { ...io.env, ...variablesOf(running) } });
+  // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice.
+  const signalledByTty = () => io.isTTY === true && io.stop.reason === "SIGINT";
+  let killing: NodeJS.Timeout | undefined;
+  const forward = () => {
+    if (!signalledByTty()) child.kill("SIGTERM");
+    // No one is left to send a second signal.
+    if (io.stop.reason === "parent ended") killing = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  };
+  if (io.stop.aborted) forward();
+  else io.stop.addEventListener("abort", forward, { once: true });
+  return new Promise<number>((resolve) => {
+    child.once("error", (error) => resolve(notStarted(file, error, io)));
+    child.once("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  }).finally(() => {
+    clearTimeout(killing);
+    io.stop.removeEventListener("abort", forward);
+  });
+}
+
+function notStarted(file: string, error: Error, io: CommandIo): number {
+  const isFound = exists(file, io.env["PATH"] ?? "");
+  const reason = isFound ? `could not be run: ${error.message}` : "was not found";
+  io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
+  return isFound ? 126 : 127;
+}
+
+// spawn fails with EACCES for a missing command when a folder on the PATH is not readable.
+const exists = (file: string, path: string) =>
+  /[\\/]/.test(file)
+    ? existsSync(file)
+    : path.split(delimiter).some((folder) => existsSync(join(folder, file)));
+
+const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
+  WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
+  WORKSPACE_TASKS_GATEWAY_URL: mock.gatewayUrl,
+  WORKSPACE_TASKS_INSPECTOR_URL: mock.inspectorUrl,
+  WORKSPACE_TASKS_API_KEY: mock.apiKey,
+  WORKSPACE_TASKS_PARTNER_API_KEY: mock.partnerApiKey,
+  WORKSPACE_TASKS_WORKSPACE_ID: mock.workspaceId,
+  ...(signingSecret === undefined ? {} : { WORKSPACE_TASKS_SIGNING_SECRET: signingSecret }),
+});

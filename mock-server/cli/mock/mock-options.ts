@@ -1,0 +1,65 @@
+import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../../cli/flags.ts";
+import { isHostName, isHttpUrl } from "../../checks/service-url.ts";
+import { contractProfile } from "../../faults/contract-profile.ts";
+import { isOrigin, type MockServerOptions } from "../../server-options.ts";
+import type { SettingsChanges } from "../../settings/settings.ts";
+
+export const receiverExpected =
+  "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";
+
+/** The flags that `mock` and `mock exec` share. */
+export const mockFlags = {
+  host: text("<name>", "address to listen on", "127.0.0.1"),
+  clock: choice(["real", "virtual"], "virtual: moves only on command", "real"),
+  seed: wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    fallback: 1,
+  }),
+  state: text("<file.json>", "resume from this snapshot, and update it"),
+  scenario: text("<file.json>", "run these steps before the mock is ready"),
+  deliverTo: flag("<url>", "send every event there, print the secret", {
+    parse: (value) => (isHttpUrl(value) ? value : undefined),
+    expected: receiverExpected,
+  }),
+  allowHttpHost: list(
+    "<name>",
+    "also deliver over plain HTTP to this host, such as another container; repeatable",
+    { accepts: isHostName, expected: "a host name without a port" },
+  ),
+  deliverOnly: choice(["loopback"], "send no delivery to another computer"),
+  chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
+  settings: text("<file.json>", "retry schedule, limits, latency, seed data, …"),
+  set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
+  allowHost: list("<name>", "serve under this host name too; repeatable", {
+    accepts: isHostName,
+    expected: "a host name without a port",
+  }),
+  allowOrigin: list("<origin>", "serve web pages of this origin; repeatable", {
+    accepts: isOrigin,
+    expected: "an origin such as http://localhost:3000",
+  }),
+};
+
+export const portFlag = (fallback: number) =>
+  wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
+
+export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
+
+export function serverOptionsOf(
+  options: MockOptions,
+  settings: SettingsChanges | undefined,
+): MockServerOptions {
+  const { port, host, clock, seed, deliverOnly, chaos, allowHost, allowOrigin } = options;
+  return {
+    port,
+    host,
+    clock,
+    seed,
+    deliverOnly,
+    faults: chaos && contractProfile,
+    settings,
+    hostsAllowed: allowHost,
+    originsAllowed: allowOrigin,
+  };
+}

@@ -1,0 +1,130 @@
+import { access, constants, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { CommandError } from "../../../cli/command-error.ts";
+import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
+import { isMockServerError } from "../../errors.ts";
+import { createMockServer, type MockServer } from "../../server.ts";
+import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
+import { readSettings } from "../read-settings.ts";
+import { reasonOf } from "../reason-of.ts";
+import { type Autosave, autosave } from "./autosave.ts";
+import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
+import { withDeliveries } from "./with-deliveries.ts";
+
+export interface RunningMock {
+  readonly mock: MockServer;
+  /** Of the endpoint registered for `--deliver-to`. */
+  readonly signingSecret: string | undefined;
+  /** Writes the state file a last time, if there is one, and stops. */
+  stop(): Promise<void>;
+}
+
+/** Reports what goes wrong while the mock runs. */
+type Warn = (message: string) => void;
+
+/** Starts the mock with the flags of the command, from its snapshot if there is one. */
+export async function startMock(options: MockOptions, warn: Warn): Promise<RunningMock> {
+  const { state } = options;
+  const lock = state === undefined ? null : await lockStateFile(state);
+  try {
+    return await startLocked(options, { lock, warn });
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+}
+
+interface StartContext {
+  readonly lock: StateLock | null;
+  readonly warn: Warn;
+}
+
+async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
+  const { state, deliverTo } = options;
+  const snapshot = state === undefined ? null : await readState(state);
+  const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
+  const settings = withDeliveries(await readSettings(options), options);
+  const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
+    throw explainStart(error, options);
+  });
+  try {
+    if (snapshot) await mock.control.restoreSnapshot(snapshot);
+    const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
+    if (scenario) await mock.control.playScenario(scenario);
+    const saving = state === undefined ? null : await saveState(mock, state, warn);
+    const stop = async () => {
+      try {
+        await saving?.stop();
+      } finally {
+        await mock.close();
+        await lock?.release();
+      }
+    };
+    return { mock, signingSecret, stop };
+  } catch (error) {
+    await mock.close();
+    throw isMockServerError(error) ? new CommandError(error.message) : error;
+  }
+}
+
+async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Autosave> {
+  const warnOnce = (error: unknown) =>
+    warn(`--state: cannot write ${path}: ${reasonOf(error)}; tries again after the next change`);
+  return autosave(mock, path, warnOnce).catch((error: unknown) => {
+    throw new CommandError(`--state: cannot write ${path}: ${reasonOf(error)}; choose another file`);
+  });
+}
+
+async function lockStateFile(path: string): Promise<StateLock> {
+  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
+  if (typeof lock !== "string") return lock;
+  throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
+}
+
+async function readState(path: string) {
+  try {
+    // Imported on demand: the snapshot schemas cost time that other starts should not pay.
+    const { readSnapshotFile } = await import("../../snapshot/snapshot-file.ts");
+    const snapshot = await readSnapshotFile(path);
+    await access(dirname(path), constants.W_OK);
+    return snapshot;
+  } catch (error) {
+    throw new CommandError(
+      `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
+    );
+  }
+}
+
+async function readScenarioFile(path: string): Promise<ScenarioInput> {
+  try {
+    const { parseScenario } = await import("../../control/scenarios/read-scenario.ts");
+    return parseScenario(await readFile(path, "utf8"));
+  } catch (error) {
+    throw new CommandError(`--scenario: cannot read ${path}: ${reasonOf(error)}`);
+  }
+}
+
+/** Registers the endpoint unless the restored state has it. Returns its signing secret. */
+async function registerReceiver({ control }: MockServer, url: string): Promise<string> {
+  const { data } = await control.listEndpoints();
+  const existing = data.find((endpoint) => endpoint.url === url);
+  const endpoint = await (existing ? control.getEndpoint(existing.id) : control.createEndpoint({ url }));
+  return endpoint.signingSecret;
+}
+
+function explainStart(error: unknown, { port, host }: MockOptions): unknown {
+  switch (reasonOf(error)) {
+    case "EADDRINUSE":
+      return new CommandError(
+        `--port: ${port} is in use; stop the program that uses it, or choose another port`,
+      );
+    case "EACCES":
+      return new CommandError(`--port: ${port} is reserved by the system; choose one above 1023`);
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return new CommandError(`--host: this computer has no address ${host}; choose another`);
+    default:
+      return isMockServerError(error) ? new CommandError(error.message) : error;
+  }
+}

@@ -1,0 +1,113 @@
+import { CommandError } from "../../../cli/command-error.ts";
+import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
+import { toggle, wholeNumber } from "../../../cli/flags.ts";
+import type { ControlApi } from "../../control/control-api.ts";
+import { createControlClient } from "../../control/control-client.ts";
+import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
+import { usesColor } from "../mock/log-mock.ts";
+import { explain, mockUrlFlags, mockUrlOf } from "./running-mock.ts";
+
+const flags = {
+  ...mockUrlFlags,
+  last: wholeNumber("requests and delivery attempts of the past to start with", {
+    min: 0,
+    max: 1_000,
+    fallback: 20,
+  }),
+  once: toggle("end after them instead of following"),
+  json: toggle("print one JSON document per line"),
+};
+
+const command: Command<typeof flags> = {
+  name: "logs",
+  synopsis: "[options]",
+  about: `Prints the requests and delivery attempts of a running mock, and follows them
+until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
+  flags,
+  notes: "Exit code: 0 stopped, 1 no mock responds or it has stopped, 2 wrong arguments.",
+  async run(args, io) {
+    noArgument(args);
+    const { last, once, json } = args.flags;
+    const url = mockUrlOf(args.flags, io);
+    const control = createControlClient({ baseUrl: url });
+    try {
+      const { mode } = await control.getClock();
+      const options = { color: usesColor(io), date: mode === "virtual" };
+      const writeBounded = createBoundedOutput(io.stdout);
+      const print = (activity: LoggedActivity, write = writeBounded) => {
+        const line = lineOf(activity, options);
+        if (line !== null) write(json ? JSON.stringify(activity) : line);
+      };
+      const stream = once ? null : await openStream(url, io.stop);
+      for (const activity of await pastActivities(control, last)) {
+        print(activity, (line) => io.stdout.write(`${line}\n`));
+      }
+      if (stream) await follow(stream, print, io.stop);
+      return 0;
+    } catch (error) {
+      if (io.stop.aborted) return 0;
+      throw explain(error);
+    }
+  },
+};
+
+/** Runs `workspace-tasks logs` until it is asked to stop, and returns its exit code. */
+export const runLogsCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
+  runCommand(command, argv, io);
+
+/** Newest activities of the journal and of the deliveries, oldest first. */
+async function pastActivities(control: ControlApi, limit: number): Promise<readonly LoggedActivity[]> {
+  if (limit === 0) return [];
+  const requests = await control.listRequests({ order: "desc", limit });
+  const deliveries = await control.listDeliveries({ order: "desc", limit });
+  const urls = new Map((await control.listEndpoints()).data.map(({ id, url }) => [id, url]));
+  const attempts = await Promise.all(
+    deliveries.data.map(async ({ id, endpointId, event, status, nextAttemptAt }) => {
+      const { attempts: all } = await control.getDelivery(id);
+      return all.map(({ number, kind, status: code, error, durationMs, faults, startedAt }) => ({
+        type: "delivery.attempted",
+        at: startedAt,
+        deliveryId: id,
+        endpointId,
+        event,
+        status,
+        nextAttemptAt: number === all.length ? nextAttemptAt : null,
+        url: urls.get(endpointId),
+        attempt: { number, kind, status: code, error, durationMs, faults },
+      }));
+    }),
+  );
+  const past = [
+    ...requests.data.toReversed().map((request) => ({ type: "request.completed", at: request.at, request })),
+    ...attempts.toReversed().flat(),
+  ];
+  return past.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)).slice(-limit);
+}
+
+async function openStream(url: string, signal: AbortSignal): Promise<ReadableStream<string>> {
+  const response = await fetch(`${url}/_mock/v1/stream`, { signal });
+  if (!response.ok || !response.body) throw new CommandError(`the mock at ${url} has no event stream`);
+  return response.body.pipeThrough(new TextDecoderStream());
+}
+
+/** Prints each event of the stream. @throws CommandError when the mock stops */
+async function follow(
+  stream: ReadableStream<string>,
+  print: (activity: LoggedActivity) => void,
+  stop: AbortSignal,
+): Promise<void> {
+  let text = "";
+  try {
+    for await (const chunk of stream) {
+      const lines = `${text}${chunk}`.split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines) {
+        if (line.startsWith("data: ")) print(JSON.parse(line.slice("data: ".length)) as LoggedActivity);
+      }
+    }
+  } catch (error) {
+    if (stop.aborted) return;
+    throw new CommandError("the mock has stopped", 1, { cause: error });
+  }
+  if (!stop.aborted) throw new CommandError("the mock has stopped");
+}

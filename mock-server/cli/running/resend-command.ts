@@ -1,0 +1,77 @@
+import { CommandError, UsageError } from "../../../cli/command-error.ts";
+import { type Command, type CommandIo, runCommand, write } from "../../../cli/command-line.ts";
+import { toggle } from "../../../cli/flags.ts";
+import type { ControlApi } from "../../control/control-api.ts";
+import type { DeliveryDetail } from "../../control/deliveries/delivery-routes.ts";
+import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
+
+const flags = {
+  ...mockUrlFlags,
+  unsuccessful: toggle("every delivery whose last attempt failed, oldest first"),
+  json: toggle("print one JSON document per delivery"),
+};
+
+const command: Command<typeof flags> = {
+  name: "resend",
+  synopsis: "<delivery-id>… | --unsuccessful [options]",
+  about: `Sends deliveries of a running mock again, with their id and a new signature, and
+prints how the receiver responded. The retry schedule does not change.`,
+  parameters: [["<delivery-id>", "the webhook-id of the delivery, or latest"]],
+  flags,
+  notes: `Exit code: 0 the receiver acknowledged all, 1 it did not, there was none, or the
+mock did not respond, 2 wrong arguments.`,
+  run: ({ positionals, rest, flags: { unsuccessful, json, ...address } }, io) => {
+    const given = [...positionals, ...rest];
+    if (unsuccessful === given.length > 0) {
+      throw new UsageError(
+        "expected delivery ids, or --unsuccessful alone; workspace-tasks logs --json has the ids",
+      );
+    }
+    return withRunningMock(address, io, async (control) => {
+      const ids = unsuccessful ? await unsuccessfulIds(control) : given;
+      if (ids.length === 0) {
+        throw new CommandError("no delivery has failed");
+      }
+      let code = 0;
+      for (const id of ids) {
+        const delivery = await control.replayDelivery(id === "latest" ? await latestId(control) : id);
+        write(io, json ? `${JSON.stringify(delivery)}\n` : lineOf(delivery));
+        if (delivery.attempts.at(-1)?.error !== null) code = 1;
+      }
+      return code;
+    });
+  },
+};
+
+/** Runs `workspace-tasks resend` and returns its exit code. */
+export const runResendCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
+  runCommand(command, argv, io);
+
+async function latestId(control: ControlApi): Promise<string> {
+  const [latest] = (await control.listDeliveries({ order: "desc", limit: 1 })).data;
+  if (latest) return latest.id;
+  throw new CommandError("there is no delivery yet; workspace-tasks trigger task.completed sends one");
+}
+
+async function unsuccessfulIds(control: ControlApi): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let iterator: string | null = null;
+  do {
+    const page = await control.listDeliveries({ limit: 1_000, ...(iterator === null ? {} : { iterator }) });
+    ids.push(
+      ...page.data
+        .filter(
+          ({ status, lastError }) => lastError !== null && status !== "succeeded" && status !== "cancelled",
+        )
+        .map(({ id }) => id),
+    );
+    ({ iterator } = page);
+  } while (iterator !== null);
+  return ids;
+}
+
+function lineOf({ id, event, attempts }: DeliveryDetail): string {
+  const last = attempts.at(-1);
+  const outcome = last?.error == null ? `acknowledged with ${last?.status}` : `failed: ${last.error}`;
+  return `${event} ${id}: ${outcome}\n`;
+}

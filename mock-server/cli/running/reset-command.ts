@@ -1,0 +1,22 @@
+import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
+import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
+
+const command: Command<typeof mockUrlFlags> = {
+  name: "reset",
+  synopsis: "[options]",
+  about: `Returns a running mock to its start: state, ids, keys, time, rate limits,
+journal, faults, overrides and settings.`,
+  flags: mockUrlFlags,
+  notes: "Exit code: 0 done, 1 the mock did not respond, 2 wrong arguments.",
+  run(args, io) {
+    noArgument(args);
+    return withRunningMock(args.flags, io, async (control) => {
+      await control.reset();
+      return write(io, `${mockUrlOf(args.flags, io)} was reset\n`);
+    });
+  },
+};
+
+/** Runs `workspace-tasks reset` and returns its exit code. */
+export const runResetCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
+  runCommand(command, argv, io);

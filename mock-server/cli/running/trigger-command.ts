@@ -1,0 +1,137 @@
+import { type Command, type CommandIo, onlyArgument, runCommand, write } from "../../../cli/command-line.ts";
+import { type FlagValues, flag, text, toggle, wholeNumber } from "../../../cli/flags.ts";
+import { events, isKnownEventName, knownEventNames } from "../../../sdk/events/catalog.ts";
+import { exampleFields } from "../../../sdk/events/example-event.ts";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
+import { isPlainObject } from "../../checks/plain-object.ts";
+import type { ControlApi } from "../../control/control-api.ts";
+import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";
+import type { TaskSummary } from "../../control/tasks/task-routes.ts";
+import { isMockServerError } from "../../errors.ts";
+import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
+
+const flags = {
+  ...mockUrlFlags,
+  workspace: text("<id>", "workspace (the mock's first)"),
+  taskType: text("<type>", "type of the task", "TAX_PREP"),
+  stage: text("<name>", "stage of a subtask event", "tax-extraction"),
+  errorMessage: text("<text>", "failure text of a failed event"),
+  payload: flag("<json>", "payload of an event that is not about a task", {
+    parse: parseObject,
+    expected: "a JSON object",
+  }),
+  timeoutMs: wholeNumber("time to wait for the deliveries", { min: 1, max: 600_000, fallback: 5_000 }),
+  json: toggle("print one JSON document instead of lines"),
+};
+
+const command: Command<typeof flags> = {
+  name: "trigger",
+  synopsis: "<event> [options]",
+  about: `Makes a running mock send an event to the webhook endpoints that subscribe to
+it, and prints the outcome of each delivery, with the reason of a failure. A
+task event comes from a real task of the mock: task.completed is preceded by
+task.running.`,
+  parameters: [["<event>", `${knownEventNames.join(", ")}, or another event of the mock's catalog`]],
+  flags,
+  notes: `Exit code: 0 every delivery succeeded, 1 one did not, nothing was sent, or the
+mock did not respond, 2 wrong arguments.`,
+  async run(args, io) {
+    const event = onlyArgument(args, "one event name");
+    const options: TriggerOptions = { ...args.flags, event };
+    return withRunningMock(args.flags, io, async (control) => {
+      const { subject, deliveries } = await trigger(control, options);
+      const json = () => `${JSON.stringify({ event, subject, deliveries })}\n`;
+      write(io, options.json ? json() : render(event, deliveries));
+      const hasSucceeded = deliveries.length > 0 && deliveries.every(({ status }) => status === "succeeded");
+      if (!hasSucceeded) io.stderr.write(await hintFor(control, deliveries));
+      return hasSucceeded ? 0 : 1;
+    });
+  },
+};
+
+/** Runs `workspace-tasks trigger` and returns its exit code. */
+export function runTriggerCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+  return runCommand(command, argv, io);
+}
+
+type TriggerOptions = FlagValues<typeof flags> & { readonly event: string };
+
+function parseObject(value: string): Record<string, unknown> | undefined {
+  const parsed = jsonOrUndefined(value);
+  return isPlainObject(parsed) ? parsed : undefined;
+}
+
+async function trigger(control: ControlApi, options: TriggerOptions) {
+  const subject = await causeEvent(control, options);
+  return { subject, deliveries: await attemptedDeliveries(control, options, subject) };
+}
+
+/** Causes the event; returns the id of its subject, by which its deliveries are found. */
+async function causeEvent(control: ControlApi, options: TriggerOptions): Promise<string> {
+  const { event, workspace: workspaceId, taskType, errorMessage, stage } = options;
+  const isKnown = isKnownEventName(event);
+  const status = isKnown ? taskStatuses[events[event].status] : undefined;
+  if (!isKnown || status === undefined || options.payload !== undefined) {
+    const payload = options.payload ?? (isKnown ? exampleFields(event) : {});
+    const { eventId } = await control.sendEvent({ name: event, payload, workspaceId });
+    return eventId;
+  }
+  const { taskId } = await control.startTask({ taskType, workspaceId, progression: "manual" });
+  if (events[event].kind === "stage") {
+    await control.setStageStatus(taskId, { subTaskType: stage, status, errorMessage });
+  } else if (status !== "RUNNING") {
+    await control.setTaskStatus(taskId, { status, errorMessage });
+  }
+  return taskId;
+}
+
+/** Statuses that a task of the mock can have. */
+const taskStatuses: Readonly<Record<string, TaskSummary["status"]>> = {
+  RUNNING: "RUNNING",
+  COMPLETED: "COMPLETED",
+  FAILED: "FAILED",
+};
+
+/** The deliveries of the event, once each has had its first attempt or the time limit is reached. */
+async function attemptedDeliveries(
+  control: ControlApi,
+  { event, timeoutMs }: TriggerOptions,
+  subject: string,
+): Promise<readonly DeliverySummary[]> {
+  const list = async () => (await control.listDeliveries({ event, subject, limit: 1_000 })).data;
+  const created = await list();
+  if (created.length === 0) return created;
+  try {
+    await control.waitForDeliveries({ event, subject, attempted: true, count: created.length, timeoutMs });
+  } catch (error) {
+    // The time limit is no failure: the deliveries show their state.
+    if (!isMockServerError(error, "WAIT_TIMED_OUT")) throw error;
+  }
+  return list();
+}
+
+function render(event: string, deliveries: readonly DeliverySummary[]): string {
+  if (deliveries.length === 0) return `${event}: no enabled endpoint of the workspace subscribes to it\n`;
+  return deliveries
+    .map(({ endpointId, status, attemptCount, nextAttemptAt, lastError }) => {
+      const reason = lastError === null ? "" : `: ${lastError}`;
+      const next = nextAttemptAt === null ? "" : `, next at ${nextAttemptAt}`;
+      return `${event} → endpoint ${endpointId}: ${status} after ${attemptCount} attempt(s)${reason}${next}\n`;
+    })
+    .join("");
+}
+
+/** A receiver rejects signatures that are older than this, or from the future. */
+const signatureAgeMsMax = 5 * 60_000;
+
+async function hintFor(control: ControlApi, deliveries: readonly DeliverySummary[]): Promise<string> {
+  if (deliveries.length === 0) {
+    return "trigger: nothing was sent; start the mock with --deliver-to <url>, or create an endpoint\n";
+  }
+  const isRejected = deliveries.some(
+    ({ lastStatus }) => lastStatus !== null && lastStatus >= 400 && lastStatus < 500,
+  );
+  const { now, mode } = await control.getClock();
+  if (!isRejected || mode === "real" || Math.abs(Date.parse(now) - Date.now()) < signatureAgeMsMax) return "";
+  return `trigger: the mock signs with its virtual time ${now}; a receiver with a clock of its own rejects that as too old or too new\n`;
+}

@@ -1,0 +1,196 @@
+import { difference } from "../../checks/differences.ts";
+import { MockServerError } from "../../errors.ts";
+import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
+import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
+import { found } from "../../rules/service-error.ts";
+import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
+import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
+import type { Clock } from "../../time/clock.ts";
+import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { waitTimeoutMs } from "../../time/wait-timeout.ts";
+import type { World } from "../../world/world.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { ControlsOf } from "../contract/route.ts";
+import { listPage } from "../lists/list-page.ts";
+import { createTextMatch } from "../lists/text-match.ts";
+import { waitForMatches } from "../lists/wait-for-matches.ts";
+import type {
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliverySearch,
+  DeliverySummary,
+  deliveryRoutes,
+} from "./delivery-routes.ts";
+
+export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
+
+/** @param wallClock measures the time limits of waits */
+export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): DeliveryControls {
+  const find = (deliveryId: string): DeliveryRecord =>
+    found(worlds.current.state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
+  return {
+    listDeliveries(query = {}) {
+      const world = worlds.current;
+      return listPage(world.state.deliveries.values(), query, {
+        positionOf: ({ id }) => id,
+        matches: createDeliveryFilter(world, query),
+        view: (delivery) => viewDeliverySummary(world, delivery),
+      });
+    },
+    getDelivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
+    async replayDelivery(deliveryId) {
+      const delivery = find(deliveryId);
+      await replayDelivery(worlds.current, deliveryId);
+      return viewDelivery(worlds.current, delivery);
+    },
+    replayDeliveries({ limit = 1_000, rejected = true, ...filter } = {}) {
+      const world = worlds.current;
+      const matches = createDeliveryFilter(world, { ...filter, rejected });
+      const { data } = listPage(
+        world.state.deliveries.values(),
+        { order: "desc", limit },
+        {
+          positionOf: ({ id }) => id,
+          matches,
+          view: ({ id, endpointId }) => ({ id, endpointId }),
+        },
+      );
+      const ready = data.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
+      for (const { id } of ready) void replayDelivery(world, id);
+      return { started: ready.length, skipped: data.length - ready.length };
+    },
+    async waitForDeliveries({ count, times, timeoutMs = waitTimeoutMs, ...filter } = {}, { signal } = {}) {
+      const world = worlds.current;
+      checkEvent(world, filter.event);
+      const expectation = {
+        noun: "delivery",
+        items: () => world.state.deliveries.values(),
+        differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
+        describe: describeDelivery,
+      };
+      const limits = { timeoutMs, wallClock, signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
+    },
+  };
+}
+
+/** With a misspelt event a wait fails without its cause, and `times: 0` never does. */
+function checkEvent(world: World, event: string | undefined): void {
+  const problem = event === undefined ? undefined : describeUnknownEvent(world, event);
+  if (problem !== undefined) throw new MockServerError("BODY_INVALID", `event: ${problem}`);
+}
+
+type ListFilter = DeliveryFilter & DeliverySearch & { readonly rejected?: boolean | undefined };
+
+function createDeliveryFilter(world: World, filter: ListFilter): (delivery: DeliveryRecord) => boolean {
+  const { rejected, lastResponse, text } = filter;
+  const contains = createTextMatch(text);
+  return (delivery) =>
+    (rejected === undefined || isRejected(delivery) === rejected) &&
+    (lastResponse === undefined || hasLastResponse(delivery, lastResponse)) &&
+    differences(world, delivery, filter).length === 0 &&
+    (text === undefined || contains(...textsOfDelivery(world, delivery)));
+}
+
+/** Whether the last attempt failed, of a delivery that has neither succeeded nor been cancelled. */
+export const isRejected = ({ status, attempts }: DeliveryRecord): boolean =>
+  status !== "succeeded" && status !== "cancelled" && (attempts.at(-1)?.error ?? null) !== null;
+
+function hasLastResponse({ attempts }: DeliveryRecord, expected: string): boolean {
+  const last = attempts.at(-1);
+  if (!last) return false;
+  if (last.status === null) return expected === "none";
+  return expected.endsWith("xx") ? expected[0] === String(last.status)[0] : expected === String(last.status);
+}
+
+/** The texts that a search looks at. */
+export function textsOfDelivery(world: World, delivery: DeliveryRecord): readonly (string | undefined)[] {
+  const event = world.state.events.get(delivery.eventId);
+  const { url, client } = aboutDelivery(world, delivery);
+  const responses = delivery.attempts.map(({ responseBody }) => responseBody);
+  return [
+    delivery.id,
+    delivery.eventId,
+    delivery.eventName,
+    delivery.endpointId,
+    event?.subject,
+    url,
+    client?.name,
+    event?.body,
+    ...responses,
+  ];
+}
+
+function aboutDelivery({ state }: World, { eventId, endpointId }: DeliveryRecord) {
+  const subject = state.events.get(eventId)?.subject ?? "";
+  const task = state.tasks.get(subject);
+  return {
+    subject,
+    task,
+    client: state.clients.get(task?.clientId ?? subject),
+    url: state.endpoints.get(endpointId)?.url,
+  };
+}
+
+function differences(world: World, delivery: DeliveryRecord, filter: DeliveryFilter): readonly string[] {
+  const { attempts } = delivery;
+  const subject = world.state.events.get(delivery.eventId)?.subject;
+  return [
+    ...difference("event", filter.event, delivery.eventName),
+    ...difference("status", filter.status, delivery.status),
+    ...difference("endpointId", filter.endpointId, delivery.endpointId),
+    ...difference("workspaceId", filter.workspaceId, delivery.workspaceId),
+    ...difference("subject", filter.subject, subject),
+    ...difference("attempted", filter.attempted, attempts.length > 0),
+    ...difference("responseStatus", filter.responseStatus, attempts.at(-1)?.status ?? null),
+  ];
+}
+
+function describeDelivery({ id, eventName, status, attempts }: DeliveryRecord): string {
+  const error = attempts.at(-1)?.error;
+  return `${eventName} ${id} (${status}${error == null ? "" : `, ${error}`})`;
+}
+
+export function viewDeliverySummary(world: World, delivery: DeliveryRecord): DeliverySummary {
+  const last = delivery.attempts.at(-1);
+  return {
+    ...deliveryFields(world, delivery),
+    attemptCount: delivery.attempts.length,
+    lastStatus: last?.status ?? null,
+    lastError: last?.error ?? null,
+  };
+}
+
+function viewDelivery(world: World, delivery: DeliveryRecord): DeliveryDetail {
+  return { ...deliveryFields(world, delivery), attempts: delivery.attempts.map(viewAttempt) };
+}
+
+function deliveryFields(world: World, delivery: DeliveryRecord) {
+  const { subject, task, client, url } = aboutDelivery(world, delivery);
+  const triesMax = world.settings.delivery.scheduleMs.length;
+  const tries = delivery.attempts.filter(({ kind }) => kind === "scheduled").length;
+  return {
+    id: delivery.id,
+    event: delivery.eventName,
+    eventId: delivery.eventId,
+    workspaceId: delivery.workspaceId,
+    endpointId: delivery.endpointId,
+    status: delivery.status,
+    subject,
+    createdAt: isoTime(delivery.createdAtMs),
+    nextAttemptAt: isoTimeOrNull(delivery.nextAttemptAtMs),
+    url: url ?? null,
+    taskId: task?.id ?? null,
+    client: client?.name ?? null,
+    nextTry: isUnfinished(delivery) ? tries + 1 : null,
+    triesMax,
+    rejected: isRejected(delivery),
+  };
+}
+
+const viewAttempt = ({ startedAtMs, ...attempt }: AttemptRecord): DeliveryAttempt => ({
+  ...attempt,
+  startedAt: isoTime(startedAtMs),
+});

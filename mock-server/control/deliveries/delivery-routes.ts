@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
+import {
+  expectedNumber,
+  id,
+  listOf,
+  listQuery,
+  pageOf,
+  searchText,
+  time,
+  waitLimit,
+} from "../contract/fields.ts";
+import { defineRoute } from "../contract/route.ts";
+
+const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
+const attempt = z.object({ ...attemptFields, startedAt: time });
+
+const subject = z.string().describe("What the event is about: the task's id, for example.");
+
+const deliveryFields = {
+  id: id.describe("Also the `webhook-id`."),
+  event: z.string(),
+  eventId: id,
+  workspaceId: id,
+  endpointId: id,
+  status: deliveryStatusSchema,
+  subject,
+  createdAt: time,
+  nextAttemptAt: time.nullable(),
+  url: z.string().nullable().describe("The endpoint's; `null` once it is deleted."),
+  taskId: id.nullable().describe("Of the task that the event is about, if any."),
+  client: z.string().nullable().describe("Name of the client that the event is about, if any."),
+  nextTry: z
+    .int()
+    .nullable()
+    .describe("Number of the next scheduled attempt; `null` when none will be made."),
+  triesMax: z.int().describe("Scheduled attempts before the delivery fails."),
+  rejected: z.boolean().describe("Its last attempt failed, and it has neither succeeded nor been cancelled."),
+};
+
+export const deliverySummary = z.object({
+  ...deliveryFields,
+  attemptCount: z.int(),
+  lastStatus: z.int().nullable().describe("HTTP status of the last attempt; `null` without a response."),
+  lastError: z.string().nullable().describe("Why the last attempt did not succeed."),
+});
+const deliveryDetail = z.object({ ...deliveryFields, attempts: z.array(attempt) });
+
+const deliveryFilter = {
+  endpointId: id.optional(),
+  event: z.string().optional(),
+  status: deliveryStatusSchema.optional(),
+  subject: subject.optional(),
+  workspaceId: id.optional(),
+};
+
+const trueOrFalse = z.enum(["true", "false"]).transform((value) => value === "true");
+
+/** What the inspector filters by, beyond what a test waits for. */
+const deliverySearch = {
+  lastResponse: z
+    .string()
+    .regex(/^([1-5]xx|[1-5][0-9]{2}|none)$/, "expected a status such as 503, a class such as 5xx, or none")
+    .optional()
+    .describe("HTTP status of the last attempt; `none`: it got no response."),
+  text: searchText.optional(),
+};
+
+export const expectedDeliveries = z.strictObject({
+  ...deliveryFilter,
+  attempted: z.boolean().optional().describe("`true`: only those with at least one attempt."),
+  responseStatus: z.int().optional().describe("HTTP status of the last response."),
+  ...expectedNumber,
+  ...waitLimit,
+});
+
+const bulkReplay = z.strictObject({
+  ...deliveryFilter,
+  ...deliverySearch,
+  rejected: z
+    .boolean()
+    .optional()
+    .describe("Default: `true`, only those that the receiver has not accepted."),
+  limit: z.int().min(1).max(10_000).optional().describe("The newest ones. Default: 1000."),
+});
+
+export type DeliveryAttempt = z.output<typeof attempt>;
+export type DeliverySummary = z.output<typeof deliverySummary>;
+export type DeliveryDetail = z.output<typeof deliveryDetail>;
+export type DeliverySearch = { readonly [Name in keyof typeof deliverySearch]?: string | undefined };
+export type DeliveryFilter = Omit<z.output<typeof expectedDeliveries>, "count" | "times" | "timeoutMs">;
+/** What a delivery must be like. */
+export type ExpectedDeliveries = z.output<typeof expectedDeliveries>;
+
+export const deliveryRoutes = {
+  listDeliveries: defineRoute("GET /deliveries", {
+    summary: "A page of deliveries.",
+    input: z.strictObject({
+      ...listQuery,
+      ...deliveryFilter,
+      ...deliverySearch,
+      rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
+    }),
+    response: pageOf(deliverySummary),
+  }),
+  getDelivery: defineRoute("GET /deliveries/{id}", {
+    summary: "One delivery with every attempt: exact headers and body, and the response.",
+    response: deliveryDetail,
+  }),
+  replayDelivery: defineRoute("POST /deliveries/{id}/replay", {
+    summary: "Sends a delivery again: same id, new timestamp and signature. Responds after the attempt.",
+    response: deliveryDetail,
+  }),
+  replayDeliveries: defineRoute("POST /deliveries/replay", {
+    summary: "Sends all matching deliveries again; responds when the attempts have started.",
+    input: bulkReplay,
+    status: 202,
+    response: z.object({
+      started: z.int(),
+      skipped: z.int().describe("Those whose endpoint is disabled or deleted."),
+    }),
+  }),
+  waitForDeliveries: defineRoute("POST /deliveries/wait", {
+    summary:
+      "Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ.",
+    input: expectedDeliveries,
+    response: listOf(deliverySummary),
+  }),
+};

@@ -1,0 +1,74 @@
+import { didYouMean } from "../../checks/check-options.ts";
+import { conflict, found, notFound } from "../../rules/service-error.ts";
+import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
+import { emitCustomEvent } from "../../rules/webhooks/events.ts";
+import { samplePayload } from "../../rules/webhooks/sample-payload.ts";
+import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
+import type { EventRecord, WebhookEndpointRecord } from "../../state/records.ts";
+import { isoTime } from "../../time/iso-time.ts";
+import type { World } from "../../world/world.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { ControlsOf } from "../contract/route.ts";
+import { viewDeliverySummary } from "../deliveries/delivery-controls.ts";
+import type { DeliverySummary } from "../deliveries/delivery-routes.ts";
+import type { eventRoutes } from "./event-routes.ts";
+
+export type EventControls = ControlsOf<typeof eventRoutes>;
+
+export function createEventControls(worlds: WorldHolder): EventControls {
+  return {
+    syncDocuments(input) {
+      const { clientId, documents } = syncDocuments(worlds.current, input);
+      return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
+    },
+    addCatalogEvent: (event) => ({ name: addToCatalog(worlds.current, event).name }),
+    async listCatalog() {
+      const world = worlds.current;
+      const data = listCatalog(world).map(async ({ name, description, version }) => {
+        const schema = (await payloadSchemaOf(world, name)) ?? {};
+        const example = samplePayload(schema, isoTime(world.clock.now()));
+        return { name, description, version, example };
+      });
+      return { data: await Promise.all(data) };
+    },
+    sendEvent({ name, payload, endpointId, ...input }) {
+      const world = worlds.current;
+      const endpoint = endpointId === undefined ? undefined : findEnabledEndpoint(world, endpointId);
+      const workspaceId = endpoint?.workspaceId ?? input.workspaceId ?? worlds.seedData.workspaceId;
+      if (!isCatalogEvent(world, name)) {
+        const names = listCatalog(world).map((entry) => entry.name);
+        const hint = didYouMean(name, names) || "; add it with POST /catalog";
+        throw notFound(`event "${name}" is not in the catalog${hint}`);
+      }
+      if (!world.state.workspaces.has(workspaceId)) throw notFound("Workspace not found");
+      return { eventId: emitCustomEvent(world, { workspaceId, name, payload, endpointId }) };
+    },
+    getEvent(eventId) {
+      const event = found(worlds.current.state.events.get(eventId), `event "${eventId}" not found`);
+      const [view] = viewEvents(worlds.current, [event]);
+      return { ...(view as EventView), workspaceId: event.workspaceId, body: event.body };
+    },
+  };
+}
+
+function findEnabledEndpoint({ state }: World, endpointId: string): WebhookEndpointRecord {
+  const endpoint = found(state.endpoints.get(endpointId), "Webhook endpoint not found");
+  if (!endpoint.enabled) throw conflict("the endpoint is disabled; enable it first");
+  return endpoint;
+}
+
+type EventView = ReturnType<typeof viewEvents>[number];
+
+/** Events with their deliveries. */
+export function viewEvents(world: World, events: readonly EventRecord[]) {
+  const deliveries = new Map<string, DeliverySummary[]>(events.map(({ id }) => [id, []]));
+  for (const delivery of world.state.deliveries.values()) {
+    deliveries.get(delivery.eventId)?.push(viewDeliverySummary(world, delivery));
+  }
+  return events.map(({ id, name, occurredAtMs }) => ({
+    eventId: id,
+    name,
+    occurredAt: isoTime(occurredAtMs),
+    deliveries: deliveries.get(id) ?? [],
+  }));
+}

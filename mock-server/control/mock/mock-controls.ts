@@ -1,0 +1,109 @@
+import { MockServerError } from "../../errors.ts";
+import { dueAtMsOf } from "../../rules/tasks/progression.ts";
+import { takeSnapshot } from "../../snapshot/snapshot.ts";
+import type { FaultPlan } from "../../state/fault.ts";
+import { type Clock, createRealClock } from "../../time/clock.ts";
+import { durationForms, parseDurationMs } from "../../time/duration.ts";
+import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import type { VirtualClock } from "../../time/virtual-clock.ts";
+import type { World } from "../../world/world.ts";
+import { createWorldClock } from "../../world/world-clock.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { ControlsOf } from "../contract/route.ts";
+import { isRejected } from "../deliveries/delivery-controls.ts";
+import type { mockRoutes, Overview } from "./mock-routes.ts";
+
+export interface MockControlsOptions {
+  readonly worlds: WorldHolder;
+  readonly clock: Clock | VirtualClock;
+  readonly version: string;
+}
+
+export type MockControls = ControlsOf<typeof mockRoutes>;
+
+export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
+  const virtual = "advance" in clock ? clock : null;
+  const worldClock = createWorldClock(worlds, clock);
+  const realClock = createRealClock();
+  const now = () => isoTime(clock.now());
+  return {
+    getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),
+    getOverview() {
+      const { state } = worlds.current;
+      const tasks = { RUNNING: 0, COMPLETED: 0, FAILED: 0 };
+      for (const { status } of state.tasks.values()) tasks[status]++;
+      const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
+      let rejectedDeliveries = 0;
+      let retriedDeliveries = 0;
+      for (const delivery of state.deliveries.values()) {
+        deliveries[delivery.status]++;
+        if (!isRejected(delivery)) continue;
+        rejectedDeliveries++;
+        if (delivery.status === "pending") retriedDeliveries++;
+      }
+      return {
+        retriedDeliveries,
+        rejectedDeliveries,
+        requests: worlds.current.journal.count,
+        activeFaults: countFaults(worlds.current.faults.plan()),
+        clients: state.clients.size,
+        endpoints: state.endpoints.size,
+        events: state.events.size,
+        tasks,
+        deliveries,
+        upcoming: upcoming(worlds.current),
+      };
+    },
+    getClock() {
+      const pending = virtual?.pending();
+      return {
+        now: now(),
+        mode: virtual ? "virtual" : "real",
+        pendingTimers: pending?.timers ?? null,
+        nextTimerAt: isoTimeOrNull(pending?.nextAtMs ?? null),
+        aheadOfRealMs: virtual ? virtual.now() - realClock.now() : 0,
+      };
+    },
+    async advanceClock({ by }) {
+      const byMs = parseDurationMs(by);
+      if (byMs === undefined) throw new MockServerError("BODY_INVALID", `by: expected ${durationForms}`);
+      const fired = await worldClock.advance(byMs);
+      return { now: now(), fired };
+    },
+    reset() {
+      worlds.reset();
+    },
+    getSnapshot: () => takeSnapshot(worlds.current, worlds.seedData.workspaceId),
+    async restoreSnapshot(snapshot) {
+      // Loaded when first needed: the schemas of a snapshot cost time that a start should not pay.
+      const { readSnapshot } = await import("../../snapshot/read-snapshot.ts");
+      const { restoreWorld } = await import("../../snapshot/restore-world.ts");
+      restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds));
+    },
+  };
+}
+
+const countFaults = ({ api = [], deliveries = [] }: FaultPlan): number =>
+  [...api, ...deliveries].reduce(
+    (count, { instructions = [], chances = [] }) => count + instructions.length + chances.length,
+    0,
+  );
+
+const upcomingMax = 10;
+
+function upcoming(world: World): Overview["upcoming"] {
+  const { deliveries, progress, tasks } = world.state;
+  const due: (Omit<Overview["upcoming"][number], "at"> & { readonly atMs: number })[] = [];
+  for (const { id, eventName, attempts, status, nextAttemptAtMs } of deliveries.values()) {
+    if (status !== "pending" || nextAttemptAtMs === null) continue;
+    due.push({ kind: "attempt", id, name: eventName, attempt: attempts.length + 1, atMs: nextAttemptAtMs });
+  }
+  for (const entry of progress.values()) {
+    const { taskId: id } = entry;
+    const stage = tasks.get(id)?.stages.findLast(({ status }) => status === "RUNNING");
+    if (stage)
+      due.push({ kind: "stage", id, name: stage.type, attempt: null, atMs: dueAtMsOf(world, entry) });
+  }
+  due.sort((a, b) => a.atMs - b.atMs);
+  return due.slice(0, upcomingMax).map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) }));
+}

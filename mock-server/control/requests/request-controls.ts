@@ -1,0 +1,137 @@
+import { difference, jsonDifferences } from "../../checks/differences.ts";
+import { knownOperation } from "../../graphql/check-operation.ts";
+import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
+import { found } from "../../rules/service-error.ts";
+import type { JournalEntry } from "../../state/journal-entry.ts";
+import type { Clock } from "../../time/clock.ts";
+import { isoTime } from "../../time/iso-time.ts";
+import { waitTimeoutMs } from "../../time/wait-timeout.ts";
+import type { RoundTrip } from "../../world/round-trips.ts";
+import type { WorldHolder } from "../../world/world-holder.ts";
+import type { ControlsOf } from "../contract/route.ts";
+import { listPage } from "../lists/list-page.ts";
+import { createTextMatch } from "../lists/text-match.ts";
+import { waitForMatches } from "../lists/wait-for-matches.ts";
+import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "./request-routes.ts";
+
+/** @param wallClock measures the time limits of waits */
+export function createRequestControls(
+  worlds: WorldHolder,
+  wallClock: Clock,
+): ControlsOf<typeof requestRoutes> {
+  return {
+    listRequests: (query = {}) =>
+      listPage(worlds.current.journal.entries(), query, {
+        positionOf: ({ sequence }) => sequence,
+        matches: createRequestFilter(query),
+        view: viewRequest,
+      }),
+    getRequest(sequence) {
+      const entry = found(
+        worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence),
+        `the journal has no request ${sequence}`,
+      );
+      return { ...viewRequest(entry), message: viewMessage(worlds.current.roundTrips.get(entry.sequence)) };
+    },
+    async waitForRequests(
+      { count, times, timeoutMs = waitTimeoutMs, after = 0, ...filter } = {},
+      { signal } = {},
+    ) {
+      const world = worlds.current;
+      // With a misspelt operation a wait fails without its cause, and `times: 0` never does.
+      if (filter.operation !== undefined) knownOperation(filter.operation, filter.router);
+      const expectation = {
+        noun: "request",
+        items: () => world.journal.entries().filter(({ sequence }) => sequence > after),
+        differences: (entry: JournalEntry) => differences(entry, filter),
+        describe: describeRequest,
+      };
+      const limits = { timeoutMs, wallClock, signal };
+      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      return { data: matching.map(viewRequest) };
+    },
+  };
+}
+
+type ListFilter = Omit<RequestFilter, "status"> & {
+  readonly status?: number | undefined;
+  readonly result?: ReturnType<typeof resultOf> | undefined;
+  readonly text?: string | undefined;
+};
+
+function createRequestFilter({ result, text, ...filter }: ListFilter): (entry: JournalEntry) => boolean {
+  const contains = createTextMatch(text);
+  return (entry) =>
+    (result === undefined || resultOf(entry) === result) &&
+    differences(entry, filter).length === 0 &&
+    (text === undefined || contains(...textsOfRequest(entry)));
+}
+
+function resultOf({ faults, rejection, errors, status }: JournalEntry) {
+  if (faults.length > 0) return "faulty";
+  const isRejected = rejection !== null || errors.length > 0 || (status !== null && status >= 400);
+  return isRejected ? "rejected" : "succeeded";
+}
+
+/** The texts that a search looks at. */
+export const textsOfRequest = (entry: JournalEntry): readonly (string | null)[] => [
+  entry.operationName,
+  entry.query,
+  entry.rejection,
+  entry.keyId,
+  entry.workspaceId,
+  entry.variables === null ? null : JSON.stringify(entry.variables),
+  ...entry.operations,
+  ...entry.errors.flatMap(({ message, code }) => [message, code]),
+];
+
+function viewMessage(roundTrip: RoundTrip | undefined): RequestDetail["message"] {
+  if (!roundTrip) return null;
+  const { requestHeaders, responseHeaders, responseBody, isTruncated } = roundTrip;
+  return {
+    requestHeaders: redactHeaders(requestHeaders),
+    responseHeaders: redactHeaders(responseHeaders),
+    responseBody: redactJson(responseBody),
+    responseTruncated: isTruncated,
+  };
+}
+
+const redactHeaders = (headers: RoundTrip["requestHeaders"]) =>
+  redactVariables(
+    Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, [value ?? []].flat().join(", ")]),
+    ),
+    new Set(),
+  ) as Record<string, string>;
+
+function differences(entry: JournalEntry, filter: RequestFilter): readonly string[] {
+  const { operation, operationName, router, keyId, workspaceId, status, code, variables, after = 0 } = filter;
+  const hasOperation = operation === undefined || entry.operations.includes(operation);
+  const codes = entry.errors.map((error) => error.code);
+  const hasCode = code === undefined || codes.includes(code);
+  return [
+    ...(hasOperation ? [] : difference("operation", operation, entry.operations.join(", ") || undefined)),
+    ...difference("operationName", operationName, entry.operationName),
+    ...difference("router", router, entry.router),
+    ...difference("keyId", keyId, entry.keyId),
+    ...difference("workspaceId", workspaceId, entry.workspaceId),
+    ...difference("status", status, entry.status),
+    ...(hasCode ? [] : difference("code", code, codes.join(", ") || undefined)),
+    ...jsonDifferences("variables", variables, entry.variables ?? {}),
+    ...(entry.sequence > after ? [] : [`sequence: expected more than ${after}, got ${entry.sequence}`]),
+  ];
+}
+
+function describeRequest({ sequence, operations, status, errors }: JournalEntry): string {
+  const code = errors[0]?.code;
+  return `#${sequence} ${operations.join(", ") || "no operation"} (${status ?? "cut"}${code ? ` ${code}` : ""})`;
+}
+
+const viewRequest = ({ atMs, overridden, ...entry }: JournalEntry): RecordedRequest => ({
+  ...entry,
+  ...(overridden ? { overridden: [...overridden] } : {}),
+  at: isoTime(atMs),
+  operations: [...entry.operations],
+  errors: [...entry.errors],
+  faults: [...entry.faults],
+});

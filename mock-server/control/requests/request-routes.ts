@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { jsonOrUndefined } from "../../checks/parse-json.ts";
+import { journalEntrySchema } from "../../state/journal-entry.ts";
+import { routerNames } from "../../state/router.ts";
+import {
+  expectedNumber,
+  listOf,
+  listQuery,
+  pageOf,
+  searchText,
+  texts,
+  time,
+  waitLimit,
+} from "../contract/fields.ts";
+import { defineRoute } from "../contract/route.ts";
+
+const { atMs: _, ...entryFields } = journalEntrySchema.shape;
+const request = z.object({ ...entryFields, at: time });
+
+const variables = z.record(z.string(), z.unknown());
+const status = z.int().min(100).max(599);
+
+const requestFilter = {
+  operation: z.string().optional().describe("A top-level field, such as `createClient`."),
+  operationName: z.string().optional(),
+  router: routerNames.optional(),
+  keyId: z.string().optional().describe("The API key or partner key."),
+  workspaceId: z.string().optional(),
+  code: z.string().optional().describe("Code of one of its errors, such as `RATE_LIMITED`."),
+};
+
+const after = z.int().min(0);
+const aboutAfter = "Only those with a higher `sequence`.";
+const aboutVariables = "Fields that the variables must have, at any depth; secrets are redacted.";
+
+export const expectedRequests = z.strictObject({
+  ...requestFilter,
+  status: status.optional().describe("HTTP status of the response."),
+  variables: variables.optional().describe(aboutVariables),
+  after: after.optional().describe(aboutAfter),
+  ...expectedNumber,
+  ...waitLimit,
+});
+
+const requestsQuery = z.strictObject({
+  ...listQuery,
+  ...requestFilter,
+  status: z.coerce.number().pipe(status).optional(),
+  variables: z
+    .string()
+    .transform((text, context): z.output<typeof variables> => {
+      const parsed = variables.safeParse(jsonOrUndefined(text));
+      if (parsed.success) return parsed.data;
+      context.addIssue({ code: "custom", message: "expected a JSON object" });
+      return z.NEVER;
+    })
+    .optional()
+    .describe(`JSON. ${aboutVariables}`),
+  after: z.coerce.number().pipe(after).optional().describe(aboutAfter),
+  result: z
+    .enum(["succeeded", "rejected", "faulty"])
+    .optional()
+    .describe("`faulty`: with an injected fault, whatever its response."),
+  text: searchText.optional(),
+});
+
+const requestDetail = request.extend({
+  message: z
+    .object({
+      requestHeaders: texts,
+      responseHeaders: texts,
+      responseBody: z.string(),
+      responseTruncated: z.boolean(),
+    })
+    .nullable()
+    .describe("Headers and response, secrets redacted; `null` for all but the newest requests."),
+});
+
+export type RecordedRequest = z.output<typeof request>;
+export type RequestFilter = Omit<z.output<typeof expectedRequests>, "count" | "times" | "timeoutMs">;
+export type RequestDetail = z.output<typeof requestDetail>;
+/** What a request must be like. */
+export type ExpectedRequests = z.output<typeof expectedRequests>;
+
+export const requestRoutes = {
+  listRequests: defineRoute("GET /requests", {
+    summary: "A page of the journal of GraphQL requests.",
+    input: requestsQuery,
+    response: pageOf(request),
+  }),
+  getRequest: defineRoute("GET /requests/{id}", {
+    summary: "One GraphQL request, by its `sequence`, with its headers and response.",
+    response: requestDetail,
+  }),
+  waitForRequests: defineRoute("POST /requests/wait", {
+    summary:
+      "Responds once enough matching requests were made, or with 408, the nearest ones and why they differ.",
+    input: expectedRequests,
+    response: listOf(request),
+  }),
+};

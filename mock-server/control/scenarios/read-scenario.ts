@@ -1,0 +1,14 @@
+import { MockServerError } from "../../errors.ts";
+import { checkInput } from "../contract/check-input.ts";
+import { type Scenario, scenario } from "./scenario-routes.ts";
+
+/** Reads a scenario from the text of a file. @throws MockServerError BODY_INVALID that names the first step and field that are wrong */
+export function parseScenario(text: string): Scenario {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new MockServerError("BODY_INVALID", "the text is not JSON", { cause });
+  }
+  return checkInput(scenario, value, "BODY_INVALID");
+}

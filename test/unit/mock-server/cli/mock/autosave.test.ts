@@ -1,0 +1,41 @@
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { autosave } from "../../../../../mock-server/cli/mock/autosave.ts";
+import { readSnapshotFile } from "../../../../../mock-server/snapshot/snapshot-file.ts";
+import { withFolder } from "../../../../support/with-folder.ts";
+
+describe("autosave", () => {
+  it("writes the file at its start, and rejects when it cannot", () =>
+    withFolder(async (folder) => {
+      await using mock = await createMockServer({ listen: false });
+      const path = join(folder, "state.json");
+      const saving = await autosave(mock, path, () => undefined);
+      expect((await readSnapshotFile(path))?.state.tasks).toEqual([]);
+      await saving.stop();
+      const missing = autosave(mock, join(folder, "none", "state.json"), () => undefined);
+      await expect(missing).rejects.toMatchObject({ code: "ENOENT" });
+    }));
+
+  it("warns of the first write that fails, and writes again after the next change", () =>
+    withFolder(async (folder) => {
+      await using mock = await createMockServer({ listen: false });
+      const [inner, moved] = [join(folder, "inner"), join(folder, "moved")];
+      await mkdir(inner);
+      const warnings: unknown[] = [];
+      const path = join(inner, "state.json");
+      const saving = await autosave(mock, path, (error) => warnings.push(error));
+      await rename(inner, moved);
+      await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+      while (warnings.length === 0) await wait(20);
+      expect(warnings).toMatchObject([{ code: "ENOENT" }]);
+      await mkdir(inner);
+      await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+      await saving.stop();
+      expect((await readSnapshotFile(path))?.state.tasks).toHaveLength(2);
+      expect(warnings).toHaveLength(1);
+      await rm(moved, { recursive: true });
+    }));
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import { waitFor } from "../../../../../mock-server/control/lists/wait-for.ts";
+import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
+import { createWorld } from "../../../../../mock-server/world/world.ts";
+
+function setUp() {
+  const wallClock = createVirtualClock();
+  const world = createWorld({
+    epoch: 0,
+    seed: 1,
+    clock: createVirtualClock(),
+    settings: defaultSettings,
+    transport: {
+      deliver: async () => ({ status: null, error: "nowhere" }),
+      read: async () => ({ status: null, error: "nowhere" }),
+      abort: () => {},
+    },
+  });
+  const state: { polls: number; result: string | undefined } = { polls: 0, result: undefined };
+  const poll = () => {
+    state.polls++;
+    return state.result;
+  };
+  return { world, wallClock, state, poll };
+}
+
+describe("waitFor", () => {
+  it("polls once for a thousand activities of one turn", async () => {
+    const { world, wallClock, poll, state } = setUp();
+    const waiting = waitFor(world, poll, { timeoutMs: 1_000, wallClock });
+    for (let count = 0; count < 1_000; count++) world.emit({ type: "delivery.attempted" });
+    state.result = "it";
+    expect(await waiting).toBe("it");
+    expect(state.polls).toBe(2);
+  });
+
+  it("ends at the time limit, on abort and with the world, and then has no subscription or timer", async () => {
+    const { world, wallClock, poll } = setUp();
+    const late = waitFor(world, poll, { timeoutMs: 1_000, wallClock });
+    await wallClock.advance(999);
+    expect(world.hasSubscribers).toBe(true);
+    await wallClock.advance(1);
+    expect(await late).toBeUndefined();
+    const caller = new AbortController();
+    const aborted = waitFor(world, poll, { timeoutMs: 1_000, wallClock, signal: caller.signal });
+    caller.abort();
+    expect(await aborted).toBeUndefined();
+    expect(world.hasSubscribers).toBe(false);
+    const orphaned = waitFor(world, poll, { timeoutMs: 1_000, wallClock });
+    world.end();
+    expect(await orphaned).toBeUndefined();
+    expect(wallClock.pending().timers).toBe(0);
+  });
+});
