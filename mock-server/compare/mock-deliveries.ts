@@ -4,7 +4,7 @@ import { events, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
-import { createVirtualClock } from "../time/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../time/virtual-clock.ts";
 import { connectToMock, mockMark } from "./connect-to-mock.ts";
 import { changesProbe, type DeliveryShape, type Observation } from "./observe/observation.ts";
 import { type CapturedDelivery, observeDeliveries } from "./observe/observe-delivery.ts";
@@ -15,25 +15,28 @@ const url = "https://receiver.invalid/mock";
 /** Attempts of the first delivery that get a 503. */
 const rejectedMax = 4;
 
+type Arrived = Omit<CapturedDelivery, "responded">;
+
+/** Captures what arrives, with the response that it gets. */
+const receiver =
+  (clock: VirtualClock, captured: CapturedDelivery[], respond: (arrived: Arrived) => number, path?: string) =>
+  async (request: Request): Promise<Response> => {
+    const body = Buffer.from(await request.arrayBuffer());
+    const arrived = { receivedAtMs: clock.now(), headers: Object.fromEntries(request.headers), body, path };
+    const responded = respond(arrived);
+    captured.push({ ...arrived, responded });
+    return new Response(null, { status: responded });
+  };
+
 export async function observeMockDeliveries(settings: SettingsChanges): Promise<readonly DeliveryShape[]> {
   const clock = createVirtualClock();
   const captured: CapturedDelivery[] = [];
   let first: string | undefined;
-  const receive = async (request: Request): Promise<Response> => {
-    const headers = Object.fromEntries(request.headers);
+  const receive = receiver(clock, captured, ({ headers }) => {
     first ??= headers["webhook-id"];
-    const isRejected =
-      headers["webhook-id"] === first &&
-      captured.filter(({ responded }) => responded === 503).length < rejectedMax;
-    const status = isRejected ? 503 : 204;
-    captured.push({
-      receivedAtMs: clock.now(),
-      headers,
-      body: Buffer.from(await request.arrayBuffer()),
-      responded: status,
-    });
-    return new Response(null, { status });
-  };
+    const rejected = captured.filter(({ responded }) => responded === 503).length;
+    return headers["webhook-id"] === first && rejected < rejectedMax ? 503 : 204;
+  });
   await using mock = await createMockServer({
     listen: false,
     clock,
@@ -65,19 +68,15 @@ const awaitedMs = 900_000;
 export async function observeMockChanges(settings: SettingsChanges): Promise<Observation> {
   const clock = createVirtualClock();
   const captured: CapturedDelivery[] = [];
-  const receiver = (path: string) => async (request: Request) => {
-    const body = Buffer.from(await request.arrayBuffer());
-    const delivery = { receivedAtMs: clock.now(), headers: Object.fromEntries(request.headers), body, path };
-    const responded = responseTo(delivery, captured);
-    captured.push({ ...delivery, responded });
-    return new Response(null, { status: responded });
-  };
-  const paths = Object.values(endpointPaths);
+  const receivers = Object.values(endpointPaths).map((path) => {
+    const receive = receiver(clock, captured, (delivery) => responseTo(delivery, captured), path);
+    return [publicUrl + mockMark + path, receive] as const;
+  });
   await using mock = await createMockServer({
     listen: false,
     clock,
     deliverOnly: "loopback",
-    receivers: new Map(paths.map((path) => [publicUrl + mockMark + path, receiver(path)])),
+    receivers: new Map(receivers),
     settings,
   });
   for (const atMs of [10_000, 40_000])

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -52,13 +53,8 @@ export async function listenHttp(options: HttpListenerOptions): Promise<HttpList
       else failClosed(response);
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
+  server.listen(options.port, options.host);
+  await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const reachable = wildcards[options.host] ?? options.host;
   const host = reachable.includes(":") ? `[${reachable}]` : reachable;

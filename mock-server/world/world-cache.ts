@@ -1,3 +1,4 @@
+import { getOrCreate } from "../cache.ts";
 import type { World } from "./world.ts";
 
 /**
@@ -6,11 +7,5 @@ import type { World } from "./world.ts";
  */
 export function worldCache<Value>(create: (world: World) => Value): (world: World) => Value {
   const values = new WeakMap<World, Value>();
-  return (world) => {
-    const cached = values.get(world);
-    if (cached !== undefined) return cached;
-    const value = create(world);
-    values.set(world, value);
-    return value;
-  };
+  return (world) => getOrCreate(values, world, create);
 }

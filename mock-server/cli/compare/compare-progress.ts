@@ -10,7 +10,6 @@ export function compareProgress({ stderr }: CommandIo) {
   const isTerminal = stderr.isTTY === true;
   let latest = () => "connecting";
   let position = "";
-  let isEnded = false;
   // A line that wraps could not be overwritten. The last column stays free, where some terminals wrap already.
   const fitting = (text: string) => text.slice(0, Math.max(1, (stderr.columns || 80) - 1));
   const print = () => stderr.write(isTerminal ? `\r\u001b[K${fitting(latest())}` : `compare: ${latest()}\n`);
@@ -32,8 +31,6 @@ export function compareProgress({ stderr }: CommandIo) {
       show(() => `${position} waits ${seconds()} s ${reason}`.trimStart());
     },
     end() {
-      if (isEnded) return;
-      isEnded = true;
       clearInterval(timer);
       if (isTerminal) stderr.write("\r\u001b[K");
     },

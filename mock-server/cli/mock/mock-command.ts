@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { CommandError } from "../../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
 import { toggle } from "../../../cli/flags.ts";
@@ -36,7 +37,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     write(io, ready);
     if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
-    await stopped(io.stop);
+    if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
     await running.stop().catch((error: unknown) => {
       throw new CommandError(`--state: cannot write ${state}: ${reasonOf(error)}`);
@@ -88,10 +89,3 @@ function memberLines({ workspaces }: SeedView): string {
 
 const networkWarning = (host: string) =>
   `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
-
-function stopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}

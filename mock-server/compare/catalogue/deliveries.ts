@@ -3,12 +3,16 @@ import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/inde
 import { getOrCreate } from "../../cache.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
 import { defaultSettings } from "../../settings/settings.ts";
-import { type DeliveryShape, deliveriesProbe, type Shape } from "../observe/observation.ts";
+import {
+  type DeliveryShape,
+  deliveriesProbe,
+  type Fields,
+  fieldsOf,
+  type Shape,
+} from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
 import { timeOf, wordOf } from "../rules/read-response.ts";
 import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "../rules/rule.ts";
-
-type Fields = Readonly<Record<string, Shape>>;
 
 const deliveryRule = (
   id: string,
@@ -31,9 +35,7 @@ const deliveryRule = (
     about,
   );
 
-const fieldsOf = ({ payload }: DeliveryShape): Fields => (isPlainObject(payload) ? (payload as Fields) : {});
-
-const eventOf = (delivery: DeliveryShape): string => wordOf(fieldsOf(delivery)["event"]) ?? "none";
+const eventOf = (delivery: DeliveryShape): string => wordOf(fieldsOf(delivery.payload)["event"]) ?? "none";
 
 function groupBy<Key>(
   deliveries: readonly DeliveryShape[],
@@ -73,7 +75,7 @@ function payloadIssues(fields: Fields, expected: Fields, place = ""): readonly s
     if (isPlainObject(types)) {
       if (value === null) return nullable.has(name) ? [] : [`${place}${name}: null`];
       return isPlainObject(value)
-        ? payloadIssues(value as Fields, types as Fields, `${place}${name}.`)
+        ? payloadIssues(fieldsOf(value), fieldsOf(types), `${place}${name}.`)
         : [`${place}${name}: no object`];
     }
     return fits(value, String(types)) ? [] : [`${place}${name}: expected ${String(types)}`];
@@ -96,7 +98,7 @@ const payloadRule = (name: KnownEventName): Rule =>
     (deliveries) => {
       const own = deliveries.filter((delivery) => eventOf(delivery) === name);
       if (own.length === 0) return { unknown: `no ${name} arrived` };
-      return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery), summaryOf(name))));
+      return distinct(own.flatMap((delivery) => payloadIssues(fieldsOf(delivery.payload), summaryOf(name))));
     },
     name === "documents.synced" ? ["A-10"] : [],
   );
@@ -114,7 +116,7 @@ const lateMs = 4_000;
 /** Time from an event to the arrival of an attempt, without the difference between the two clocks. */
 function lagsOf(deliveries: readonly DeliveryShape[]): ReadonlyMap<DeliveryShape, number> {
   const lags = deliveries.flatMap((delivery): [DeliveryShape, number][] => {
-    const occurred = timeOf(fieldsOf(delivery)["occurredAt"]);
+    const occurred = timeOf(fieldsOf(delivery.payload)["occurredAt"]);
     return occurred === null ? [] : [[delivery, delivery.atMs - occurred]];
   });
   const least = Math.min(...lags.map(([, lag]) => lag));
@@ -263,15 +265,14 @@ const knownRule = (
 
 /** Code and action of a customerError. */
 function customerErrorOf(delivery: DeliveryShape): string | null {
-  const error = fieldsOf(delivery)["customerError"];
+  const error = fieldsOf(delivery.payload)["customerError"];
   if (!isPlainObject(error)) return null;
-  const { code = null, action = null } = error as Fields;
-  const type = isPlainObject(action) ? (action as Fields)["type"] : undefined;
-  return `${wordOf(code) ?? "…"} / ${wordOf(type) ?? "…"}`;
+  const { code, action } = fieldsOf(error);
+  return `${wordOf(code) ?? "…"} / ${wordOf(fieldsOf(action)["type"]) ?? "…"}`;
 }
 
 function hasStatusOfName(delivery: DeliveryShape): boolean {
-  const { status, version } = fieldsOf(delivery);
+  const { status, version } = fieldsOf(delivery.payload);
   const [noun, suffix = ""] = eventOf(delivery).split(".");
   const isOfTask = noun === "task" || noun === "subtask";
   return version === "word:2" && (!isOfTask || wordOf(status)?.toLowerCase() === suffix);
@@ -283,11 +284,11 @@ function orderFact(deliveries: readonly DeliveryShape[]): Fact | Unknown {
   const first = [...groupBy(deliveries, ({ id }) => id).values()].flatMap(([attempt]) =>
     attempt && (lags.get(attempt) ?? Number.POSITIVE_INFINITY) <= lateMs ? [attempt] : [],
   );
-  const ofTasks = first.filter((delivery) => typeof fieldsOf(delivery)["taskId"] === "string");
-  const byTask = [...groupBy(ofTasks, (delivery) => String(fieldsOf(delivery)["taskId"])).values()];
+  const ofTasks = first.filter((delivery) => typeof fieldsOf(delivery.payload)["taskId"] === "string");
+  const byTask = [...groupBy(ofTasks, (delivery) => String(fieldsOf(delivery.payload)["taskId"])).values()];
   if (!byTask.some((own) => own.length > 1)) return { unknown: "no two events of one task arrived at once" };
   return byTask.every((own) => {
-    const times = own.map((delivery) => timeOf(fieldsOf(delivery)["occurredAt"]) ?? 0);
+    const times = own.map((delivery) => timeOf(fieldsOf(delivery.payload)["occurredAt"]) ?? 0);
     return times.every((time, index) => time + swapMsMax >= Math.max(...times.slice(0, index + 1)));
   });
 }
@@ -310,7 +311,7 @@ const eventRules: readonly Rule[] = [
     "stages",
     "subTaskType is a stage that the mock knows",
     "no event of a stage arrived",
-    (delivery) => wordOf(fieldsOf(delivery)["subTaskType"]),
+    (delivery) => wordOf(fieldsOf(delivery.payload)["subTaskType"]),
     ["A-18"],
   ),
 ];

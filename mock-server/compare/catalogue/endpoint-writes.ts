@@ -1,7 +1,7 @@
 // The endpoints of a run have URLs without a receiver, and events that are rare enough to cause no delivery meanwhile.
 
 import { isPlainObject } from "../../checks/plain-object.ts";
-import type { ResponseShape, Shape } from "../observe/observation.ts";
+import { fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import {
   call,
   type Draft,
@@ -15,7 +15,6 @@ import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
 import { type Fact, type Rule, rule, ruleOver } from "../rules/rule.ts";
 import { unknownId } from "./lists.ts";
 
-type Fields = Readonly<Record<string, Shape>>;
 type Input = Readonly<Record<string, unknown>>;
 
 const quiet = ["documents.synced"];
@@ -51,7 +50,7 @@ const remove = call("DeleteWebhookEndpoint", ({ of }) => ({
 function endpointAt(response: ResponseShape, path: string): Fact {
   const endpoint = at(response, path);
   if (!isPlainObject(endpoint)) return outcomeOf(response);
-  const { url = null, description = null, enabled = null, eventTypes = null } = endpoint as Fields;
+  const { url = null, description = null, enabled = null, eventTypes = null } = fieldsOf(endpoint);
   const events = Array.isArray(eventTypes)
     ? (eventTypes as readonly Shape[]).map((name) => wordOf(name) ?? "…")
     : null;

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { knownEventNames } from "../../../sdk/events/catalog.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
-import type { ResponseShape, Shape } from "../observe/observation.ts";
+import { type Fields, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import { call, type Draft, type SendContext, shared, type TokenName } from "../rules/probe.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "../rules/read-response.ts";
 import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
@@ -10,15 +9,13 @@ import { type Fact, type Rule, rule, ruleOver, type Unknown } from "../rules/rul
 const catalog = shared("catalog.public", call("WebhookEventCatalog", {}, { token: "none" }));
 const events = (response: ResponseShape) => listAt(response, "webhookEventCatalog");
 
-type Entry = Readonly<Record<string, Shape>>;
-
 const words = (value: Shape | undefined): Fact =>
   Array.isArray(value)
     ? (value as readonly Shape[]).map((item) => wordOf(item) ?? String(item)).toSorted()
     : String(value);
 
 /** A rule over the entry of an event. */
-const entryRule = (id: string, title: string, name: string, read: (entry: Entry) => Fact): Rule =>
+const entryRule = (id: string, title: string, name: string, read: (entry: Fields) => Fact): Rule =>
   rule(
     id,
     title,
@@ -26,8 +23,8 @@ const entryRule = (id: string, title: string, name: string, read: (entry: Entry)
     (response): Fact | Unknown => {
       const list = events(response);
       if (!list) return rejectedHere(response);
-      const entry = list.find((item) => isPlainObject(item) && item["name"] === `word:${name}`);
-      return isPlainObject(entry) ? read(entry as Entry) : { unknown: `the catalog has no ${name}` };
+      const entry = list.map(fieldsOf).find((item) => item["name"] === `word:${name}`);
+      return entry ? read(entry) : { unknown: `the catalog has no ${name}` };
     },
     name === "documents.synced" ? ["A-10"] : [],
   );

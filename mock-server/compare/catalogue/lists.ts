@@ -1,5 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
-import type { ResponseShape, Shape } from "../observe/observation.ts";
+import { type Fields, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import { call, type Draft, query, shared } from "../rules/probe.ts";
 import {
   at,
@@ -109,7 +108,7 @@ const filterRule = (
   title: string,
   filtered: Draft,
   noun: string,
-  accepts: (item: Readonly<Record<string, Shape>>) => boolean,
+  accepts: (item: Fields) => boolean,
 ): Rule =>
   ruleOver(
     id,
@@ -119,7 +118,7 @@ const filterRule = (
       if (hasErrors(newest)) return { unknown: "the list of tasks was rejected" };
       const list = listAt(found, tasks.path);
       if (hasErrors(found) || !list) return { rejected: hasErrors(found) ? outcomeOf(found) : "no list" };
-      const fits = (item: Shape) => isPlainObject(item) && accepts(item as Readonly<Record<string, Shape>>);
+      const fits = (item: Shape) => accepts(fieldsOf(item));
       const all = listAt(newest, tasks.path) ?? [];
       if (!list.every(fits)) return "others are listed";
       if (list.length === 0)

@@ -62,9 +62,8 @@ function describeDifference(
   expected: Fact,
   received: Fact,
 ): { readonly expected: string; readonly received: string } {
-  if (!isObject(expected) || !isObject(received))
+  if (!isObject(expected) || !isObject(received) || "message" in expected)
     return { expected: describeFact(expected), received: describeFact(received) };
-  if ("message" in expected) return { expected: describeFact(expected), received: describeFact(received) };
   const names = [...new Set([...Object.keys(expected), ...Object.keys(received)])];
   const differing = names.filter((name) => !isDeepStrictEqual(expected[name], received[name]));
   const pick = (fact: Readonly<Record<string, Fact>>) =>

@@ -2,6 +2,7 @@
 // record of a run consists of these, and every rule reads nothing else, so a record can be evaluated again elsewhere.
 
 import { z } from "zod";
+import { isPlainObject } from "../../checks/plain-object.ts";
 import type { Immutable } from "../../state/immutable.ts";
 
 // A record may come from elsewhere: its texts are printed, and must not control a terminal.
@@ -12,6 +13,11 @@ const text = z
 
 /** A redacted value: text is replaced by a tag that says what kind of text it was, see `redact-data.ts`. */
 export type Shape = null | boolean | string | readonly Shape[] | { readonly [key: string]: Shape };
+
+export type Fields = Readonly<Record<string, Shape>>;
+
+/** The fields of an object; none of another value. */
+export const fieldsOf = (value: Shape | undefined): Fields => (isPlainObject(value) ? (value as Fields) : {});
 
 const shapeSchema: z.ZodType<Shape> = z.lazy(() =>
   z.union([z.null(), z.boolean(), text, z.array(shapeSchema), z.record(text, shapeSchema)]),

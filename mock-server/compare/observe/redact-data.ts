@@ -15,8 +15,6 @@
 
 import {
   type DocumentNode,
-  type FieldNode,
-  type FragmentDefinitionNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
   getNamedType,
@@ -28,6 +26,7 @@ import {
 } from "graphql";
 import { jsonOrUndefined } from "../../checks/parse-json.ts";
 import { isPlainObject } from "../../checks/plain-object.ts";
+import { collectFields, fragmentsOf } from "../../graphql/documents/collect-fields.ts";
 import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";
 import { isWord, wordFields } from "./contract-words.ts";
@@ -62,12 +61,8 @@ export interface RedactionContext {
 }
 
 export function redactData(data: unknown, context: RedactionContext): Shape {
-  const operation = context.document?.definitions.find(
-    (definition) => definition.kind === Kind.OPERATION_DEFINITION,
-  );
-  const root = operation && routerSchema(context.router).getRootType(operation.operation);
-  if (!operation || !root) return kindOf(data);
-  return redactObject(data, root, [operation.selectionSet], context);
+  const root = rootOf(context.document, context.router);
+  return root ? redactObject(data, root.type, root.selections, context) : kindOf(data);
 }
 
 /** A field of a selection with the selections below it, merged over fragments. */
@@ -83,32 +78,23 @@ export function selectedFields(
   type: GraphQLObjectType,
   selections: readonly SelectionSetNode[],
 ): ReadonlyMap<string, SelectedField> {
-  const fields = new Map<string, SelectedField>();
-  const add = (node: FieldNode) => {
-    const key = node.alias?.value ?? node.name.value;
-    const below = [...(fields.get(key)?.below ?? []), ...(node.selectionSet ? [node.selectionSet] : [])];
-    const field = type.getFields()[node.name.value];
-    fields.set(key, { coordinate: `${type.name}.${node.name.value}`, type: field?.type ?? null, below });
-  };
-  const walk = ({ selections: nodes }: SelectionSetNode) => {
-    for (const node of nodes) {
-      if (node.kind === Kind.FIELD) add(node);
-      else {
-        const fragment = node.kind === Kind.FRAGMENT_SPREAD ? fragmentOf(document, node.name.value) : node;
-        const condition = fragment?.typeCondition?.name.value;
-        if (fragment && (condition === undefined || condition === type.name)) walk(fragment.selectionSet);
-      }
-    }
-  };
-  for (const selection of selections) walk(selection);
-  return fields;
+  const applies = (condition: string) => condition === type.name;
+  const collected = collectFields(selections, { fragments: fragmentsOf(document), applies });
+  const fields = [...collected].map(([key, nodes]): [string, SelectedField] => {
+    const name = nodes[0]?.name.value ?? "";
+    const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
+    return [key, { coordinate: `${type.name}.${name}`, type: type.getFields()[name]?.type ?? null, below }];
+  });
+  return new Map(fields);
 }
 
-const fragmentOf = (document: DocumentNode, name: string): FragmentDefinitionNode | undefined =>
-  document.definitions.find(
-    (definition): definition is FragmentDefinitionNode =>
-      definition.kind === Kind.FRAGMENT_DEFINITION && definition.name.value === name,
-  );
+/** The operation of a document, with the type that its router has for it; `null` when there is none. */
+export function rootOf(document: DocumentNode | null, router: Router) {
+  const operation = document?.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  if (operation?.kind !== Kind.OPERATION_DEFINITION) return null;
+  const type = routerSchema(router).getRootType(operation.operation);
+  return type ? { type, selections: [operation.selectionSet] } : null;
+}
 
 function redactObject(
   value: unknown,

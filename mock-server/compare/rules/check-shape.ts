@@ -13,10 +13,9 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import { isPlainObject } from "../../checks/plain-object.ts";
-import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";
-import type { Shape } from "../observe/observation.ts";
-import { type SelectedField, selectedFields } from "../observe/redact-data.ts";
+import { fieldsOf, type Shape } from "../observe/observation.ts";
+import { rootOf, type SelectedField, selectedFields } from "../observe/redact-data.ts";
 
 export interface ShapeCheck {
   /** What does not fit the contract, such as `WorkspaceUser.role: unknown value owner`. */
@@ -27,10 +26,8 @@ export interface ShapeCheck {
 
 /** Compares redacted data with the types that its document selects. */
 export function checkShape(data: Shape, document: DocumentNode, router: Router, check: ShapeCheck): void {
-  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION);
-  const root = operation && routerSchema(router).getRootType(operation.operation);
-  if (operation && root && data !== null)
-    checkObject(data, root, [operation.selectionSet], { document, ...check });
+  const root = rootOf(document, router);
+  if (root && data !== null) checkObject(data, root.type, root.selections, { document, ...check });
 }
 
 interface Context extends ShapeCheck {
@@ -47,7 +44,7 @@ function checkObject(
     context.issues.add(`${type.name}: expected an object, received ${kindOf(value)}`);
     return;
   }
-  const object = value as Readonly<Record<string, Shape>>;
+  const object = fieldsOf(value);
   for (const [key, field] of selectedFields(context.document, type, selections)) {
     const { coordinate } = field;
     if (!Object.hasOwn(object, key)) context.issues.add(`${coordinate}: missing`);
@@ -101,7 +98,7 @@ function checkUnion(
   field: SelectedField,
   context: Context,
 ): void {
-  const tag = isPlainObject(value) ? (value as Readonly<Record<string, Shape>>)["__typename"] : undefined;
+  const tag = fieldsOf(value)["__typename"];
   const member = members.find(({ name }) => tag === `enum:${name}`);
   if (member) checkObject(value, member, field.below, context);
   else

@@ -1,5 +1,5 @@
 import { isPlainObject } from "../../checks/plain-object.ts";
-import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
+import { type Evidence, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import type { Fact, Unknown } from "./rule.ts";
 
 /** The value at a path such as `me.workspace.tasks.0.id`; `undefined` when there is none. */
@@ -7,7 +7,7 @@ export function at({ data }: ResponseShape, path: string): Shape | undefined {
   if (data === undefined) return undefined;
   return path.split(".").reduce<Shape | undefined>((value, name) => {
     if (Array.isArray(value)) return value[Number(name)];
-    return isPlainObject(value) ? (value as Readonly<Record<string, Shape>>)[name] : undefined;
+    return fieldsOf(value)[name];
   }, data);
 }
 
@@ -18,7 +18,7 @@ export function listAt(response: ResponseShape, path: string): readonly Shape[] 
 
 /** The field of each item of a list. */
 export const eachAt = (list: readonly Shape[], field: string): readonly (Shape | undefined)[] =>
-  list.map((item) => (isPlainObject(item) ? (item as Readonly<Record<string, Shape>>)[field] : undefined));
+  list.map((item) => fieldsOf(item)[field]);
 
 export const hasErrors = ({ errors }: ResponseShape): boolean => (errors ?? []).length > 0;
 

@@ -79,8 +79,10 @@ function hintForStatus(flag: string, status: number, isHtml: boolean): string {
   if (status === 401 || status === 403 || status === 407)
     return "Something in front of the service wants a login: a proxy, a VPN, or a list of allowed addresses.";
   if (isHtml) return "This looks like a web page: the API has another address than the web app.";
-  return "Another service listens there: correct the address.";
+  return anotherService;
 }
+
+const anotherService = "Another service listens there: correct the address.";
 
 const closedHint =
   "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.";
@@ -119,15 +121,9 @@ function problemOfError({ flag, url }: Place, { kind, code, message }: SendError
       "The rate limit of the key, or of this computer's address, is used up: wait, or stop what uses it.";
     return { ...common, cause: "rate-limit", message: `${flag}: the rate limit is exceeded`, hint };
   }
-  if (kind === "too-large") {
-    const hint = "Another service listens there: correct the address.";
-    return {
-      ...common,
-      cause: "not-this-service",
-      message: `${flag}: ${url}/graphql is not the service`,
-      hint,
-    };
-  }
+  const notThisService = `${flag}: ${url}/graphql is not the service`;
+  if (kind === "too-large")
+    return { ...common, cause: "not-this-service", message: notThisService, hint: anotherService };
   return {
     ...common,
     cause: addressCodes.has(code ?? "") ? "address" : "network",

@@ -102,6 +102,14 @@ describe("the event stream", () => {
     expect((await reader.next())?.["id"]).toBe("1-1");
   });
 
+  it("sends a heartbeat without activity", async () => {
+    const wallClock = createVirtualClock();
+    const reader = open(createEventStream(createWorlds(), wallClock));
+    await reader.next();
+    await wallClock.advance(15_000);
+    expect(await reader.next()).toEqual({ "": "heartbeat" });
+  });
+
   it("disconnects a reader that does not read, which can then reconnect", async () => {
     const worlds = createWorlds();
     const stream = createEventStream(worlds, createVirtualClock());

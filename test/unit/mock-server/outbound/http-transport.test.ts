@@ -178,6 +178,21 @@ describe("http transport", () => {
     hang = false;
     expect(await transport.deliver(request(url))).toMatchObject({ status: 200 });
   });
+
+  it("reads a document's size and type", async () => {
+    const url = await serve((incoming, response) => {
+      const known = incoming.headers.authorization === "Bearer key";
+      response.writeHead(known ? 200 : 401, { "content-type": "application/pdf; charset=binary" });
+      response.end(Buffer.alloc(100_000));
+    });
+    const transport = createTransport();
+    expect(await transport.read(url, { authorization: "Bearer key" })).toEqual({
+      status: 200,
+      bytes: 100_000,
+      mimeType: "application/pdf",
+    });
+    expect(await transport.read(url, {})).toMatchObject({ status: 401 });
+  });
 });
 
 describe("in-process transport", () => {

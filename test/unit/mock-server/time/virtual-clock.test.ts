@@ -67,6 +67,13 @@ describe("virtual clock", () => {
     expect(order).toEqual(["work done at 1", "next instant"]);
   });
 
+  it("continues after tracked work that fails", async () => {
+    const clock = createVirtualClock();
+    const failure = clock.track(Promise.reject(new Error("refused")));
+    await expect(failure).rejects.toThrow("refused");
+    await expect(clock.advance(1)).resolves.toBe(0);
+  });
+
   it("runs two advances one after the other", async () => {
     const clock = createVirtualClock(0);
     await Promise.all([clock.advance(10), clock.advance(5)]);

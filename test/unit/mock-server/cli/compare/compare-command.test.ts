@@ -155,7 +155,6 @@ describe.concurrent("compare", () => {
     [[], {}, "expected --base-url <url> or WORKSPACE_TASKS_BASE_URL"],
     [["--base-url", "http://service.example"], key, "--base-url: expected an https URL"],
     [service, {}, "expected a key in WORKSPACE_TASKS_API_KEY"],
-    [service, { WORKSPACE_TASKS_API_KEY: "two words" }, "expected a key, got text with spaces"],
     [[...service, "--report", "report.txt"], key, "--report: expected a file that ends with .json or .xml"],
     [[...service, "--writes"], key, "--writes: expected a terminal to ask at; write --writes --yes to agree"],
     [
@@ -173,7 +172,6 @@ describe.concurrent("compare", () => {
       key,
       'without a user name, a query and a fragment, got "https://…@service.example"',
     ],
-    [["--base-url", "https://service.example/?key=s3cret"], key, 'got "https://service.example/?…"'],
     [["--base-url", "https://service.example/wtk_some-key/"], key, "expected a URL without a key"],
     [
       service,
@@ -181,11 +179,6 @@ describe.concurrent("compare", () => {
       "WORKSPACE_TASKS_READ_ONLY_API_KEY: expected another key than WORKSPACE_TASKS_API_KEY",
     ],
     [["--replay", "a", "--writes"], {}, "expected --replay or --writes, got both"],
-    [
-      [...service, "--exceed-rate-limit"],
-      key,
-      "--exceed-rate-limit: expected a terminal to ask at; write --exceed-rate-limit --yes to agree",
-    ],
     [
       [...service, "--report", "no-such-folder/report.json"],
       key,
@@ -196,10 +189,7 @@ describe.concurrent("compare", () => {
       key,
       "--write: expected another file than that of --report",
     ],
-    [[...service, "--settings", "package.json"], key, "--settings: package.json: unknown field"],
     [["--replay", "/dev/zero"], {}, "--replay: cannot read /dev/zero: ENXIO"],
-    [["--replay", "package.json"], {}, "--replay: package.json: line 1 is not the header of a record"],
-    [["--replay", "no-such-file"], {}, "--replay: cannot read no-such-file: ENOENT"],
   ])("compare %j returns 2 and says what was expected", async (argv, env, message) => {
     const { code, out, err } = await command(argv, env);
     expect([code, out]).toEqual([2, ""]);

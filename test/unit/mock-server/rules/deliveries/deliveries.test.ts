@@ -3,11 +3,6 @@ import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
 import { createMockServer, createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
-import {
-  pauseDeliveries,
-  rescheduleDeliveries,
-  resumeDeliveries,
-} from "../../../../../mock-server/rules/deliveries/deliveries.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
 import { createTestWorld, responded, type TestWorld } from "../../../../support/mock-world.ts";
 
@@ -94,71 +89,6 @@ describe("deliveries of a world that has ended", () => {
     expect(fixture.sent).toHaveLength(1);
     expect(deliveriesOf(fixture)[0]?.attempts).toEqual([]);
     expect(activities).toEqual([]);
-  });
-});
-
-describe("pausing an endpoint with an attempt in flight", () => {
-  it("schedules the retry of a failed attempt for when the endpoint is enabled", async () => {
-    const pending = createPendingResponses();
-    const fixture = createTestWorld({ respond: pending.respond });
-    const endpoint = fixture.addEndpoint();
-    emit(fixture, 0);
-    endpoint.enabled = false;
-    pauseDeliveries(fixture.world, endpoint.id);
-    pending.waiting[0]?.(responded(500));
-    await turn();
-    const [delivery] = deliveriesOf(fixture);
-    expect(delivery).toMatchObject({ status: "paused", nextAttemptAtMs: fixture.clock.now() + 5_000 });
-    await fixture.clock.advance(60_000);
-    expect(fixture.sent).toHaveLength(1);
-
-    endpoint.enabled = true;
-    resumeDeliveries(fixture.world, endpoint.id);
-    expect(fixture.sent).toHaveLength(2);
-  });
-
-  it("keeps queued deliveries from starting until the endpoint is enabled", async () => {
-    const pending = createPendingResponses();
-    const fixture = createTestWorld({
-      respond: pending.respond,
-      settings: { delivery: { inFlightPerEndpointMax: 1 } },
-    });
-    const endpoint = fixture.addEndpoint();
-    emit(fixture, 0);
-    emit(fixture, 1);
-    emit(fixture, 2);
-    pauseDeliveries(fixture.world, endpoint.id);
-    pending.waiting[0]?.(responded(204));
-    await turn();
-    expect(fixture.sent).toHaveLength(1);
-    resumeDeliveries(fixture.world, endpoint.id);
-    pending.waiting[1]?.(responded(204));
-    await turn();
-    expect(fixture.sent.map(({ event }) => event.index)).toEqual([0, 1, 2]);
-  });
-});
-
-describe("rescheduleDeliveries", () => {
-  it("schedules pending deliveries at their time and in their order, and repeats those that were in flight", async () => {
-    const pending = createPendingResponses();
-    const old = createTestWorld({ respond: pending.respond });
-    const endpoint = old.addEndpoint();
-    for (let index = 0; index < 4; index++) emit(old, index);
-    for (const index of [2, 0, 1]) pending.waiting[index]?.(responded(500));
-    await turn();
-
-    const next = createTestWorld();
-    next.world.state.endpoints.set(endpoint.id, endpoint);
-    const { events, deliveries } = structuredClone(old.world.state);
-    for (const [id, event] of events)
-      next.world.state.events.set(id, { ...event, workspaceId: next.workspaceId });
-    for (const [id, delivery] of deliveries) next.world.state.deliveries.set(id, delivery);
-    rescheduleDeliveries(next.world);
-    expect(next.sent.map(({ event }) => event.index)).toEqual([3]);
-    await next.clock.advance(4_999);
-    expect(next.sent).toHaveLength(1);
-    await next.clock.advance(1);
-    expect(next.sent.map(({ event }) => event.index)).toEqual([3, 0, 1, 2]);
   });
 });
 
@@ -276,20 +206,5 @@ describe("bounds", () => {
     // 64 MiB have room for eight of them; one percent more is discarded at a time.
     expect(kept).toEqual(sent.slice(-kept.length));
     expect([7, 8]).toContain(kept.length);
-  });
-
-  it("reject a task past tasksMax, also of an import, and add no client for it", async () => {
-    await using mock = await createMockServer({
-      listen: false,
-      clock: "virtual",
-      settings: { bounds: { tasksMax: 2 } },
-    });
-    const { control } = mock;
-    for (let index = 0; index < 2; index++) await control.startTask({ taskType: "BINDER" });
-    await expect(control.startTask({ taskType: "BINDER" })).rejects.toMatchObject({
-      code: "CONFLICT",
-      message: "Task limit of the mock is reached: 2",
-    });
-    expect((await control.getOverview()).clients).toBe(2);
   });
 });
