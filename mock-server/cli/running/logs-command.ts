@@ -1,11 +1,10 @@
 import { CommandError } from "../../../cli/command-error.ts";
 import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
-import { toggle, wholeNumber } from "../../../cli/flags.ts";
+import { type FlagValues, toggle, wholeNumber } from "../../../cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
-import { createControlClient } from "../../control/control-client.ts";
 import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
 import { usesColor } from "../mock/log-mock.ts";
-import { explain, mockUrlFlags, mockUrlOf } from "./running-mock.ts";
+import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
 
 const flags = {
   ...mockUrlFlags,
@@ -25,35 +24,41 @@ const command: Command<typeof flags> = {
 until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
   flags,
   notes: "Exit code: 0 stopped, 1 no mock responds or it has stopped, 2 wrong arguments.",
-  async run(args, io) {
+  run(args, io) {
     noArgument(args);
-    const { last, once, json } = args.flags;
-    const url = mockUrlOf(args.flags, io);
-    const control = createControlClient({ baseUrl: url });
-    try {
-      const { mode } = await control.getClock();
-      const options = { color: usesColor(io), date: mode === "virtual" };
-      const writeBounded = createBoundedOutput(io.stdout);
-      const print = (activity: LoggedActivity, write = writeBounded) => {
-        const line = lineOf(activity, options);
-        if (line !== null) write(json ? JSON.stringify(activity) : line);
-      };
-      const stream = once ? null : await openStream(url, io.stop);
-      for (const activity of await pastActivities(control, last)) {
-        print(activity, (line) => io.stdout.write(`${line}\n`));
-      }
-      if (stream) await follow(stream, print, io.stop);
+    const followed = withRunningMock(args.flags, io, async (control) => {
+      await printActivities(control, args.flags, io);
       return 0;
-    } catch (error) {
+    });
+    return followed.catch((error: unknown) => {
       if (io.stop.aborted) return 0;
-      throw explain(error);
-    }
+      throw error;
+    });
   },
 };
 
 /** Runs `workspace-tasks logs` until it is asked to stop, and returns its exit code. */
 export const runLogsCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
   runCommand(command, argv, io);
+
+async function printActivities(
+  control: ControlApi,
+  { last, once, json, ...address }: FlagValues<typeof flags>,
+  io: CommandIo,
+): Promise<void> {
+  const { mode } = await control.getClock();
+  const options = { color: usesColor(io), date: mode === "virtual" };
+  const print = (activity: LoggedActivity, write: (line: string) => void) => {
+    const line = lineOf(activity, options);
+    if (line !== null) write(json ? JSON.stringify(activity) : line);
+  };
+  const stream = once ? null : await openStream(mockUrlOf(address, io), io.stop);
+  for (const activity of await pastActivities(control, last)) {
+    print(activity, (line) => io.stdout.write(`${line}\n`));
+  }
+  const writeBounded = createBoundedOutput(io.stdout);
+  if (stream) await follow(stream, (activity) => print(activity, writeBounded), io.stop);
+}
 
 /** Newest activities of the journal and of the deliveries, oldest first. */
 async function pastActivities(control: ControlApi, limit: number): Promise<readonly LoggedActivity[]> {

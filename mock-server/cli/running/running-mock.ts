@@ -48,7 +48,7 @@ export async function withRunningMock<Result>(
   }
 }
 
-export function explain(error: unknown): unknown {
+function explain(error: unknown): unknown {
   if (!isMockServerError(error)) return error;
   return new CommandError(`${error.message}${remedies[error.code] ?? ""}`);
 }
