@@ -70,5 +70,6 @@ function parseAssignment(assignment: string): SettingsChanges {
 /** JSON, a list of numbers such as `0,1000,2000`, or text. */
 function parseValue(text: string): unknown {
   const list = /^-?\d+(,-?\d+)+$/.test(text) ? `[${text}]` : text;
-  return jsonOrUndefined(list) ?? text;
+  const value = jsonOrUndefined(list);
+  return value === undefined ? text : value;
 }
