@@ -33,15 +33,13 @@ console.log(`SBOM: ${installed.length} packages are installed, ${bundled.length}
 /** The packages whose code is in the inspector's page; the build lists them for their licences. */
 function bundledPackages() {
   const licences = read("dist/mock-server/inspector/page/assets/licences.txt");
-  return [...licences.matchAll(/^(@?[\w./-]+) (\d+\.\d+\.\d+\S*)$/gm)].map(
-    ([, packageName, packageVersion]) => {
-      const path = locatePackage(lock.packages, "", packageName);
-      if (lock.packages[path]?.version !== packageVersion) {
-        throw new Error(`${packageName} ${packageVersion} is part of the build, and not of the lock file`);
-      }
-      return { path, name: packageName };
-    },
-  );
+  return [...licences.matchAll(/^## (\S+) - (\S+) \(.+\)$/gm)].map(([, packageName, packageVersion]) => {
+    const path = locatePackage(lock.packages, "", packageName);
+    if (lock.packages[path]?.version !== packageVersion) {
+      throw new Error(`${packageName} ${packageVersion} is part of the build, and not of the lock file`);
+    }
+    return { path, name: packageName };
+  });
 }
 
 function npmSbom() {

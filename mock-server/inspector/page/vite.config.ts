@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSchema } from "graphql";
 import { defineConfig } from "vite";
-import { licencesPlugin } from "./licences-plugin.ts";
 
 const schema = buildSchema(readFileSync(join(import.meta.dirname, "../../../schema.graphql"), "utf8"));
 const operationNames = [schema.getQueryType(), schema.getMutationType()]
@@ -14,11 +13,12 @@ export default defineConfig({
   // Relative, so that the page works wherever the mock is mounted.
   base: "./",
   define: { __OPERATION_NAMES__: JSON.stringify(operationNames) },
-  plugins: [licencesPlugin()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: join(import.meta.dirname, "../../../dist/mock-server/inspector/page"),
     emptyOutDir: true,
+    // The texts of the licences must accompany every copy of the packages in the page.
+    license: { fileName: "assets/licences.txt" },
     target: "es2022",
     // The first versions with `light-dark()`; everything else in the style sheets is older.
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
