@@ -2,24 +2,15 @@ import curl from "./snippets/curl.txt?raw";
 import receiver from "./snippets/receiver.txt?raw";
 import sdk from "./snippets/sdk.txt?raw";
 
-export interface SetupFacts {
-  readonly baseUrl: string;
-  readonly apiKey: string;
-  readonly signingSecret: string;
-}
+const templates = { curl, SDK: sdk, Receiver: receiver };
 
-export interface Snippet {
-  readonly name: string;
-  readonly text: string;
-}
+export type SnippetName = keyof typeof templates;
 
-/** How to call the mock and how to receive from it; they work as they are. */
-export function snippetsFor(facts: SetupFacts): readonly Snippet[] {
-  const filled = (text: string) =>
-    text.trim().replace(/\{\{(\w+)\}\}/g, (_, name: string) => facts[name as keyof SetupFacts]);
-  return [
-    { name: "curl", text: filled(curl) },
-    { name: "SDK", text: filled(sdk) },
-    { name: "Receiver", text: filled(receiver) },
-  ];
-}
+export const snippetNames = Object.keys(templates) as readonly SnippetName[];
+
+/** How to call the mock, or how to receive from it; it works as it is. */
+export const snippetOf = (
+  name: SnippetName,
+  facts: Readonly<Record<"baseUrl" | "apiKey" | "signingSecret", string>>,
+): string =>
+  templates[name].trim().replace(/\{\{(\w+)\}\}/g, (_, fact: string) => facts[fact as keyof typeof facts]);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
-import { ActionButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useKeys } from "../parts/controls/keys.ts";
 import { HelpDialog } from "../parts/help-dialog.tsx";
 import { goTo, useRoute } from "../route.ts";
@@ -103,7 +103,6 @@ function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: 
 function Banner({ overview }: { readonly overview: Overview | undefined }) {
   const connection = useLive((state) => state.connection);
   const problem = useReadProblem();
-  const action = useAction();
   const faults = overview?.activeFaults ?? 0;
   if (connection === "lost") {
     return (
@@ -129,10 +128,11 @@ function Banner({ overview }: { readonly overview: Overview | undefined }) {
         {faults} {faults === 1 ? "fault is" : "faults are"} active
       </a>
       <span class="more">Calls or deliveries fail because the mock was told to.</span>
-      <ActionButton action={action} onRun={() => control.clearFaults()} class="quiet">
-        End all
-      </ActionButton>
-      {action.notice}
+      <Actions>
+        <ActionButton onRun={() => control.clearFaults()} class="quiet">
+          End all
+        </ActionButton>
+      </Actions>
     </aside>
   );
 }

@@ -5,10 +5,9 @@ import { useLive } from "../state/store.ts";
 import { worldName } from "../state/worlds.ts";
 import { formatRelative, formatTime, formatTimeOfDay } from "../text/format.ts";
 import { isLocalTime } from "../text/time-zone.ts";
-import { ActionButton, useAction } from "./controls/action.tsx";
-import { useKeys } from "./controls/keys.ts";
+import { ActionButton, Actions } from "./controls/action.tsx";
 import { Search } from "./controls/search.tsx";
-import { Segments } from "./controls/segments.tsx";
+import "./controls/toggles.css";
 import "./bar.css";
 
 const steps = ["1m", "3m", "1h", "1d", "7d"];
@@ -52,15 +51,12 @@ export function Bar({ onHelp, onZone }: Props) {
 function ClockBar({ onZone }: Pick<Props, "onZone">) {
   const clock = useClock();
   const nowMs = useNow(clock);
-  const action = useAction();
-  const nextMs = clock?.nextTimerAt ? Date.parse(clock.nextTimerAt) : null;
-  const advance = (by: string | number) => () => control.advanceClock({ by });
-  const toNext = nextMs === null ? null : advance(Math.max(0, nextMs - nowMs));
-  useKeys({ n: () => toNext && !action.busy && void action.run(toNext) });
   if (!clock) return <div class="clock" />;
+  const nextMs = clock.nextTimerAt === null ? null : Date.parse(clock.nextTimerAt);
+  const advance = (by: string | number) => () => control.advanceClock({ by });
   const zone = isLocalTime() ? "local" : "UTC";
   return (
-    <div class="clock">
+    <Actions class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
         <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
         {formatTimeOfDay(nowMs)}
@@ -77,25 +73,24 @@ function ClockBar({ onZone }: Pick<Props, "onZone">) {
       {clock.mode === "virtual" && (
         <>
           <ActionButton
-            action={action}
-            onRun={async () => toNext?.()}
+            onRun={advance(Math.max(0, (nextMs ?? 0) - nowMs))}
+            shortcut="n"
             class="primary to-next"
-            disabled={toNext === null}
+            disabled={nextMs === null}
           >
             To next{" "}
             <span class="when">{nextMs === null ? "(none)" : `(${formatRelative(nextMs, nowMs)})`}</span>
           </ActionButton>
-          <Segments label="advance the clock">
+          <fieldset class="segments" aria-label="advance the clock">
             {steps.map((step) => (
-              <ActionButton key={step} action={action} onRun={advance(step)} label={`advance ${step}`}>
+              <ActionButton key={step} onRun={advance(step)} label={`advance ${step}`}>
                 +{step}
               </ActionButton>
             ))}
-          </Segments>
+          </fieldset>
         </>
       )}
-      {action.notice}
-    </div>
+    </Actions>
   );
 }
 

@@ -3,7 +3,7 @@ import type { Overview } from "../api-types.ts";
 import { control } from "../state/resource.ts";
 import { formatRelative } from "../text/format.ts";
 import { useClock } from "./bar.tsx";
-import { ActionButton, useAction } from "./controls/action.tsx";
+import { ActionButton, Actions } from "./controls/action.tsx";
 import { ListPanel } from "./lists/list-panel.tsx";
 import "./due-next.css";
 
@@ -14,7 +14,6 @@ interface Props {
 
 /** The next timers on one line of time, and as a list; a virtual clock can be advanced to each. */
 export function DueNext({ upcoming, nowMs }: Props) {
-  const action = useAction();
   const isVirtual = useClock()?.mode === "virtual";
   const due = (upcoming ?? []).map((timer) => ({ ...timer, inMs: Date.parse(timer.at) - nowMs }));
   return (
@@ -22,7 +21,6 @@ export function DueNext({ upcoming, nowMs }: Props) {
       title="Due next"
       nothing={upcoming && "No timer is set."}
       header={due.length > 1 && <DueLine due={due} />}
-      footer={action.notice}
     >
       {due.map(({ kind, id, name, attempt, at, inMs }) => (
         <li key={`${kind} ${id}`}>
@@ -30,14 +28,15 @@ export function DueNext({ upcoming, nowMs }: Props) {
           <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
           <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
           {isVirtual && (
-            <ActionButton
-              action={action}
-              class="quiet"
-              label={`Go to ${name}`}
-              onRun={() => control.advanceClock({ by: Math.max(0, inMs) })}
-            >
-              Go
-            </ActionButton>
+            <Actions>
+              <ActionButton
+                class="quiet"
+                label={`Go to ${name}`}
+                onRun={() => control.advanceClock({ by: Math.max(0, inMs) })}
+              >
+                Go
+              </ActionButton>
+            </Actions>
           )}
         </li>
       ))}

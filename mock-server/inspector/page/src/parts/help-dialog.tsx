@@ -1,6 +1,17 @@
+import { Fragment } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { Fact, Facts } from "./values/fact.tsx";
+import "./values/facts.css";
 import "./help-dialog.css";
+
+const otherKeys = [
+  ["j k", "next and previous row (also the arrow keys, Home, End)"],
+  ["/", "search everything"],
+  ["f", "to the filter of the view"],
+  ["n", "advance the clock to the next timer"],
+  ["r", "replay the selected delivery"],
+  ["Esc", "close the selected row"],
+  ["?", "this list"],
+];
 
 interface Props {
   readonly open: boolean;
@@ -21,22 +32,20 @@ export function HelpDialog({ open, views, onClose }: Props) {
           Close
         </button>
       </div>
-      <Facts>
-        {views.map((title, index) => (
-          <Fact key={title} name={keysOf(String(index + 1))}>
-            {title}
-          </Fact>
-        ))}
-        <Fact name={keysOf("j k")}>next and previous row (also the arrow keys, Home, End)</Fact>
-        <Fact name={keysOf("/")}>search everything</Fact>
-        <Fact name={keysOf("f")}>to the filter of the view</Fact>
-        <Fact name={keysOf("n")}>advance the clock to the next timer</Fact>
-        <Fact name={keysOf("r")}>replay the selected delivery</Fact>
-        <Fact name={keysOf("Esc")}>close the selected row</Fact>
-        <Fact name={keysOf("?")}>this list</Fact>
-      </Facts>
+      <dl class="facts">
+        {[...views.map((title, index) => [`${index + 1}`, title]), ...otherKeys].map(
+          ([names = "", effect]) => (
+            <Fragment key={names}>
+              <dt>
+                {names.split(" ").map((name) => (
+                  <kbd key={name}>{name}</kbd>
+                ))}
+              </dt>
+              <dd>{effect}</dd>
+            </Fragment>
+          ),
+        )}
+      </dl>
     </dialog>
   );
 }
-
-const keysOf = (names: string) => names.split(" ").map((name) => <kbd key={name}>{name}</kbd>);

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiFault, DeliveryFault } from "../api-types.ts";
-import { ActionButton, useAction } from "../parts/controls/action.tsx";
-import { type Options, Select } from "../parts/controls/select.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { SelectField } from "../parts/controls/select.tsx";
+import { TextField } from "../parts/controls/text-field.tsx";
 import { operationNames } from "../run/operation-names.ts";
 import { control, useResource } from "../state/resource.ts";
 import { apiPresets, deliveryPresets, type Preset } from "../text/fault-labels.ts";
@@ -43,24 +44,20 @@ export function AddApiFault() {
       presets={apiPresets}
       onAdd={(fault, frequency) => control.addFaults({ api: [{ ...scope, ...ruleOf(fault, frequency) }] })}
     >
-      <label>
-        Operation
-        <input
-          value={operation}
-          placeholder="every operation"
-          list="operations"
-          spellcheck={false}
-          autocomplete="off"
-          onInput={(event) => setOperation(event.currentTarget.value)}
-        />
-      </label>
+      <TextField
+        label="Operation"
+        placeholder="every operation"
+        list="operations"
+        value={operation}
+        onInput={setOperation}
+      />
       <datalist id="operations">
         {operationNames.map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
-      <Choice label="Key" every="every caller" value={keyId} options={keyOptions} onSelect={setKeyId} />
-      <Choice
+      <SelectField label="Key" every="every caller" value={keyId} options={keyOptions} onSelect={setKeyId} />
+      <SelectField
         label="Router"
         every="both routers"
         value={router}
@@ -88,14 +85,14 @@ export function AddDeliveryFault() {
         control.addFaults({ deliveries: [{ ...scope, ...ruleOf(fault, frequency) }] })
       }
     >
-      <Choice
+      <SelectField
         label="Endpoint"
         every="every endpoint"
         value={endpointId}
         options={endpoints.map(({ id, url }) => ({ value: id, text: url }))}
         onSelect={setEndpointId}
       />
-      <Choice
+      <SelectField
         label="Event"
         every="every event"
         value={event}
@@ -105,21 +102,6 @@ export function AddDeliveryFault() {
     </AddFault>
   );
 }
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly every: string;
-  readonly value: string;
-  readonly options: Options;
-  readonly onSelect: (value: string) => void;
-}
-
-const Choice = (props: ChoiceProps) => (
-  <label>
-    {props.label}
-    <Select {...props} />
-  </label>
-);
 
 interface Props<Fault> {
   readonly title: string;
@@ -133,7 +115,6 @@ function AddFault<Fault extends ApiFault | DeliveryFault>({ title, presets, onAd
   const [label, setLabel] = useState(presets[0]?.label ?? "");
   const [frequency, setFrequency] = useState(once);
   const [retryAfter, setRetryAfter] = useState(1);
-  const action = useAction();
   const preset = presets.find((candidate) => candidate.label === label)?.fault;
   const hasRetryAfter = preset?.kind === "rate-limited" || preset?.kind === "status";
   const add = async () => {
@@ -144,15 +125,12 @@ function AddFault<Fault extends ApiFault | DeliveryFault>({ title, presets, onAd
     <section class="panel" aria-label={title}>
       <h3>{title}</h3>
       <div class="tools fill">
-        <label>
-          Fault
-          <Select
-            label="Fault"
-            value={label}
-            options={presets.map((each) => each.label)}
-            onSelect={setLabel}
-          />
-        </label>
+        <SelectField
+          label="Fault"
+          value={label}
+          options={presets.map((each) => each.label)}
+          onSelect={setLabel}
+        />
         {hasRetryAfter && (
           <NumberField
             label="Retry-After, s"
@@ -164,13 +142,12 @@ function AddFault<Fault extends ApiFault | DeliveryFault>({ title, presets, onAd
         )}
       </div>
       <div class="tools fill">{children}</div>
-      <div class="tools fill">
+      <Actions class="tools fill">
         <FrequencyFields frequency={frequency} onChange={setFrequency} />
-        <ActionButton action={action} onRun={add} class="primary" label={`add: ${title}`}>
+        <ActionButton onRun={add} class="primary" label={`add: ${title}`}>
           Add
         </ActionButton>
-      </div>
-      {action.notice}
+      </Actions>
     </section>
   );
 }
@@ -184,18 +161,15 @@ function FrequencyFields({ frequency, onChange }: FrequencyProps) {
   const { isChance, count, percent } = frequency;
   return (
     <>
-      <label>
-        How often
-        <Select
-          label="How often"
-          value={isChance ? "chance" : "count"}
-          options={[
-            { value: "count", text: "the next ones" },
-            { value: "chance", text: "at random" },
-          ]}
-          onSelect={(value) => onChange({ ...frequency, isChance: value === "chance" })}
-        />
-      </label>
+      <SelectField
+        label="How often"
+        value={isChance ? "chance" : "count"}
+        options={[
+          { value: "count", text: "the next ones" },
+          { value: "chance", text: "at random" },
+        ]}
+        onSelect={(value) => onChange({ ...frequency, isChance: value === "chance" })}
+      />
       {isChance ? (
         <NumberField
           label="Percent"

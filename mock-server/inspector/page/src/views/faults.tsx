@@ -1,6 +1,6 @@
 import { hashOf } from "../address.ts";
 import type { FaultsView as Faults, FiredFaultView } from "../api-types.ts";
-import { type Action, ActionButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { Waiting } from "../parts/status/waiting.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
@@ -12,7 +12,6 @@ import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 
 export function FaultsView({ nowMs }: ViewProps) {
   const faults = useResource("faults", ["fault", "faults"], () => control.getFaults());
-  const action = useAction();
   if (!faults) {
     return (
       <div class="nothing">
@@ -24,29 +23,28 @@ export function FaultsView({ nowMs }: ViewProps) {
     <>
       <div class="title-bar">
         <h2>Faults</h2>
-        <div class="tools">
-          <ActionButton action={action} onRun={() => control.addFaults({ profile: "contract" })}>
+        <Actions>
+          <ActionButton onRun={() => control.addFaults({ profile: "contract" })}>
             Add the contract's faults
           </ActionButton>
-          <ActionButton action={action} onRun={() => control.clearFaults()} class="toned tone-bad">
+          <ActionButton onRun={() => control.clearFaults()} class="toned tone-bad">
             End all faults
           </ActionButton>
-        </div>
+        </Actions>
       </div>
-      {action.notice}
       <div class="panels wide-panels">
         <AddApiFault />
         <AddDeliveryFault />
       </div>
       <div class="panels wide-panels">
-        <Active faults={faults} action={action} />
+        <Active faults={faults} />
         <Fired fired={faults.fired} nowMs={nowMs} />
       </div>
     </>
   );
 }
 
-function Active({ faults: { plan, rules }, action }: { readonly faults: Faults; readonly action: Action }) {
+function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
   const lines = describePlan(plan);
   const idOf = (side: string, index: number) =>
     rules.find((rule) => rule.side === side && rule.index === index)?.id;
@@ -67,16 +65,15 @@ function Active({ faults: { plan, rules }, action }: { readonly faults: Faults; 
           <span>
             {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
           </span>
-          <span class="at-end">
+          <Actions class="tools at-end">
             <ActionButton
-              action={action}
               onRun={() => control.removeFault(String(idOf(side, rule)))}
               class="quiet"
               label={`end the rule: ${what}`}
             >
               End
             </ActionButton>
-          </span>
+          </Actions>
         </li>
       ))}
     </ListPanel>

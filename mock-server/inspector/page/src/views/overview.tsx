@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
-import { ConfirmButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { DueNext } from "../parts/due-next.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
@@ -21,16 +21,16 @@ const Start = lazyView(() => import("./setup.tsx").then((module) => module.Start
 
 export function OverviewView(props: ViewProps) {
   const { overview, nowMs } = props;
-  const action = useAction();
   return (
     <>
       <div class="title-bar">
         <h2>Overview</h2>
-        <ConfirmButton action={action} onRun={() => control.reset()}>
-          Reset the mock
-        </ConfirmButton>
+        <Actions>
+          <ActionButton asksFirst onRun={() => control.reset()}>
+            Reset the mock
+          </ActionButton>
+        </Actions>
       </div>
-      {action.notice}
       {overview && isUnused(overview) && <Start {...props} />}
       <div class="panels tiles">
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />

@@ -5,7 +5,7 @@ import { Notice } from "../parts/status/notice.tsx";
 import { StatusBadge } from "../parts/status/status-badge.tsx";
 import { WaitingPanel } from "../parts/status/waiting.tsx";
 import { BodyText } from "../parts/values/body-text.tsx";
-import { Fact, Facts } from "../parts/values/fact.tsx";
+import { Facts } from "../parts/values/facts.tsx";
 import { Headers } from "../parts/values/headers.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { tokenLike } from "../run/request-token.ts";
@@ -35,15 +35,19 @@ export function RequestDetail({ id }: { readonly id: string }) {
       ))}
       {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
       <Tools request={request} />
-      <Facts>
-        <Fact name="at">{withDuration(formatTime(request.at), ", took", request.durationMs)}</Fact>
-        <Fact name="caller">
-          {request.caller}
-          {keyId && <span class="muted mono"> {keyId}</span>}
-        </Fact>
-        <Fact name="router">{request.router}</Fact>
-        <Fact name="source-platform">{request.sourcePlatform}</Fact>
-      </Facts>
+      <Facts
+        values={{
+          at: withDuration(formatTime(request.at), ", took", request.durationMs),
+          caller: (
+            <>
+              {request.caller}
+              {keyId && <span class="muted mono"> {keyId}</span>}
+            </>
+          ),
+          router: request.router,
+          "source-platform": request.sourcePlatform,
+        }}
+      />
       <Response request={request} />
       <h4>Document</h4>
       <TextBlock text={query ?? "none that is valid"} />

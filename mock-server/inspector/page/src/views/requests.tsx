@@ -5,21 +5,12 @@ import { timeColumn } from "../parts/lists/time-column.ts";
 import { type Column, column } from "../parts/lists/windowed-rows.tsx";
 import { StatusBadge } from "../parts/status/status-badge.tsx";
 import { control } from "../state/resource.ts";
-import { formatTimeNear } from "../text/format.ts";
 import { nameOf, reasonOf, resultOf, results } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
-  column(
-    "time",
-    timeColumn(
-      rows.map(({ at }) => at),
-      nowMs,
-    ),
-    ({ at }) => formatTimeNear(at, nowMs),
-    "muted",
-  ),
+  timeColumn("time", rows, ({ at }) => at, nowMs),
   column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf),
   column("router", ["68px", null, null], ({ router }) => router, "muted"),
   column("caller", ["80px", null, null], ({ caller }) => caller, "muted"),
@@ -43,7 +34,6 @@ export function RequestsView({ id, filter, nowMs }: ViewProps) {
   return (
     <ListView
       view="requests"
-      title="Requests"
       id={id}
       filter={filter}
       fields={[

@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { EndpointDetail } from "../api-types.ts";
 import { useClock } from "../parts/bar.tsx";
-import { ActionButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
-import { Segments } from "../parts/controls/segments.tsx";
-import { Fact, Facts } from "../parts/values/fact.tsx";
+import { Toggles } from "../parts/controls/toggles.tsx";
+import { Facts } from "../parts/values/facts.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { goTo } from "../route.ts";
-import { snippetsFor } from "../snippets.ts";
+import { type SnippetName, snippetNames, snippetOf } from "../snippets.ts";
 import { control, useResource } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 import { StatePanel } from "./state-panel.tsx";
@@ -39,7 +39,6 @@ export function StartPanels() {
   const [workspace] = Object.values(seed?.workspaces ?? {});
   const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;
   const [endpoint] = endpoints?.data ?? [];
-  const action = useAction();
   const fetchSecret = async () => {
     if (endpoint) setFetched(await control.getEndpoint(endpoint.id));
   };
@@ -50,25 +49,25 @@ export function StartPanels() {
     <div class="panels start">
       <section class="panel" aria-label="Connect">
         <h3>Connect</h3>
-        <Facts>
-          <Copied name="base URL" value={worldUrl} />
-          <Copied name="gateway URL" value={`${worldUrl}/gateway`} />
-          <Copied name="API key" value={apiKey} />
-          <Copied name="workspace" value={workspace?.id} />
-          <Copied name="signing secret" value={signingSecret} />
-          {endpoints && !signingSecret && (
-            <Fact name="signing secret">
-              {endpoint ? (
-                <ActionButton action={action} onRun={fetchSecret} class="quiet">
-                  Fetch that of {endpoint.url}
-                </ActionButton>
+        <Facts
+          values={{
+            "base URL": copied("base URL", worldUrl),
+            "gateway URL": copied("gateway URL", `${worldUrl}/gateway`),
+            "API key": copied("API key", apiKey),
+            workspace: copied("workspace", workspace?.id),
+            "signing secret":
+              copied("signing secret", signingSecret) ??
+              (endpoint ? (
+                <Actions>
+                  <ActionButton onRun={fetchSecret} class="quiet">
+                    Fetch that of {endpoint.url}
+                  </ActionButton>
+                </Actions>
               ) : (
-                <a href={hashOf("endpoints")}>Create an endpoint; it gets one</a>
-              )}
-            </Fact>
-          )}
-        </Facts>
-        {action.notice}
+                endpoints && <a href={hashOf("endpoints")}>Create an endpoint; it gets one</a>
+              )),
+          }}
+        />
         <MakeItHappen />
       </section>
       <Snippets apiKey={apiKey} signingSecret={signingSecret} />
@@ -76,22 +75,14 @@ export function StartPanels() {
   );
 }
 
-interface CopiedProps {
-  readonly name: string;
-  readonly value: string | null | undefined;
-}
-
-function Copied({ name, value }: CopiedProps) {
-  if (!value) return null;
-  return (
-    <Fact name={name}>
+const copied = (name: string, value: string | null | undefined) =>
+  value && (
+    <>
       <code>{value}</code> <CopyButton label="Copy" name={`copy the ${name}`} text={value} class="quiet" />
-    </Fact>
+    </>
   );
-}
 
 function MakeItHappen() {
-  const action = useAction();
   const mode = useClock()?.mode;
   const start = async () => {
     const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "timed" });
@@ -99,8 +90,8 @@ function MakeItHappen() {
   };
   return (
     <>
-      <div class="tools">
-        <ActionButton action={action} onRun={start} class="primary">
+      <Actions>
+        <ActionButton onRun={start} class="primary">
           Start a task
         </ActionButton>
         <a class="button" href={hashOf("endpoints")}>
@@ -109,8 +100,7 @@ function MakeItHappen() {
         <a class="button" href={hashOf("run")}>
           Run a query
         </a>
-      </div>
-      {action.notice}
+      </Actions>
       {mode === "real" && (
         <p class="muted">
           This mock has a real clock. Start it with <code>--clock virtual</code> to skip minutes and days at
@@ -133,32 +123,20 @@ interface SnippetsProps {
 }
 
 function Snippets({ apiKey, signingSecret }: SnippetsProps) {
-  const snippets = snippetsFor({
+  const [name, setName] = useState<SnippetName>("curl");
+  const text = snippetOf(name, {
     baseUrl: worldUrl,
     apiKey: apiKey ?? "wtk_…",
     signingSecret: signingSecret ?? "whsec_…",
   });
-  const [name, setName] = useState("curl");
-  const shown = snippets.find((snippet) => snippet.name === name) ?? snippets[0];
   return (
     <section class="panel" aria-label="Snippets">
       <div class="title-bar">
         <h3>First call</h3>
-        <Segments label="snippet">
-          {snippets.map((snippet) => (
-            <button
-              key={snippet.name}
-              type="button"
-              aria-pressed={snippet === shown}
-              onClick={() => setName(snippet.name)}
-            >
-              {snippet.name}
-            </button>
-          ))}
-        </Segments>
-        <CopyButton label="Copy" name="copy the snippet" text={shown?.text ?? ""} />
+        <Toggles label="snippet" names={snippetNames} pressed={name} onPress={setName} />
+        <CopyButton label="Copy" name="copy the snippet" text={text} />
       </div>
-      <TextBlock text={shown?.text ?? ""} />
+      <TextBlock text={text} />
     </section>
   );
 }

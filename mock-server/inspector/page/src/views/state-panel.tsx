@@ -1,12 +1,11 @@
 import { useRef } from "preact/hooks";
-import { ActionButton, ConfirmButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useTemporary } from "../parts/controls/use-temporary.ts";
 import { control } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 
 /** The state as a file: for a colleague, for a bug report, for `workspace-tasks mock --state`. */
 export function StatePanel() {
-  const action = useAction();
   const field = useRef<HTMLInputElement>(null);
   const [done, setDone] = useTemporary<string>(6_000);
   const save = async () => {
@@ -37,19 +36,18 @@ export function StatePanel() {
         File to restore
         <input ref={field} type="file" accept=".json,application/json" />
       </label>
-      <div class="tools">
-        <ActionButton action={action} onRun={save} class="primary">
+      <Actions>
+        <ActionButton onRun={save} class="primary">
           Export state
         </ActionButton>
-        <ConfirmButton action={action} onRun={restore}>
+        <ActionButton asksFirst onRun={restore}>
           Replace state by the file
-        </ConfirmButton>
-        <ConfirmButton action={action} onRun={() => control.reset()}>
+        </ActionButton>
+        <ActionButton asksFirst onRun={() => control.reset()}>
           Reset the mock
-        </ConfirmButton>
-      </div>
+        </ActionButton>
+      </Actions>
       <div role="status">{done}</div>
-      {action.notice}
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { ActionButton, ConfirmButton, useAction } from "../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { TextField } from "../parts/controls/text-field.tsx";
 import { Items } from "../parts/lists/items.tsx";
 import { useResource } from "../state/resource.ts";
 import { mockControl, worldName, worldUrl } from "../state/worlds.ts";
@@ -9,7 +10,6 @@ export function WorldsPanel() {
   const [changes, setChanges] = useState(0);
   const worlds = useResource("worlds", ["world", "clock"], () => mockControl.listWorlds(), changes);
   const [name, setName] = useState("");
-  const action = useAction();
   const current = worldName ?? "main";
   const change = (run: () => Promise<unknown>) => async () => {
     await run();
@@ -29,39 +29,25 @@ export function WorldsPanel() {
             {world.name === current ? <b>{world.name}</b> : <a href={pageOf(world.name)}>{world.name}</a>}
             <span class="muted">{world.clock} clock</span>
             {world.name === current && <span class="muted">this page</span>}
-            <span class="at-end">
-              {world.name !== "main" && world.name !== current && (
-                <ConfirmButton
-                  action={action}
+            {world.name !== "main" && world.name !== current && (
+              <Actions class="tools at-end">
+                <ActionButton
+                  asksFirst
                   onRun={change(() => mockControl.dropWorld(world.name))}
                   label={`drop ${world.name}`}
                 >
                   Drop
-                </ConfirmButton>
-              )}
-            </span>
+                </ActionButton>
+              </Actions>
+            )}
           </li>
         ))}
       </Items>
-      <div class="tools fill">
-        <label>
-          Name of a new world
-          <input
-            value={name}
-            placeholder="world-1"
-            spellcheck={false}
-            autocomplete="off"
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </label>
-        <ActionButton action={action} onRun={create()}>
-          Create empty
-        </ActionButton>
-        <ActionButton action={action} onRun={create(current)}>
-          Copy this one
-        </ActionButton>
-      </div>
-      {action.notice}
+      <Actions class="tools fill">
+        <TextField label="Name of a new world" placeholder="world-1" value={name} onInput={setName} />
+        <ActionButton onRun={create()}>Create empty</ActionButton>
+        <ActionButton onRun={create(current)}>Copy this one</ActionButton>
+      </Actions>
     </section>
   );
 }

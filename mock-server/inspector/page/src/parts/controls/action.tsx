@@ -1,14 +1,24 @@
-import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useState } from "preact/hooks";
 import { useLive } from "../../state/store.ts";
 import { Notice } from "../status/notice.tsx";
+import { useKeys } from "./keys.ts";
 import { useTemporary } from "./use-temporary.ts";
 
-/** Runs actions of the user one at a time and shows why one was rejected. */
-export function useAction() {
-  const [busy, setBusy] = useState(false);
+type Work = () => unknown;
+
+const Runner = createContext({ isBusy: false, run: async (_: Work) => {} });
+
+interface ActionsProps {
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A line of buttons, which act one at a time; why an action was rejected is shown at its end. */
+export function Actions({ class: style = "tools", children }: ActionsProps) {
+  const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
-  const run = async (work: () => Promise<unknown>) => {
+  const run = async (work: Work) => {
     setBusy(true);
     setFailure(null);
     try {
@@ -19,73 +29,58 @@ export function useAction() {
       setBusy(false);
     }
   };
-  const notice = failure && (
-    <Notice tone="bad" isAlert>
-      {failure}{" "}
-      <button type="button" class="quiet" aria-label="dismiss" onClick={() => setFailure(null)}>
-        ✕
-      </button>
-    </Notice>
+  return (
+    <Runner.Provider value={{ isBusy, run }}>
+      <div class={style}>
+        {children}
+        {failure && (
+          <Notice tone="bad" isAlert>
+            {failure}{" "}
+            <button type="button" class="quiet" aria-label="dismiss" onClick={() => setFailure(null)}>
+              ✕
+            </button>
+          </Notice>
+        )}
+      </div>
+    </Runner.Provider>
   );
-  return { busy, run, notice };
 }
 
-/** A disabled button would lose the focus, and the keyboard its place: while an action runs, presses are ignored. */
-const pressable = (action: Action, press: () => void) => ({
-  "aria-disabled": action.busy || undefined,
-  onClick: () => {
-    if (!action.busy) press();
-  },
-});
-
-/** Without a mock no action can succeed. */
-const useIsLost = () => useLive((state) => state.connection === "lost");
-
-export type Action = ReturnType<typeof useAction>;
-
 interface ButtonProps {
-  readonly action: Action;
-  readonly onRun: () => Promise<unknown>;
+  readonly onRun: Work;
   readonly class?: string | undefined;
   readonly label?: string | undefined;
+  /** A key that does the same. */
+  readonly shortcut?: string | undefined;
+  /** For what cannot be undone: the first press asks, a second one confirms; a double click only asks. */
+  readonly asksFirst?: boolean | undefined;
   readonly disabled?: boolean | undefined;
   readonly children: ComponentChildren;
 }
 
-export function ActionButton({ action, onRun, class: style, label, disabled, children }: ButtonProps) {
-  const isLost = useIsLost();
-  return (
-    <button
-      type="button"
-      class={style}
-      aria-label={label}
-      disabled={isLost || disabled}
-      {...pressable(action, () => void action.run(onRun))}
-    >
-      {children}
-    </button>
-  );
-}
-
-/** For what cannot be undone: the first press asks, a second one confirms; both presses of a double click only ask. */
-export function ConfirmButton({ action, onRun, label, children }: ButtonProps) {
-  const isLost = useIsLost();
+/** A button of `Actions`. A disabled one would lose the focus: while an action runs, presses are ignored. */
+export function ActionButton({ onRun, shortcut, asksFirst = false, label, ...props }: ButtonProps) {
+  const { isBusy, run } = useContext(Runner);
+  // Without a mock no action can succeed.
+  const isLost = useLive((state) => state.connection === "lost");
+  const disabled = isLost || props.disabled;
   const [asked, setAsked] = useTemporary<true>(4_000);
-  const press = ({ detail: clicks }: MouseEvent) => {
-    if (action.busy || clicks > 1) return;
-    setAsked(asked ? null : true);
-    if (asked) void action.run(onRun);
+  const press = (clicks = 1) => {
+    if (isBusy || disabled || (asksFirst && clicks > 1)) return;
+    setAsked(asksFirst && !asked ? true : null);
+    if (asked || !asksFirst) void run(onRun);
   };
+  useKeys(shortcut ? { [shortcut]: press } : {});
   return (
     <button
       type="button"
-      class="toned tone-bad"
+      class={asksFirst ? "toned tone-bad" : props.class}
       aria-label={asked ? undefined : label}
-      aria-disabled={action.busy || undefined}
-      disabled={isLost}
-      onClick={press}
+      aria-disabled={isBusy || undefined}
+      disabled={disabled}
+      onClick={({ detail: clicks }) => press(clicks)}
     >
-      {asked ? "Press again to confirm" : children}
+      {asked ? "Press again to confirm" : props.children}
     </button>
   );
 }

@@ -23,15 +23,14 @@ interface Props {
   readonly text: string;
   readonly schema: GraphQLSchema;
   readonly onChange: (value: string) => void;
-  readonly onRun: () => void;
 }
 
 /** A GraphQL document, completed and checked against the schema. */
-export function CodeEditor({ label, text, schema, onChange, onRun }: Props) {
+export function CodeEditor({ label, text, schema, onChange }: Props) {
   const host = useRef<HTMLDivElement>(null);
   // The editor lives longer than one call of this function.
-  const handlers = useRef({ onChange, onRun });
-  handlers.current = { onChange, onRun };
+  const changed = useRef(onChange);
+  changed.current = onChange;
   useEffect(() => {
     const element = host.current;
     if (!element) return;
@@ -39,16 +38,18 @@ export function CodeEditor({ label, text, schema, onChange, onRun }: Props) {
     const editor = new EditorView({
       root,
       parent: root,
-      state: EditorState.create({ doc: text, extensions: extensionsFor(label, schema, handlers) }),
+      state: EditorState.create({ doc: text, extensions: extensionsFor(label, schema, changed) }),
     });
     return () => editor.destroy();
   }, []);
   return <div class="code-editor" ref={host} />;
 }
 
-type Handlers = { readonly current: Pick<Props, "onChange" | "onRun"> };
-
-const extensionsFor = (label: string, schema: GraphQLSchema, handlers: Handlers) => [
+const extensionsFor = (
+  label: string,
+  schema: GraphQLSchema,
+  changed: { readonly current: Props["onChange"] },
+) => [
   graphql(schema),
   lineNumbers(),
   history(),
@@ -59,16 +60,11 @@ const extensionsFor = (label: string, schema: GraphQLSchema, handlers: Handlers)
   EditorView.lineWrapping,
   EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
   EditorView.updateListener.of((update) => {
-    if (update.docChanged) handlers.current.onChange(update.state.doc.toString());
+    if (update.docChanged) changed.current(update.state.doc.toString());
   }),
   keymap.of([
-    {
-      key: "Mod-Enter",
-      run: () => {
-        handlers.current.onRun();
-        return true;
-      },
-    },
+    // The key of the button Run, and not of a new line.
+    { key: "Mod-Enter", run: () => true },
     ...closeBracketsKeymap,
     ...completionKeymap,
     ...historyKeymap,

@@ -36,3 +36,11 @@ export function Select({ label, value, every, options, class: style, isFilter, o
     </select>
   );
 }
+
+/** A choice with its label above it. */
+export const SelectField = (props: Props) => (
+  <label>
+    {props.label}
+    <Select {...props} />
+  </label>
+);

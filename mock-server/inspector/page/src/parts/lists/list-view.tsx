@@ -21,7 +21,6 @@ interface FilterField {
 interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
   /** Name of the view, which is also what it lists: `tasks`. */
   readonly view: string;
-  readonly title: string;
   readonly id: string | null;
   readonly filter: Filter;
   readonly fields: readonly FilterField[];
@@ -46,13 +45,14 @@ function NoMatch({ onClear }: { readonly onClear: () => void }) {
 /** A list and the detail of the selected row: side by side, or one in place of the other on a narrow screen. */
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
+  const title = `${view.charAt(0).toUpperCase()}${view.slice(1)}`;
   const close = () => goTo(view, null, filter);
   const isFiltered = Object.keys(filter).length > 0;
   useKeys({ Escape: close });
   return (
     <>
       <div class="title-bar">
-        <h2>{props.title}</h2>
+        <h2>{title}</h2>
         <div class="tools filters">
           {props.fields.map(({ name, label, options, placeholder }, index) => {
             const chosen = filter[name] ?? "";
@@ -101,7 +101,7 @@ export function ListView<Row>(props: Props<Row>) {
       </div>
       <div class={id ? "split list-view" : "split list-view alone"}>
         <WindowedRows
-          label={`${props.title}, newest first`}
+          label={`${title}, newest first`}
           rows={list.rows}
           keyOf={props.keyOf}
           columns={props.columns}

@@ -1,12 +1,16 @@
 import { formatTimeNear } from "../../text/format.ts";
-import type { ColumnWidths } from "./windowed-rows.tsx";
+import { type Column, column } from "./windowed-rows.tsx";
 
-// A phone needs the width for what a row is about.
-const timeOfDay: ColumnWidths = ["66px", "66px", null];
-const dayAndTime: ColumnWidths = ["106px", "106px", null];
-
-/** Wide enough for the dates, if one of the rows has another day than `nowMs`. @param times in order */
-export function timeColumn(times: readonly string[], nowMs: number): ColumnWidths {
-  const ends = [times[0], times.at(-1)].flatMap((at) => at ?? []);
-  return ends.some((at) => formatTimeNear(at, nowMs).length > 8) ? dayAndTime : timeOfDay;
+/** When something happened, wide enough for dates if the first or last row has another day than `nowMs`. */
+export function timeColumn<Row>(
+  title: string,
+  rows: readonly Row[],
+  timeOf: (row: Row) => string,
+  nowMs: number,
+): Column<Row> {
+  const textOf = (row: Row) => formatTimeNear(timeOf(row), nowMs);
+  const hasDates = [rows[0], rows.at(-1)].some((row) => row && textOf(row).length > 8);
+  const width = hasDates ? "106px" : "66px";
+  // A phone needs the width for what a row is about.
+  return column(title, [width, width, null], textOf, "muted");
 }

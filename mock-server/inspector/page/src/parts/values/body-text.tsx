@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { countBytes, formatHex, plural } from "../../text/format.ts";
 import { parseJson } from "../../text/json-node.ts";
 import { CopyButton } from "../controls/copy-button.tsx";
-import { Segments } from "../controls/segments.tsx";
+import { Toggles } from "../controls/toggles.tsx";
 import { JsonView } from "./json-view.tsx";
 import { TextBlock } from "./text-block.tsx";
 import "./body-text.css";
@@ -20,13 +20,7 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
         <h4>
           {label} <span class="muted">{plural(bytes, "byte")}</span>
         </h4>
-        <Segments label={`${label} as`}>
-          {formats.map((name) => (
-            <button key={name} type="button" aria-pressed={format === name} onClick={() => setFormat(name)}>
-              {name}
-            </button>
-          ))}
-        </Segments>
+        <Toggles label={`${label} as`} names={formats} pressed={format} onPress={setFormat} />
         <CopyButton label="Copy" text={text} />
       </div>
       {format === "Hex" ? (

@@ -1,6 +1,6 @@
 import { type Filter, hashOf } from "../../address.ts";
 import type { DeliverySummary, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
 import { timeColumn } from "../../parts/lists/time-column.ts";
@@ -12,7 +12,7 @@ import {
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
 import { control, useResource } from "../../state/resource.ts";
-import { formatTimeNear, shortId } from "../../text/format.ts";
+import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import "./deliveries.css";
@@ -26,23 +26,12 @@ const statuses: readonly DeliverySummary["status"][] = [
 ];
 
 const responses = [
-  { value: "2xx", text: "2xx" },
-  { value: "3xx", text: "3xx" },
-  { value: "4xx", text: "4xx" },
-  { value: "5xx", text: "5xx" },
+  ...["2xx", "3xx", "4xx", "5xx"].map((value) => ({ value, text: value })),
   { value: "none", text: "no response" },
 ];
 
 const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Column<DeliverySummary>[] => [
-  column(
-    "created",
-    timeColumn(
-      rows.map(({ createdAt }) => createdAt),
-      nowMs,
-    ),
-    ({ createdAt }) => formatTimeNear(createdAt, nowMs),
-    "muted",
-  ),
+  timeColumn("created", rows, ({ createdAt }) => createdAt, nowMs),
   column("event", ["minmax(120px, 1fr)", "minmax(124px, 1.2fr)", "minmax(0, 1fr)"], ({ event }) => event),
   column("client", ["minmax(110px, 1fr)", "minmax(60px, 1fr)", "minmax(0, 0.8fr)"], ({ client }) => client),
   column(
@@ -86,7 +75,6 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
   return (
     <ListView
       view="deliveries"
-      title="Deliveries"
       id={id}
       filter={filter}
       fields={[
@@ -126,19 +114,14 @@ const replayedMax = 10_000;
 
 /** Replays what the filter matches, as far as it was rejected, whether or not the row is loaded. */
 function ReplayRejected({ query, rows, hasMore }: ReplayProps) {
-  const action = useAction();
   const count = rows.filter(({ rejected }) => rejected).length;
+  const replay = () => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax });
   return (
-    <div class="tools replay-rejected">
-      <ActionButton
-        action={action}
-        disabled={count === 0}
-        onRun={() => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax })}
-      >
+    <Actions class="tools replay-rejected">
+      <ActionButton disabled={count === 0} onRun={replay}>
         Replay rejected ({count}
         {hasMore && "+"})
       </ActionButton>
-      {action.notice}
-    </div>
+    </Actions>
   );
 }

@@ -1,11 +1,10 @@
 import { hashOf } from "../../address.ts";
 import type { DeliveryDetail as Delivery, DeliveryAttempt } from "../../api-types.ts";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { useKeys } from "../../parts/controls/keys.ts";
 import { DeliveryBadge } from "../../parts/status/delivery-state.tsx";
 import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { Fact, Facts } from "../../parts/values/fact.tsx";
+import { Facts } from "../../parts/values/facts.tsx";
 import { Id } from "../../parts/values/id.tsx";
 import { hashOfAttempt } from "../../signature/shared-attempt.ts";
 import { control, useResource } from "../../state/resource.ts";
@@ -22,12 +21,9 @@ export function DeliveryDetail({ id, nowMs }: Props) {
   const delivery = useResource(`delivery ${id}`, ["delivery", "clock", "endpoint"], () =>
     control.getDelivery(id),
   );
-  const action = useAction();
-  const replay = () => control.replayDelivery(id);
-  useKeys({ r: () => !action.busy && void action.run(replay) });
   if (delivery === undefined) return <WaitingPanel />;
   if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
-  const { url, attempts } = delivery;
+  const { url, taskId, attempts } = delivery;
   const last = attempts.at(-1);
   return (
     <>
@@ -42,30 +38,28 @@ export function DeliveryDetail({ id, nowMs }: Props) {
               text={() => linkTo(delivery, last)}
             />
           )}
-          <ActionButton action={action} onRun={replay} class="primary">
-            Replay
-          </ActionButton>
+          <Actions>
+            <ActionButton onRun={() => control.replayDelivery(id)} shortcut="r" class="primary">
+              Replay
+            </ActionButton>
+          </Actions>
         </div>
-        {action.notice}
-        <Facts>
-          <Fact name="webhook-id">
-            <Id id={delivery.id} />
-          </Fact>
-          <Fact name="event id">
-            <Id id={delivery.eventId} />
-          </Fact>
-          <Fact name="endpoint">
-            {url === null ? (
-              `${shortId(delivery.endpointId)}, deleted`
-            ) : (
-              <a href={hashOf("endpoints", delivery.endpointId)}>{url}</a>
-            )}
-          </Fact>
-          <Fact name="client">{delivery.client}</Fact>
-          <Fact name={delivery.taskId ? "task" : "about"}>
-            <Id id={delivery.subject} href={delivery.taskId ? hashOf("tasks", delivery.taskId) : undefined} />
-          </Fact>
-        </Facts>
+        <Facts
+          values={{
+            "webhook-id": <Id id={delivery.id} />,
+            "event id": <Id id={delivery.eventId} />,
+            endpoint:
+              url === null ? (
+                `${shortId(delivery.endpointId)}, deleted`
+              ) : (
+                <a href={hashOf("endpoints", delivery.endpointId)}>{url}</a>
+              ),
+            client: delivery.client,
+            [taskId ? "task" : "about"]: (
+              <Id id={delivery.subject} href={taskId ? hashOf("tasks", taskId) : undefined} />
+            ),
+          }}
+        />
       </section>
       <section class="panel">
         <h4>Attempts</h4>

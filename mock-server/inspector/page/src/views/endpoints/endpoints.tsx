@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../../api-types.ts";
-import { type Action, ActionButton, ConfirmButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Secret } from "../../parts/controls/secret.tsx";
 import { Items } from "../../parts/lists/items.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { Waiting } from "../../parts/status/waiting.tsx";
-import { Fact, Facts } from "../../parts/values/fact.tsx";
+import { Facts } from "../../parts/values/facts.tsx";
 import { Id } from "../../parts/values/id.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatRelative, formatTime } from "../../text/format.ts";
@@ -53,41 +53,10 @@ interface Props {
 
 function Endpoint({ endpoint, nowMs, isSelected }: Props) {
   const panel = useRef<HTMLElement>(null);
-  const action = useAction();
+  const { url, id, enabled } = endpoint;
   useEffect(() => {
     if (isSelected) panel.current?.scrollIntoView({ block: "nearest" });
   }, [isSelected]);
-  return (
-    <section
-      ref={panel}
-      class="panel"
-      aria-label={endpoint.url}
-      aria-current={isSelected ? "true" : undefined}
-    >
-      <div class="title-bar">
-        <h3 class="clamped" title={endpoint.url}>
-          {endpoint.url}
-        </h3>
-        <StatusBadge status={endpoint.enabled ? "enabled" : "paused"} />
-      </div>
-      <Facts>
-        <Fact name="id">
-          <Id id={endpoint.id} />
-        </Fact>
-        <Fact name="workspace">{endpoint.workspace}</Fact>
-        <Fact name="description">{endpoint.description}</Fact>
-        <Fact name="events">{endpoint.eventTypes?.join(", ") ?? "all, including future ones"}</Fact>
-        <Fact name="changed">{formatTime(endpoint.updatedAt)}</Fact>
-      </Facts>
-      <Secrets endpoint={endpoint} nowMs={nowMs} />
-      <Actions endpoint={endpoint} action={action} />
-      {action.notice}
-    </section>
-  );
-}
-
-function Actions({ endpoint, action }: Pick<Props, "endpoint"> & { readonly action: Action }) {
-  const { id, enabled } = endpoint;
   const sendTest = async () => {
     const { data } = await control.listCatalog();
     const event = data.find(({ name }) => name === (endpoint.eventTypes?.[0] ?? "task.completed")) ?? data[0];
@@ -96,49 +65,60 @@ function Actions({ endpoint, action }: Pick<Props, "endpoint"> & { readonly acti
     location.hash = hashOf("deliveries", null, { text: eventId });
   };
   return (
-    <div class="tools">
-      <ActionButton action={action} onRun={sendTest} disabled={!enabled}>
-        Send test event
-      </ActionButton>
-      <ActionButton action={action} onRun={() => control.updateEndpoint(id, { enabled: !enabled })}>
-        {enabled ? "Pause" : "Resume"}
-      </ActionButton>
-      <ActionButton action={action} onRun={() => control.rotateEndpointSecret(id)}>
-        Rotate secret
-      </ActionButton>
-      <ConfirmButton
-        action={action}
-        onRun={() => control.deleteEndpoint(id)}
-        label={`Delete ${endpoint.url}`}
-      >
-        Delete
-      </ConfirmButton>
-      <a class="button" href={hashOf("deliveries", null, { endpointId: id })}>
-        Its deliveries
-      </a>
-    </div>
+    <section ref={panel} class="panel" aria-label={url} aria-current={isSelected ? "true" : undefined}>
+      <div class="title-bar">
+        <h3 class="clamped" title={url}>
+          {url}
+        </h3>
+        <StatusBadge status={enabled ? "enabled" : "paused"} />
+      </div>
+      <Facts
+        values={{
+          id: <Id id={id} />,
+          workspace: endpoint.workspace,
+          description: endpoint.description,
+          events: endpoint.eventTypes?.join(", ") ?? "all, including future ones",
+          changed: formatTime(endpoint.updatedAt),
+        }}
+      />
+      <Secrets endpoint={endpoint} nowMs={nowMs} />
+      <Actions>
+        <ActionButton onRun={sendTest} disabled={!enabled}>
+          Send test event
+        </ActionButton>
+        <ActionButton onRun={() => control.updateEndpoint(id, { enabled: !enabled })}>
+          {enabled ? "Pause" : "Resume"}
+        </ActionButton>
+        <ActionButton onRun={() => control.rotateEndpointSecret(id)}>Rotate secret</ActionButton>
+        <ActionButton asksFirst onRun={() => control.deleteEndpoint(id)} label={`Delete ${url}`}>
+          Delete
+        </ActionButton>
+        <a class="button" href={hashOf("deliveries", null, { endpointId: id })}>
+          Its deliveries
+        </a>
+      </Actions>
+    </section>
   );
 }
 
 /** The secrets are in the page only after a press of the button, and until the next rotation. */
 function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
   const [fetched, setFetched] = useState<EndpointDetail | null>(null);
-  const action = useAction();
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
   const fetchSecrets = () => control.getEndpoint(endpoint.id).then(setFetched);
   return (
     <>
       <div class="title-bar">
         <h4>Secrets</h4>
-        {secrets === null ? (
-          <ActionButton action={action} onRun={fetchSecrets}>
-            Fetch the secrets
-          </ActionButton>
-        ) : (
-          <button type="button" onClick={() => setFetched(null)}>
-            Forget the secrets
-          </button>
-        )}
+        <Actions>
+          {secrets === null ? (
+            <ActionButton onRun={fetchSecrets}>Fetch the secrets</ActionButton>
+          ) : (
+            <button type="button" onClick={() => setFetched(null)}>
+              Forget the secrets
+            </button>
+          )}
+        </Actions>
       </div>
       <Items>
         {endpoint.secrets.map(({ state, expiresAt }, index) => (
@@ -154,7 +134,6 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
           </li>
         ))}
       </Items>
-      {action.notice}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
+import { TextField } from "../../parts/controls/text-field.tsx";
 import { goTo } from "../../route.ts";
 import { control } from "../../state/resource.ts";
 
@@ -9,7 +10,6 @@ const urlDefault = "http://127.0.0.1:3000/webhooks";
 export function NewEndpoint() {
   const [url, setUrl] = useState(urlDefault);
   const [events, setEvents] = useState("");
-  const action = useAction();
   const create = async () => {
     const eventTypes = events.split(/[\s,]+/).filter((name) => name !== "");
     const { id } = await control.createEndpoint({
@@ -21,31 +21,18 @@ export function NewEndpoint() {
   return (
     <section class="panel" aria-label="New endpoint">
       <h3>New endpoint</h3>
-      <label>
-        URL of the receiver
-        <input
-          type="url"
-          value={url}
-          spellcheck={false}
-          onInput={(event) => setUrl(event.currentTarget.value)}
-        />
-      </label>
-      <label>
-        Events, empty for all of them
-        <input
-          value={events}
-          placeholder="task.completed, task.failed"
-          spellcheck={false}
-          autocomplete="off"
-          onInput={(event) => setEvents(event.currentTarget.value)}
-        />
-      </label>
-      <div class="tools">
-        <ActionButton action={action} onRun={create} class="primary">
+      <TextField label="URL of the receiver" type="url" value={url} onInput={setUrl} />
+      <TextField
+        label="Events, empty for all of them"
+        placeholder="task.completed, task.failed"
+        value={events}
+        onInput={setEvents}
+      />
+      <Actions>
+        <ActionButton onRun={create} class="primary">
           Create endpoint
         </ActionButton>
-      </div>
-      {action.notice}
+      </Actions>
     </section>
   );
 }

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { CatalogEvent, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
-import { Select } from "../../parts/controls/select.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
+import { SelectField } from "../../parts/controls/select.tsx";
+import { TextField } from "../../parts/controls/text-field.tsx";
 import { Notice } from "../../parts/status/notice.tsx";
 import { control, useResource } from "../../state/resource.ts";
 
@@ -13,7 +14,6 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
   const [edited, setEdited] = useState<string | null>(null);
   const [endpointId, setEndpointId] = useState("");
   const [sent, setSent] = useState<string | null>(null);
-  const action = useAction();
   const event = catalog.find(({ name }) => name === chosen) ?? catalog[0];
   const payload = edited ?? (event ? JSON.stringify(event.example, null, 2) : "");
   const send = async () => {
@@ -29,40 +29,31 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
     <section class="panel" aria-label="Send an event">
       <h3>Send an event</h3>
       <div class="tools fill">
-        <label>
-          Event
-          <Select
-            label="event to send"
-            value={event?.name ?? ""}
-            options={catalog.map(({ name }) => name)}
-            onSelect={(name) => {
-              setChosen(name);
-              setEdited(null);
-            }}
-          />
-        </label>
-        <label>
-          To
-          <Select
-            label="endpoint to send to"
-            value={endpointId}
-            every="every endpoint that subscribes"
-            options={endpoints.map(({ id, url }) => ({ value: id, text: url }))}
-            onSelect={setEndpointId}
-          />
-        </label>
-      </div>
-      <label>
-        Payload; the mock adds id, event, version, occurredAt and workspaceId
-        <textarea
-          rows={5}
-          spellcheck={false}
-          value={payload}
-          onInput={({ currentTarget }) => setEdited(currentTarget.value)}
+        <SelectField
+          label="Event to send"
+          value={event?.name ?? ""}
+          options={catalog.map(({ name }) => name)}
+          onSelect={(name) => {
+            setChosen(name);
+            setEdited(null);
+          }}
         />
-      </label>
-      <div class="tools">
-        <ActionButton action={action} onRun={send} class="primary" disabled={!event}>
+        <SelectField
+          label="To"
+          value={endpointId}
+          every="every endpoint that subscribes"
+          options={endpoints.map(({ id, url }) => ({ value: id, text: url }))}
+          onSelect={setEndpointId}
+        />
+      </div>
+      <TextField
+        label="Payload; the mock adds id, event, version, occurredAt and workspaceId"
+        rows={5}
+        value={payload}
+        onInput={setEdited}
+      />
+      <Actions>
+        <ActionButton onRun={send} class="primary" disabled={!event}>
           Send event
         </ActionButton>
         {edited !== null && (
@@ -70,8 +61,7 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
             Restore the example
           </button>
         )}
-      </div>
-      {action.notice}
+      </Actions>
       {sent && (
         <Notice tone={endpoints.length === 0 ? "wait" : "good"}>
           {endpoints.length === 0 ? "Sent, but there is no endpoint. " : "Sent. "}

@@ -1,20 +1,20 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { operationDocuments } from "../../../../../generated/operation-documents.ts";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CodeEditor } from "../../parts/controls/code-editor.tsx";
 import { Select } from "../../parts/controls/select.tsx";
+import { TextField } from "../../parts/controls/text-field.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
 import { Notice } from "../../parts/status/notice.tsx";
 import { goTo } from "../../route.ts";
-import { type OperationDocument, operationDocuments, schema } from "../../run/operation-documents.ts";
 import { type RunResponse, runQuery } from "../../run/run-query.ts";
+import { sampleVariables, schema } from "../../run/sample-variables.ts";
 import { control } from "../../state/resource.ts";
 import type { ViewProps } from "../../view.ts";
 import { KeyChoice } from "./key-choice.tsx";
 import { RunResult } from "./run-result.tsx";
 import { SchemaDocs } from "./schema-docs.tsx";
 import "./run.css";
-
-const first = operationDocuments.find(({ name }) => name === "Me") ?? operationDocuments[0];
 
 interface Draft {
   readonly router: "base" | "gateway";
@@ -31,22 +31,25 @@ interface Draft {
 
 let drafts = 0;
 
-const draftOf = ({ name, router, text, variables }: OperationDocument): Draft => ({
-  router,
-  query: text,
-  variables: Object.keys(variables).length === 0 ? "" : JSON.stringify(variables, null, 2),
-  operation: name,
-  number: ++drafts,
-});
+function draftOf(operation: keyof typeof operationDocuments): Draft {
+  const { router, text } = operationDocuments[operation];
+  const variables = sampleVariables(text);
+  return {
+    router,
+    query: text,
+    variables: Object.keys(variables).length === 0 ? "" : JSON.stringify(variables, null, 2),
+    operation,
+    number: ++drafts,
+  };
+}
 
 /** Runs a GraphQL operation against the mock as one of its keys. */
 export function RunView({ id }: ViewProps) {
-  const [draft, setDraft] = useKept<Draft>("run draft", first ? draftOf(first) : emptyDraft);
+  const [draft, setDraft] = useKept("run draft", () => draftOf("Me"));
   const [keyId, setKeyId] = useKept<string | null>("run key", null);
   const [problem, setProblem] = useState<string | null>(null);
   const [response, setResponse] = useKept<RunResponse | null>("run response", null);
   const result = useRef<HTMLDivElement>(null);
-  const action = useAction();
   useEffect(() => {
     setProblem(null);
     if (!id || draft.openedFrom === id) return;
@@ -68,26 +71,22 @@ export function RunView({ id }: ViewProps) {
     const { top = 0 } = result.current?.getBoundingClientRect() ?? {};
     if (response !== responseAtOpening.current && top > innerHeight - 300) result.current?.scrollIntoView();
   }, [response]);
-  const runByKey = () => {
-    if (!action.busy) void action.run(run);
-  };
   const choose = (name: string) => {
-    const chosen = operationDocuments.find((document) => document.name === name);
-    if (!chosen) return;
-    setDraft(draftOf(chosen));
+    if (name === "") return;
+    setDraft(draftOf(name as keyof typeof operationDocuments));
     if (id) goTo("run");
   };
   return (
     <>
       <div class="title-bar">
         <h2>Run</h2>
-        <div class="tools">
+        <Actions>
           <Select
             isFilter
             label="operation"
             value={draft.operation ?? ""}
             every="an operation of the SDK …"
-            options={operationDocuments.map(({ name }) => name)}
+            options={Object.keys(operationDocuments).sort()}
             onSelect={choose}
           />
           <KeyChoice router={draft.router} value={keyId} onSelect={setKeyId} />
@@ -108,13 +107,12 @@ export function RunView({ id }: ViewProps) {
             />
             Keep the token
           </label>
-          <ActionButton action={action} onRun={run} class="primary">
+          <ActionButton onRun={run} shortcut="Mod-Enter" class="primary">
             Run
           </ActionButton>
-        </div>
+        </Actions>
       </div>
       {problem && <Notice tone="wait">{problem}</Notice>}
-      {action.notice}
       <div class="split run">
         <section class="panel" aria-label="Request">
           <h3>Document</h3>
@@ -124,21 +122,14 @@ export function RunView({ id }: ViewProps) {
             text={draft.query}
             schema={schema}
             onChange={(query) => setDraft((before) => ({ ...before, query, operation: null }))}
-            onRun={runByKey}
           />
-          <label>
-            Variables, as JSON
-            <textarea
-              rows={5}
-              spellcheck={false}
-              value={draft.variables}
-              placeholder="{}"
-              onKeyDown={(event) => {
-                if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) runByKey();
-              }}
-              onInput={({ currentTarget }) => setDraft({ ...draft, variables: currentTarget.value })}
-            />
-          </label>
+          <TextField
+            label="Variables, as JSON"
+            placeholder="{}"
+            rows={5}
+            value={draft.variables}
+            onInput={(variables) => setDraft({ ...draft, variables })}
+          />
           <SchemaDocs schema={schema} />
         </section>
         <div ref={result} class="run-result">
@@ -148,8 +139,6 @@ export function RunView({ id }: ViewProps) {
     </>
   );
 }
-
-const emptyDraft: Draft = { router: "base", query: "", variables: "", operation: null, number: 0 };
 
 /** @param id the `sequence` of a request in the journal */
 async function openRequest(id: string) {

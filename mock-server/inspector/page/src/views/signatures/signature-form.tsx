@@ -1,3 +1,4 @@
+import { TextField } from "../../parts/controls/text-field.tsx";
 import { readPastedRequest } from "../../signature/pasted-request.ts";
 
 /** `whole` is the text that the other fields were read from, if they were. */
@@ -15,59 +16,24 @@ export function SignatureForm({ fields, isEndpointKnown, onChange }: FormProps) 
   const set = (name: keyof Fields) => (value: string) => onChange({ ...fields, [name]: value });
   return (
     <section class="panel" aria-label="Received request">
-      <label>
-        Paste a whole request: raw HTTP, a curl command, or headers as an object
-        <textarea
-          rows={2}
-          spellcheck={false}
-          value={fields.whole}
-          placeholder="webhook-id: …"
-          onInput={({ currentTarget: { value } }) =>
-            onChange({ ...fields, whole: value, ...readPastedRequest(value) })
-          }
-        />
-      </label>
-      <Field label="webhook-id" value={fields.id} onInput={set("id")} />
-      <Field label="webhook-timestamp" value={fields.timestamp} onInput={set("timestamp")} />
-      <Field label="webhook-signature" value={fields.signature} onInput={set("signature")} />
-      <label>
-        Body, exactly as received
-        <textarea
-          rows={9}
-          spellcheck={false}
-          value={fields.body}
-          onInput={(event) => set("body")(event.currentTarget.value)}
-        />
-      </label>
-      <Field
+      <TextField
+        label="Paste a whole request: raw HTTP, a curl command, or headers as an object"
+        placeholder="webhook-id: …"
+        rows={2}
+        value={fields.whole}
+        onInput={(whole) => onChange({ ...fields, whole, ...readPastedRequest(whole) })}
+      />
+      <TextField class="mono" label="webhook-id" value={fields.id} onInput={set("id")} />
+      <TextField class="mono" label="webhook-timestamp" value={fields.timestamp} onInput={set("timestamp")} />
+      <TextField class="mono" label="webhook-signature" value={fields.signature} onInput={set("signature")} />
+      <TextField label="Body, exactly as received" rows={9} value={fields.body} onInput={set("body")} />
+      <TextField
+        class="mono"
         label={`Secret (empty: those of ${isEndpointKnown ? "its endpoint" : "this mock"} are tried)`}
+        type="password"
         value={fields.secret}
         onInput={set("secret")}
-        covered
       />
     </section>
-  );
-}
-
-interface FieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-  readonly covered?: boolean;
-}
-
-function Field({ label, value, onInput, covered = false }: FieldProps) {
-  return (
-    <label>
-      {label}
-      <input
-        class="mono"
-        type={covered ? "password" : "text"}
-        autocomplete="off"
-        spellcheck={false}
-        value={value}
-        onInput={(event) => onInput(event.currentTarget.value)}
-      />
-    </label>
   );
 }

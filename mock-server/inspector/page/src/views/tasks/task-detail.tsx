@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { TaskDetail as Task } from "../../api-types.ts";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Items } from "../../parts/lists/items.tsx";
 import {
   DeliveryBadge,
@@ -12,7 +12,7 @@ import {
 import { StatusBadge, toneOf } from "../../parts/status/status-badge.tsx";
 import { type Span, Timeline } from "../../parts/status/timeline.tsx";
 import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { Fact, Facts } from "../../parts/values/fact.tsx";
+import { Facts } from "../../parts/values/facts.tsx";
 import { Id } from "../../parts/values/id.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
@@ -34,24 +34,22 @@ export function TaskDetail({ id, nowMs }: Props) {
           <h3>{task.taskType}</h3>
           <StatusBadge status={task.status} />
         </div>
-        <Facts>
-          <Fact name="id">
-            <Id id={task.taskId} />
-          </Fact>
-          <Fact name="client">{task.client}</Fact>
-          <Fact name="started">{formatTime(task.startedAt)}</Fact>
-          <Fact name="ended">
-            {task.completedAt && (
+        <Facts
+          values={{
+            id: <Id id={task.taskId} />,
+            client: task.client,
+            started: formatTime(task.startedAt),
+            ended: task.completedAt && (
               <>
                 {formatTime(task.completedAt)}{" "}
                 <span class="muted">
                   after {formatDuration(Date.parse(task.completedAt) - Date.parse(task.startedAt))}
                 </span>
               </>
-            )}
-          </Fact>
-          <Fact name="error">{task.errorMessage}</Fact>
-        </Facts>
+            ),
+            error: task.errorMessage,
+          }}
+        />
         <Moves task={task} />
       </section>
       <section class="panel">
@@ -88,64 +86,52 @@ export function TaskDetail({ id, nowMs }: Props) {
   );
 }
 
-function Moves({ task }: { readonly task: Task }) {
-  const action = useAction();
+function Moves({ task: { taskId, status } }: { readonly task: Task }) {
   const move =
-    (status: Task["status"], more: object = {}) =>
+    (to: Task["status"], more: object = {}) =>
     () =>
-      control.setTaskStatus(task.taskId, { status, ...more });
+      control.setTaskStatus(taskId, { status: to, ...more });
   const failure = { errorMessage: "failed in the inspector", withinRetryGrace: false };
   return (
-    <>
-      <div class="tools">
-        {task.status === "RUNNING" && (
-          <>
-            <ActionButton action={action} onRun={move("COMPLETED")} class="primary">
-              Complete
-            </ActionButton>
-            <ActionButton action={action} onRun={move("FAILED", failure)} class="toned tone-bad">
-              Fail
-            </ActionButton>
-          </>
-        )}
-        {task.status === "FAILED" && (
-          <ActionButton action={action} onRun={move("RUNNING")}>
-            Run again
+    <Actions>
+      {status === "RUNNING" && (
+        <>
+          <ActionButton onRun={move("COMPLETED")} class="primary">
+            Complete
           </ActionButton>
-        )}
-      </div>
-      {action.notice}
-    </>
+          <ActionButton onRun={move("FAILED", failure)} class="toned tone-bad">
+            Fail
+          </ActionButton>
+        </>
+      )}
+      {status === "FAILED" && <ActionButton onRun={move("RUNNING")}>Run again</ActionButton>}
+    </Actions>
   );
 }
 
 function MoveStage({ task }: { readonly task: Task }) {
   const running = task.subTasks.find(({ status }) => status === "RUNNING");
   const [typed, setTyped] = useState<string | null>(null);
-  const action = useAction();
   const subTaskType = typed ?? running?.subTaskType ?? "review";
   const move = (status: Task["status"]) => () =>
     control.setStageStatus(task.taskId, { subTaskType, status }).then(() => setTyped(null));
   return (
-    <>
-      <div class="tools">
-        <input
-          aria-label="stage"
-          value={subTaskType}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-        <ActionButton action={action} onRun={move("RUNNING")} label="start the stage">
-          Start
-        </ActionButton>
-        <ActionButton action={action} onRun={move("COMPLETED")} label="finish the stage">
-          Finish
-        </ActionButton>
-        <ActionButton action={action} onRun={move("FAILED")} class="toned tone-bad" label="fail the stage">
-          Fail
-        </ActionButton>
-      </div>
-      {action.notice}
-    </>
+    <Actions>
+      <input
+        aria-label="stage"
+        value={subTaskType}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      <ActionButton onRun={move("RUNNING")} label="start the stage">
+        Start
+      </ActionButton>
+      <ActionButton onRun={move("COMPLETED")} label="finish the stage">
+        Finish
+      </ActionButton>
+      <ActionButton onRun={move("FAILED")} class="toned tone-bad" label="fail the stage">
+        Fail
+      </ActionButton>
+    </Actions>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { defaultSettings } from "../../../../../settings/settings.ts";
 import type { ListedTask } from "../../api-types.ts";
-import { ActionButton, useAction } from "../../parts/controls/action.tsx";
+import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Select } from "../../parts/controls/select.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
@@ -10,7 +10,7 @@ import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { goTo } from "../../route.ts";
 import { control } from "../../state/resource.ts";
-import { formatTimeNear, plural, shortId } from "../../text/format.ts";
+import { plural, shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
 import { TaskDetail } from "./task-detail.tsx";
 
@@ -18,15 +18,7 @@ const taskTypes = Object.keys(defaultSettings.tasks.plans).filter((type) => type
 const statuses: readonly ListedTask["status"][] = ["RUNNING", "COMPLETED", "FAILED"];
 
 const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<ListedTask>[] => [
-  column(
-    "started",
-    timeColumn(
-      rows.map(({ startedAt }) => startedAt),
-      nowMs,
-    ),
-    ({ startedAt }) => formatTimeNear(startedAt, nowMs),
-    "muted",
-  ),
+  timeColumn("started", rows, ({ startedAt }) => startedAt, nowMs),
   column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
   column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
   column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
@@ -59,7 +51,6 @@ export function TasksView({ id, filter, nowMs }: ViewProps) {
   return (
     <ListView
       view="tasks"
-      title="Tasks"
       id={id}
       filter={filter}
       fields={[
@@ -79,21 +70,17 @@ export function TasksView({ id, filter, nowMs }: ViewProps) {
 
 function StartTask() {
   const [taskType, setTaskType] = useState("TAX_PREP");
-  const action = useAction();
   const start = (progression: "timed" | "manual") => async () => {
     const { taskId } = await control.startTask({ taskType, progression });
     goTo("tasks", taskId);
   };
   return (
-    <div class="tools">
+    <Actions>
       <Select label="type of the new task" value={taskType} options={taskTypes} onSelect={setTaskType} />
-      <ActionButton action={action} onRun={start("timed")} class="primary">
+      <ActionButton onRun={start("timed")} class="primary">
         Start task
       </ActionButton>
-      <ActionButton action={action} onRun={start("manual")}>
-        Start manual task
-      </ActionButton>
-      {action.notice}
-    </div>
+      <ActionButton onRun={start("manual")}>Start manual task</ActionButton>
+    </Actions>
   );
 }
