@@ -24,22 +24,6 @@ export function hashOf(view: string, id?: string | null, filter: Filter = {}): s
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** The part of a window that an address comes from. */
-interface AddressSource {
-  readonly location: { readonly hash: string };
-  addEventListener(type: "hashchange", listener: () => void): void;
-  removeEventListener(type: "hashchange", listener: () => void): void;
-}
-
-/** Calls `show` with the present route and with every later one, until the returned function is called. */
-export function followRoute(source: AddressSource, show: (route: Route) => void): () => void {
-  const update = () => show(parseHash(source.location.hash));
-  source.addEventListener("hashchange", update);
-  // The address may have changed before this listener was there.
-  update();
-  return () => source.removeEventListener("hashchange", update);
-}
-
 /** An address that was typed may contain a lone `%`. */
 function decode(text: string): string {
   try {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { type Filter, followRoute, hashOf, parseHash, type Route } from "./address.ts";
+import { type Filter, hashOf, parseHash, type Route } from "./address.ts";
 
 /**
  * Another view is a new entry of the history, and so is the first row that is selected in a list: the back button
@@ -25,7 +25,13 @@ export function goTo(view: string, id?: string | null, filter: Filter = {}): voi
 const listBehind = () => (history.state as { readonly list?: string } | null)?.list;
 
 export function useRoute(): Route {
-  const [route, setRoute] = useState(() => parseHash(location.hash));
-  useEffect(() => followRoute(window, setRoute), []);
-  return route;
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const update = () => setHash(location.hash);
+    addEventListener("hashchange", update);
+    // The address may have changed before this listener was there.
+    update();
+    return () => removeEventListener("hashchange", update);
+  }, []);
+  return parseHash(hash);
 }

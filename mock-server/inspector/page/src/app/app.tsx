@@ -4,13 +4,12 @@ import type { Overview } from "../api-types.ts";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useKeys } from "../parts/controls/keys.ts";
-import { HelpDialog } from "../parts/help-dialog.tsx";
 import { goTo, useRoute } from "../route.ts";
-import { useReadProblem } from "../state/read-problem.ts";
+import { readProblemOf } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { formatCount } from "../text/format.ts";
-import { toggleTimeZone } from "../text/stored-time-zone.ts";
+import { toggleTimeZone } from "../text/time-zone.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 
@@ -28,7 +27,6 @@ const overviewTopics = [
 
 export function App() {
   const { view: name, id, filter } = useRoute();
-  const [help, setHelp] = useState(false);
   // The time zone is no state of a component: all of them are drawn again.
   const [, setToggles] = useState(0);
   const overview = useResource("overview", overviewTopics, () => control.getOverview()) ?? undefined;
@@ -36,7 +34,6 @@ export function App() {
   const view = views.find((candidate) => candidate.name === name);
   useKeys({
     ...Object.fromEntries(views.map(({ name }, index) => [index + 1, () => goTo(name)])),
-    "?": () => setHelp(true),
     f: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
   });
   useEffect(() => {
@@ -53,7 +50,7 @@ export function App() {
   };
   return (
     <div class="shell">
-      <Bar onHelp={() => setHelp(true)} onZone={changeZone} />
+      <Bar views={views.map(({ title }) => title)} onZone={changeZone} />
       <nav class="views" aria-label="Views">
         {views.map((each) => (
           <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
@@ -69,7 +66,6 @@ export function App() {
         )}
       </main>
       <Banner overview={overview} />
-      <HelpDialog open={help} views={views.map(({ title }) => title)} onClose={() => setHelp(false)} />
     </div>
   );
 }
@@ -102,7 +98,7 @@ function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: 
  */
 function Banner({ overview }: { readonly overview: Overview | undefined }) {
   const connection = useLive((state) => state.connection);
-  const problem = useReadProblem();
+  const problem = useLive(readProblemOf);
   const faults = overview?.activeFaults ?? 0;
   if (connection === "lost") {
     return (

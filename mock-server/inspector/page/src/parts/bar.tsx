@@ -7,6 +7,7 @@ import { formatRelative, formatTime, formatTimeOfDay } from "../text/format.ts";
 import { isLocalTime } from "../text/time-zone.ts";
 import { ActionButton, Actions } from "./controls/action.tsx";
 import { Search } from "./controls/search.tsx";
+import { Help } from "./help.tsx";
 import "./controls/toggles.css";
 import "./bar.css";
 
@@ -20,11 +21,12 @@ const connections = {
 } as const;
 
 interface Props {
-  readonly onHelp: () => void;
+  /** Titles, in the order of their keys. */
+  readonly views: readonly string[];
   readonly onZone: () => void;
 }
 
-export function Bar({ onHelp, onZone }: Props) {
+export function Bar({ views, onZone }: Props) {
   const { label, tone } = connections[useLive((state) => state.connection)];
   return (
     <header class="bar">
@@ -40,9 +42,7 @@ export function Bar({ onHelp, onZone }: Props) {
       </span>
       <Search />
       <ClockBar onZone={onZone} />
-      <button type="button" class="help" onClick={onHelp} aria-label="Keys">
-        ?
-      </button>
+      <Help views={views} />
     </header>
   );
 }

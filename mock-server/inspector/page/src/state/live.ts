@@ -16,6 +16,11 @@ export interface LiveState {
   readonly recent: readonly Activity[];
   /** Number of changes per topic. */
   readonly changes: Readonly<Record<string, number>>;
+  /**
+   * Why a part of the page is missing or old, although the mock is there: it rejected a read, did not respond in time,
+   * or something else responded in its place. By reader, the latest last.
+   */
+  readonly problems: ReadonlyMap<object, string>;
 }
 
 export const recentMax = 200;
@@ -24,6 +29,7 @@ export const initialLiveState: LiveState = {
   connection: "connecting",
   recent: [],
   changes: {},
+  problems: new Map(),
 };
 
 /** Adds a batch of activities, oldest first. */
@@ -59,6 +65,18 @@ export function versionOf(state: LiveState, topics: readonly string[]): number {
 
 /** How often everything had to be read again. */
 export const restartsOf = ({ changes }: LiveState): number => changes["stream"] ?? 0;
+
+/** @param problem `null`: the last read succeeded, or its reader left the page */
+export function setReadProblem(state: LiveState, reader: object, problem: string | null): LiveState {
+  if (problem === (state.problems.get(reader) ?? null)) return state;
+  const problems = new Map(state.problems);
+  if (problem === null) problems.delete(reader);
+  else problems.set(reader, problem);
+  return { ...state, problems };
+}
+
+/** The latest problem that still exists. */
+export const readProblemOf = ({ problems }: LiveState): string | undefined => [...problems.values()].at(-1);
 
 function topicOf(type: string): string {
   return type.slice(0, type.indexOf(".")) || type;

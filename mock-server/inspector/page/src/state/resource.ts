@@ -1,9 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { createControlClient } from "../../../../control/control-client.ts";
 import { isMockServerError } from "../../../../errors.ts";
-import { versionOf } from "./live.ts";
-import { setReadProblem } from "./read-problem.ts";
-import { isLost, useLive } from "./store.ts";
+import { setReadProblem, versionOf } from "./live.ts";
+import { change, currentState, useLive } from "./store.ts";
 import { worldUrl } from "./worlds.ts";
 
 /** The control API of the mock that serves this page. */
@@ -26,59 +25,54 @@ export function useResource<Value>(
   read: () => Promise<Value>,
   revision = 0,
 ): Value | null | undefined {
-  const version = useLive((state) => versionOf(state, topics));
+  const version = useLive((state) => versionOf(state, topics)) + revision;
   const [held, setHeld] = useState<{ key: string; value: Value | null } | undefined>();
-  const { current: reader } = useRef({
-    key: key ?? "",
-    read,
-    isMounted: true,
-    /** The key that is being read. */
-    busyKey: null as string | null,
-    isDirty: false,
-    nextAtMs: 0,
-    timer: 0,
-  });
-
-  useEffect(() => {
-    if (key === null) return setReadProblem(reader, null);
-    if (reader.key !== key) reader.nextAtMs = 0;
-    Object.assign(reader, { key, read, isDirty: true });
-    const schedule = () => {
-      // A slow read of another key does not delay this one.
-      if (reader.busyKey === reader.key) return;
-      reader.timer = window.setTimeout(run, Math.max(0, reader.nextAtMs - performance.now()));
-    };
-    const run = async () => {
-      const { key, read } = reader;
-      Object.assign(reader, { busyKey: key, isDirty: false });
-      const startedAtMs = performance.now();
-      const { value, problem, mayPass } = await readOrNull(read);
-      if (!reader.isMounted || reader.key !== key) return;
-      reader.busyKey = null;
-      reader.nextAtMs = performance.now() + Math.max(pauseMsMin, performance.now() - startedAtMs);
-      setReadProblem(reader, problem);
-      if (value !== undefined) setHeld({ key, value });
-      if (mayPass && !reader.isDirty && !isLost()) {
-        Object.assign(reader, { isDirty: true, nextAtMs: performance.now() + retryMs });
-      }
-      if (reader.isDirty) schedule();
-    };
-    schedule();
-    return () => {
-      reader.isDirty = false;
-      clearTimeout(reader.timer);
-    };
-  }, [key, version, revision]);
-
-  useEffect(() => {
-    reader.isMounted = true;
-    return () => {
-      reader.isMounted = false;
-      setReadProblem(reader, null);
-    };
-  }, []);
-
+  // One reader follows a key; a slow read of another key does not delay it.
+  const reader = useMemo(() => createReader(key, read, setHeld), [key]);
+  reader.read = read;
+  useEffect(() => reader.schedule(0), [reader, version]);
+  useEffect(() => reader.stop, [reader]);
   return held && held.key === key ? held.value : undefined;
+}
+
+function createReader<Value>(
+  key: string | null,
+  read: () => Promise<Value>,
+  hold: (held: { key: string; value: Value | null }) => void,
+) {
+  let isBusy = false;
+  let isDirty = false;
+  let isStopped = key === null;
+  let nextAtMs = 0;
+  let timer = 0;
+  const run = async () => {
+    [isBusy, isDirty] = [true, false];
+    const startedAtMs = performance.now();
+    const { value, problem, mayPass } = await readOrNull(reader.read);
+    if (isStopped) return;
+    isBusy = false;
+    const readMs = performance.now() - startedAtMs;
+    nextAtMs = performance.now() + Math.max(pauseMsMin, readMs);
+    change(setReadProblem(currentState(), reader, problem));
+    if (value !== undefined) hold({ key: key ?? "", value });
+    if (isDirty) reader.schedule(0);
+    else if (mayPass && currentState().connection !== "lost") reader.schedule(retryMs);
+  };
+  const reader = {
+    read,
+    schedule(afterMs: number) {
+      isDirty = true;
+      if (isBusy || isStopped) return;
+      clearTimeout(timer);
+      timer = window.setTimeout(run, Math.max(afterMs, nextAtMs - performance.now()));
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      change(setReadProblem(currentState(), reader, null));
+    },
+  };
+  return reader;
 }
 
 interface ReadResult<Value> {

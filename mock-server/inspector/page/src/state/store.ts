@@ -2,18 +2,27 @@ import { useEffect, useState } from "preact/hooks";
 import { type Activity, addActivities, initialLiveState, type LiveState, setConnection } from "./live.ts";
 
 let state = initialLiveState;
-const listeners = new Set<(state: LiveState) => void>();
+const listeners = new Set<() => void>();
 
-function change(next: LiveState): void {
+export function change(next: LiveState): void {
   if (next === state) return;
   state = next;
-  for (const listener of listeners) listener(state);
+  for (const listener of listeners) listener();
 }
 
-export const isLost = (): boolean => state.connection === "lost";
+export const currentState = (): LiveState => state;
 
-/** A page in the background gets no frames; activities are then added this often. */
-const backgroundFlushMs = 1_000;
+/** The part of the live state that `select` picks; draws again only when that part changes. */
+export function useLive<Part>(select: (state: LiveState) => Part): Part {
+  const [part, setPart] = useState(() => select(state));
+  useEffect(() => {
+    const listener = () => setPart(() => select(state));
+    listeners.add(listener);
+    listener();
+    return () => void listeners.delete(listener);
+  }, []);
+  return part;
+}
 
 /** The browser resumes a stream that broke off, but not one that the mock has rejected, as a world that was dropped. */
 const reopenMs = 1_000;
@@ -24,14 +33,10 @@ const reopenMs = 1_000;
  */
 export function startLive(url: string): void {
   let batch: Activity[] = [];
-  let cancel: (() => void) | null = null;
   // The page draws once per frame, however many activities arrive.
   const flush = () => {
-    cancel?.();
-    cancel = null;
-    const taken = batch;
+    change(addActivities(state, batch));
     batch = [];
-    change(addActivities(state, taken));
   };
   let source: EventSource | null = null;
   const open = () => {
@@ -46,8 +51,7 @@ export function startLive(url: string): void {
       setTimeout(followVisibility, reopenMs);
     };
     opened.onmessage = ({ data }) => {
-      batch.push(JSON.parse(data as string) as Activity);
-      cancel ??= nextFrame(flush);
+      if (batch.push(JSON.parse(data as string) as Activity) === 1) requestAnimationFrame(flush);
     };
   };
   const followVisibility = () => {
@@ -58,25 +62,4 @@ export function startLive(url: string): void {
   };
   document.addEventListener("visibilitychange", followVisibility);
   followVisibility();
-}
-
-function nextFrame(run: () => void): () => void {
-  const frame = requestAnimationFrame(run);
-  const timer = setTimeout(run, backgroundFlushMs);
-  return () => {
-    cancelAnimationFrame(frame);
-    clearTimeout(timer);
-  };
-}
-
-/** The part of the live state that `select` picks; draws again only when that part changes. */
-export function useLive<Part>(select: (state: LiveState) => Part): Part {
-  const [part, setPart] = useState(() => select(state));
-  useEffect(() => {
-    const listener = (next: LiveState) => setPart(() => select(next));
-    listeners.add(listener);
-    listener(state);
-    return () => void listeners.delete(listener);
-  }, []);
-  return part;
 }

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { TextField } from "../parts/controls/text-field.tsx";
-import { Items } from "../parts/lists/items.tsx";
 import { useResource } from "../state/resource.ts";
 import { mockControl, worldName, worldUrl } from "../state/worlds.ts";
 
@@ -23,7 +22,7 @@ export function WorldsPanel() {
   return (
     <section class="panel" aria-label="Worlds">
       <h3>Worlds</h3>
-      <Items>
+      <ul class="items">
         {worlds?.data.map((world) => (
           <li key={world.name}>
             {world.name === current ? <b>{world.name}</b> : <a href={pageOf(world.name)}>{world.name}</a>}
@@ -42,7 +41,7 @@ export function WorldsPanel() {
             )}
           </li>
         ))}
-      </Items>
+      </ul>
       <Actions class="tools fill">
         <TextField label="Name of a new world" placeholder="world-1" value={name} onInput={setName} />
         <ActionButton onRun={create()}>Create empty</ActionButton>

@@ -1,5 +1,4 @@
 import { type ComponentChildren, toChildArray } from "preact";
-import { Items } from "./items.tsx";
 
 interface Props {
   readonly title: string;
@@ -12,13 +11,13 @@ interface Props {
 }
 
 /** A panel with a short list of one-line items. */
-export function ListPanel({ title, nothing, class: style, header, children, footer }: Props) {
+export function ListPanel({ title, nothing, class: style = "", header, children, footer }: Props) {
   return (
     <section class="panel">
       <h3>{title}</h3>
       {header}
       {nothing && toChildArray(children).length === 0 && <p class="muted">{nothing}</p>}
-      <Items class={style}>{children}</Items>
+      <ul class={`items ${style}`}>{children}</ul>
       {footer}
     </section>
   );

@@ -1,11 +1,11 @@
-import { useReadProblem } from "../../state/read-problem.ts";
+import { readProblemOf } from "../../state/live.ts";
 import { useLive } from "../../state/store.ts";
 import "./waiting.css";
 
 /** In place of what has not been read yet. Most reads are quicker than an eye: the words appear after a moment. */
 export function Waiting() {
   const connection = useLive((state) => state.connection);
-  const problem = useReadProblem();
+  const problem = useLive(readProblemOf);
   if (connection === "lost") return <>Not read yet: the mock does not respond.</>;
   return problem ? <>Not read.</> : <span class="waiting">Loading …</span>;
 }

@@ -3,7 +3,6 @@ import { hashOf } from "../../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Secret } from "../../parts/controls/secret.tsx";
-import { Items } from "../../parts/lists/items.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { Waiting } from "../../parts/status/waiting.tsx";
 import { Facts } from "../../parts/values/facts.tsx";
@@ -120,7 +119,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
           )}
         </Actions>
       </div>
-      <Items>
+      <ul class="items">
         {endpoint.secrets.map(({ state, expiresAt }, index) => (
           <li key={`${index} ${expiresAt}`}>
             <StatusBadge status={state} />
@@ -133,7 +132,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
             {secrets?.[index] && <Secret label={`secret ${index + 1}`} value={secrets[index].secret} />}
           </li>
         ))}
-      </Items>
+      </ul>
     </>
   );
 }

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { TaskDetail as Task } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Items } from "../../parts/lists/items.tsx";
 import {
   DeliveryBadge,
   describeNext,
@@ -61,7 +60,7 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Events</h4>
         {task.events.length === 0 && <p class="muted">No endpoint subscribes to events of this task.</p>}
-        <Items class="task-events">
+        <ul class="items task-events">
           {task.events.map((event) => (
             <li key={event.eventId}>
               <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
@@ -80,7 +79,7 @@ export function TaskDetail({ id, nowMs }: Props) {
               </span>
             </li>
           ))}
-        </Items>
+        </ul>
       </section>
     </>
   );

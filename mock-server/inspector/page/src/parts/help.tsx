@@ -1,0 +1,51 @@
+import { Fragment } from "preact";
+import { useRef } from "preact/hooks";
+import { useKeys } from "./controls/keys.ts";
+import "./values/facts.css";
+import "./help.css";
+
+const otherKeys = [
+  ["j k", "next and previous row (also the arrow keys, Home, End)"],
+  ["/", "search everything"],
+  ["f", "to the filter of the view"],
+  ["n", "advance the clock to the next timer"],
+  ["r", "replay the selected delivery"],
+  ["Esc", "close the selected row"],
+  ["?", "this list"],
+];
+
+/** The button that shows the keys of the page. */
+export function Help({ views }: { readonly views: readonly string[] }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const show = () => dialog.current?.showModal();
+  useKeys({ "?": show });
+  return (
+    <>
+      <button type="button" class="help" onClick={show} aria-label="Keys">
+        ?
+      </button>
+      <dialog ref={dialog} aria-labelledby="help-title">
+        <div class="title-bar">
+          <h2 id="help-title">Keys</h2>
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Close
+          </button>
+        </div>
+        <dl class="facts">
+          {[...views.map((title, index) => [`${index + 1}`, title]), ...otherKeys].map(
+            ([names = "", effect]) => (
+              <Fragment key={names}>
+                <dt>
+                  {names.split(" ").map((name) => (
+                    <kbd key={name}>{name}</kbd>
+                  ))}
+                </dt>
+                <dd>{effect}</dd>
+              </Fragment>
+            ),
+          )}
+        </dl>
+      </dialog>
+    </>
+  );
+}
