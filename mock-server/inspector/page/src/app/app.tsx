@@ -9,7 +9,7 @@ import { readProblemOf } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { formatCount } from "../text/format.ts";
-import { toggleTimeZone } from "../text/time-zone.ts";
+import { toggleTimeZone } from "../text/stored-time-zone.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 

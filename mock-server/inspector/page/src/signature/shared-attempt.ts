@@ -4,17 +4,11 @@
 import { hashOf } from "../address.ts";
 import type { DeliveryAttempt, DeliveryDetail } from "../api-types.ts";
 
-export interface SharedAttempt {
-  readonly event: string;
-  readonly url: string | null;
-  readonly startedAt: string;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly requestHeaders: Readonly<Record<string, string>>;
-  readonly requestBody: string;
-  readonly responseHeaders: Readonly<Record<string, string>>;
-  readonly responseBody: string;
-}
+export type SharedAttempt = Pick<DeliveryDetail, "event" | "url"> &
+  Pick<
+    DeliveryAttempt,
+    "startedAt" | "status" | "error" | "requestHeaders" | "requestBody" | "responseHeaders" | "responseBody"
+  >;
 
 /** Longer addresses are cut by chats and mail programs. */
 const responseCharsMax = 2_000;
@@ -27,18 +21,11 @@ const linkCharsMax = 60_000;
  * @throws Error when the attempt is too long for one
  */
 export async function hashOfAttempt(delivery: DeliveryDetail, attempt: DeliveryAttempt): Promise<string> {
-  const { startedAt, status, error, requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
-  const shared: SharedAttempt = {
-    event: delivery.event,
-    url: delivery.url,
-    startedAt,
-    status,
-    error,
-    requestHeaders,
-    requestBody,
-    responseHeaders,
-    responseBody: responseBody.slice(0, responseCharsMax),
-  };
+  const { event, url } = delivery;
+  const { startedAt, status, error, requestHeaders, requestBody, responseHeaders } = attempt;
+  const responseBody = attempt.responseBody.slice(0, responseCharsMax);
+  const request = { requestHeaders, requestBody };
+  const shared = { event, url, startedAt, status, error, ...request, responseHeaders, responseBody };
   const hash = hashOf("signatures", null, { shared: await pack(shared) });
   if (hash.length > linkCharsMax)
     throw new Error("The body is too long for a link: export the state in Setup");

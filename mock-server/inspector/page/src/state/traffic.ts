@@ -1,5 +1,4 @@
 import type { ControlApi } from "../../../../control/control-api.ts";
-import type { RecordedRequest } from "../api-types.ts";
 
 // How many requests the mock has recorded in each second of its own time. What is known stays: only newer requests are
 // read.
@@ -7,11 +6,11 @@ import type { RecordedRequest } from "../api-types.ts";
 export interface Traffic {
   /** Of the newest request that was read. */
   readonly sequence: number;
-  /** Number of requests by second since 1970, of the minute before the newest one. */
-  readonly bySecond: ReadonlyMap<number, number>;
+  /** The second since 1970 of each request in the minute before the newest one, which is first. */
+  readonly seconds: readonly number[];
 }
 
-export const noTraffic: Traffic = { sequence: 0, bySecond: new Map() };
+export const noTraffic: Traffic = { sequence: 0, seconds: [] };
 
 const secondsShown = 60;
 const pageRows = 1_000;
@@ -25,44 +24,30 @@ export async function readTraffic(
   let page = await listRequests(query);
   const [newest] = page.data;
   if (!newest) return known;
-  const added = [...page.data];
-  while (page.iterator !== null && isWithinMinute(added.at(-1) ?? newest, newest)) {
+  const newestSecond = secondOf(newest);
+  const added = page.data.map(secondOf);
+  while (page.iterator !== null && (added.at(-1) ?? 0) > newestSecond - secondsShown) {
     page = await listRequests({ ...query, iterator: page.iterator });
-    added.push(...page.data);
+    added.push(...page.data.map(secondOf));
   }
-  return { sequence: newest.sequence, bySecond: count(added, known.bySecond, secondOf(newest)) };
+  // A real clock can be set back.
+  const isShown = (second: number) => second > newestSecond - secondsShown && second <= newestSecond;
+  return { sequence: newest.sequence, seconds: [...added, ...known.seconds].filter(isShown) };
 }
 
-const secondOf = ({ at }: RecordedRequest): number => Math.floor(Date.parse(at) / 1_000);
-
-const isWithinMinute = (request: RecordedRequest, newest: RecordedRequest): boolean =>
-  secondOf(request) > secondOf(newest) - secondsShown;
-
-function count(
-  added: readonly RecordedRequest[],
-  known: Traffic["bySecond"],
-  newestSecond: number,
-): Traffic["bySecond"] {
-  const bySecond = new Map(known);
-  for (const request of added) {
-    const second = secondOf(request);
-    bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
-  }
-  for (const second of bySecond.keys()) {
-    const ageSeconds = newestSecond - second;
-    // A real clock can be set back.
-    if (ageSeconds >= secondsShown || ageSeconds < 0) bySecond.delete(second);
-  }
-  return bySecond;
-}
+const secondOf = ({ at }: { readonly at: string }): number => Math.floor(Date.parse(at) / 1_000);
 
 /**
  * Requests of each second of the last minute, oldest first; the last one is in progress.
  *
  * @param nowMs the mock's time, which may have been read before the newest request
  */
-export function lastMinute({ bySecond }: Traffic, nowMs: number): readonly number[] {
-  const nowSecond = Math.max(Math.floor(nowMs / 1_000), ...bySecond.keys());
-  const first = nowSecond - secondsShown + 1;
-  return Array.from({ length: secondsShown }, (_, index) => bySecond.get(first + index) ?? 0);
+export function lastMinute({ seconds }: Traffic, nowMs: number): readonly number[] {
+  const nowSecond = Math.max(Math.floor(nowMs / 1_000), seconds[0] ?? 0);
+  const counts = new Array<number>(secondsShown).fill(0);
+  for (const second of seconds) {
+    const index = second - nowSecond + secondsShown - 1;
+    if (index >= 0) counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts;
 }

@@ -89,12 +89,10 @@ export function formatHex(text: string): string {
 
 export const countBytes = (text: string) => new TextEncoder().encode(text).length;
 
-/** Where there is room for three characters: `999`, `5k`, `1.2M`. */
-export function formatCount(count: number): string {
-  if (count < 1_000) return String(count);
-  const [value, unit] = count < 1_000_000 ? [count / 1_000, "k"] : [count / 1_000_000, "M"];
-  return `${value < 10 ? Number(value.toFixed(1)) : Math.floor(value)}${unit}`;
-}
+const compact = new Intl.NumberFormat("en", { notation: "compact" });
+
+/** Where there is room for three characters: `999`, `5K`, `1.2M`. */
+export const formatCount = (count: number): string => compact.format(count);
 
 /** `1 attempt`, `2 attempts`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`) =>

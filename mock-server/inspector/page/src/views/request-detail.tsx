@@ -4,9 +4,9 @@ import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice } from "../parts/status/notice.tsx";
 import { StatusBadge } from "../parts/status/status-badge.tsx";
 import { WaitingPanel } from "../parts/status/waiting.tsx";
-import { BodyText } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
 import { Headers } from "../parts/values/headers.tsx";
+import { Response } from "../parts/values/response.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { tokenLike } from "../run/request-token.ts";
 import { control, useResource } from "../state/resource.ts";
@@ -18,7 +18,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));
   if (request === undefined) return <WaitingPanel />;
   if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
-  const { query, variables, errors, rejection, faults, keyId } = request;
+  const { query, variables, errors, rejection, faults, keyId, status, message } = request;
   // A syntax error is the reason of the rejection, and the error of the response.
   const reason = errors.some(({ message }) => message === rejection) ? null : rejection;
   return (
@@ -28,9 +28,9 @@ export function RequestDetail({ id }: { readonly id: string }) {
         <StatusBadge status={resultOf(request)} />
       </div>
       {reason && <Notice tone="bad">{reason}</Notice>}
-      {errors.map(({ message, code, path }) => (
-        <Notice tone="bad" key={`${path} ${message}`}>
-          {message} {code && <code>{code}</code>} {path && <span>at {path}</span>}
+      {errors.map(({ message: text, code, path }) => (
+        <Notice tone="bad" key={`${path} ${text}`}>
+          {text} {code && <code>{code}</code>} {path && <span>at {path}</span>}
         </Notice>
       ))}
       {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
@@ -48,17 +48,25 @@ export function RequestDetail({ id }: { readonly id: string }) {
           "source-platform": request.sourcePlatform,
         }}
       />
-      <Response request={request} />
+      <Response
+        summary={status === null ? "none, the connection was cut" : `HTTP ${status}`}
+        headers={message?.responseHeaders ?? {}}
+        body={message?.responseBody ?? ""}
+        isTruncated={message?.responseTruncated}
+      />
+      {status !== null && message === null && (
+        <p class="muted">Only the newest requests have their headers and response.</p>
+      )}
       <h4>Document</h4>
       <TextBlock text={query ?? "none that is valid"} />
       <h4>
         Variables <span class="muted">keys and tokens are redacted</span>
       </h4>
       <TextBlock text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
-      {request.message && (
+      {message && (
         <details>
           <summary>Request headers</summary>
-          <Headers headers={request.message.requestHeaders} />
+          <Headers headers={message.requestHeaders} />
         </details>
       )}
     </section>
@@ -85,26 +93,5 @@ function Tools({ request }: { readonly request: Detail }) {
       <CopyButton label="Copy as curl" text={() => curlOf(request, body)} />
       <CopyButton label="Copy as JSON body" text={body} />
     </div>
-  );
-}
-
-function Response({ request: { status, message } }: { readonly request: Detail }) {
-  return (
-    <>
-      <h4>
-        Response{" "}
-        <span class="muted">{status === null ? "none, the connection was cut" : `HTTP ${status}`}</span>
-      </h4>
-      {status !== null && message === null && (
-        <p class="muted">Only the newest requests have their headers and response.</p>
-      )}
-      {message && (
-        <>
-          <Headers headers={message.responseHeaders} />
-          {message.responseBody !== "" && <BodyText label="Response body" text={message.responseBody} />}
-          {message.responseTruncated && <p class="muted">Only its start was kept.</p>}
-        </>
-      )}
-    </>
   );
 }

@@ -20,15 +20,7 @@ const addressOf = ({ kind, id }: SearchHit): string =>
 /** The lists that can show everything that contains the text. */
 const lists = ["tasks", "deliveries", "requests"];
 
-interface Choice {
-  readonly key: string;
-  readonly href: string;
-  readonly kind: string;
-  readonly title: string;
-  readonly detail: string;
-}
-
-const choicesOf = (text: string, hits: readonly SearchHit[]): readonly Choice[] => [
+const choicesOf = (text: string, hits: readonly SearchHit[]) => [
   ...hits.map((hit) => ({ ...hit, key: `${hit.kind} ${hit.id}`, href: addressOf(hit) })),
   ...lists.map((list) => ({
     key: list,
@@ -51,7 +43,7 @@ export function Search() {
   const isCurrent = found !== null && found.text === text.trim();
   const choices = found ? choicesOf(found.text, found.hits) : [];
   useKeys({ "/": () => field.current?.select() });
-  const open = (choice: Choice | undefined) => {
+  const open = (choice: ReturnType<typeof choicesOf>[number] | undefined) => {
     if (!choice) return;
     location.hash = choice.href;
     setOpen(false);

@@ -31,17 +31,6 @@ interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
   readonly detail: (id: string) => ComponentChildren;
 }
 
-function NoMatch({ onClear }: { readonly onClear: () => void }) {
-  return (
-    <>
-      Nothing matches the filter.{" "}
-      <button type="button" onClick={onClear}>
-        Show all
-      </button>
-    </>
-  );
-}
-
 /** A list and the detail of the selected row: side by side, or one in place of the other on a narrow screen. */
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
@@ -111,7 +100,12 @@ export function ListView<Row>(props: Props<Row>) {
             list.loading ? (
               <Waiting />
             ) : isFiltered ? (
-              <NoMatch onClear={() => goTo(view, id)} />
+              <>
+                Nothing matches the filter.{" "}
+                <button type="button" onClick={() => goTo(view, id)}>
+                  Show all
+                </button>
+              </>
             ) : (
               props.nothing
             )

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { plural } from "../../text/format.ts";
 import {
@@ -36,44 +35,29 @@ interface Props {
   readonly isLast: boolean;
 }
 
-function Value({ entry: { key, value }, depth, openDepth, isLast }: Props) {
-  const name = key === null ? "" : <span class="key">{key}: </span>;
-  const comma = isLast ? "" : ",";
-  if ("text" in value || value.entries.length === 0) {
-    return (
-      <div class="json-line">
-        {name}
-        {"text" in value ? <Scalar text={value.text} /> : bracketsOf(value).join("")}
-        {comma}
-      </div>
-    );
-  }
+function Value(props: Props) {
+  const { value } = props.entry;
+  if (!("text" in value) && value.entries.length > 0) return <Container {...props} value={value} />;
   return (
-    <Container
-      name={name}
-      keyText={key ?? "value"}
-      value={value}
-      depth={depth}
-      openDepth={openDepth}
-      comma={comma}
-    />
+    <div class="json-line">
+      <Key {...props} />
+      {"text" in value ? <Scalar text={value.text} /> : bracketsOf(value).join("")}
+      {!props.isLast && ","}
+    </div>
   );
 }
 
-interface ContainerProps extends Pick<Props, "depth" | "openDepth"> {
-  readonly name: ComponentChildren;
-  readonly keyText: string;
-  readonly value: JsonContainer;
-  readonly comma: string;
-}
+const Key = ({ entry: { key } }: Props) => key !== null && <span class="key">{key}: </span>;
 
-function Container({ name, keyText, value, depth, openDepth, comma }: ContainerProps) {
+function Container({ value, ...props }: Props & { readonly value: JsonContainer }) {
+  const { depth, openDepth, isLast } = props;
   const { entries } = value;
   const [isOpen, setOpen] = useState(depth < openDepth);
   const [shown, setShown] = useState(entriesPerStep);
   const [opening, closing] = bracketsOf(value);
   const hidden = entries.length - shown;
-  const noun = value.kind === "array" ? "item" : "field";
+  const size = plural(entries.length, value.kind === "array" ? "item" : "field");
+  const end = `${closing}${isLast ? "" : ","}`;
   return (
     <>
       <div class="json-line">
@@ -81,16 +65,15 @@ function Container({ name, keyText, value, depth, openDepth, comma }: ContainerP
           type="button"
           class="fold"
           aria-expanded={isOpen}
-          aria-label={`${keyText}, ${plural(entries.length, noun)}`}
+          aria-label={`${props.entry.key ?? "value"}, ${size}`}
           onClick={() => setOpen(!isOpen)}
         />
-        {name}
+        <Key {...props} />
         {opening}
         {!isOpen && (
           <>
-            <span class="muted"> {plural(entries.length, noun)} </span>
-            {closing}
-            {comma}
+            <span class="muted"> {size} </span>
+            {end}
           </>
         )}
       </div>
@@ -112,10 +95,7 @@ function Container({ name, keyText, value, depth, openDepth, comma }: ContainerP
               </button>
             )}
           </div>
-          <div class="json-line">
-            {closing}
-            {comma}
-          </div>
+          <div class="json-line">{end}</div>
         </>
       )}
     </>

@@ -6,6 +6,7 @@ import { Notice } from "../../parts/status/notice.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Headers } from "../../parts/values/headers.tsx";
+import { Response } from "../../parts/values/response.tsx";
 import { firstWords, formatDuration, formatTimeNear, toCurl, withDuration } from "../../text/format.ts";
 import "./attempt.css";
 
@@ -44,8 +45,16 @@ type DetailProps = Pick<Props, "attempt" | "delivery">;
 
 /** The response comes first where it is the reason of a failure. */
 function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
-  const { requestHeaders, requestBody, error, faults } = attempt;
-  const response = <ResponseOf key="response" attempt={attempt} />;
+  const { requestHeaders, requestBody, status, error, faults } = attempt;
+  const response = (
+    <Response
+      key="response"
+      summary={status === null ? "none" : withDuration(status, " in", attempt.durationMs)}
+      headers={attempt.responseHeaders}
+      body={attempt.responseBody}
+      isTruncated={attempt.responseTruncated}
+    />
+  );
   return (
     <div class="attempt">
       {error && <Rejection attempt={attempt} />}
@@ -73,22 +82,5 @@ function Rejection({ attempt: { error, responseBody } }: { readonly attempt: Del
       <strong>{error}</strong>
       {words && <span class="mono">{words}</span>}
     </Notice>
-  );
-}
-
-function ResponseOf({ attempt }: { readonly attempt: DeliveryAttempt }) {
-  const { status, durationMs, responseHeaders, responseBody, responseTruncated } = attempt;
-  return (
-    <>
-      <h4>
-        Response{" "}
-        <span class="muted">{status === null ? "none" : withDuration(status, " in", durationMs)}</span>
-      </h4>
-      {status !== null && <Headers headers={responseHeaders} />}
-      {responseBody !== "" && <BodyText label="Response body" text={responseBody} />}
-      {responseTruncated && (
-        <p class="muted">The response was longer: only its start, up to here, was kept.</p>
-      )}
-    </>
   );
 }

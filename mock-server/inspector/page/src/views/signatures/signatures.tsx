@@ -6,8 +6,8 @@ import { Notice } from "../../parts/status/notice.tsx";
 import { WaitingPanel } from "../../parts/status/waiting.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Headers } from "../../parts/values/headers.tsx";
+import { Response } from "../../parts/values/response.tsx";
 import { goTo } from "../../route.ts";
-import { readEndpointSecrets } from "../../signature/endpoint-secrets.ts";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import { type SharedAttempt, unpack } from "../../signature/shared-attempt.ts";
 import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../../signature/signature.ts";
@@ -48,11 +48,15 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
   const needsSecrets = !nothingToCheck && fields.secret === "";
   const fetched = useEndpointSecrets(needsSecrets ? delivery : undefined);
   const { attempts: sent, endpointId } = delivery ?? notSent;
-  const secrets = fetched ?? noSecrets;
+  const secrets = useMemo<readonly Secret[]>(() => {
+    const { secret } = fields;
+    return secret === "" ? (fetched ?? []) : [{ label: "the pasted secret", secret, state: "current" }];
+  }, [fetched, fields.secret]);
   // Without all of them the diagnosis would be another one.
   const isKnown = nowMs > 0 && delivery && (fetched || !needsSecrets);
   const nowSeconds = Math.floor(nowMs / 1_000);
-  const input = inputOf(fields, { secrets, nowSeconds, sent });
+  const realNowSeconds = Math.floor(Date.now() / 1_000);
+  const input: SignatureInput = { ...fields, secrets, sent, nowSeconds, realNowSeconds, toleranceSeconds };
   const match = useMemo(() => matchSecrets(input), [fields, secrets, sent]);
   const diagnosis = useMemo(() => diagnose(input, match), [match, nowSeconds]);
   return (
@@ -113,33 +117,10 @@ function Shared({ attempt }: { readonly attempt: SharedAttempt }) {
         <summary>Headers and bytes</summary>
         <Headers headers={requestHeaders} />
         <BodyText label="Body" text={requestBody} />
-        {responseBody !== "" && (
-          <>
-            <h4>Response</h4>
-            <Headers headers={responseHeaders} />
-            <BodyText label="Response body" text={responseBody} />
-          </>
-        )}
+        <Response summary={`${status ?? "none"}`} headers={responseHeaders} body={responseBody} />
       </details>
     </section>
   );
-}
-
-interface Known {
-  readonly secrets: readonly Secret[];
-  readonly nowSeconds: number;
-  readonly sent: readonly SentAttempt[];
-}
-
-function inputOf({ secret, whole: _, ...parts }: Fields, { secrets, ...known }: Known): SignatureInput {
-  const pasted: readonly Secret[] = [{ label: "the pasted secret", secret, state: "current" }];
-  return {
-    ...parts,
-    ...known,
-    secrets: secret === "" ? secrets : pasted,
-    realNowSeconds: Math.floor(Date.now() / 1_000),
-    toleranceSeconds,
-  };
 }
 
 /** A delivery as the mock has it. */
@@ -196,8 +177,6 @@ function AttemptChoice({ selected, nowMs }: { readonly selected: string | null; 
   );
 }
 
-const noSecrets: readonly Secret[] = [];
-
 /**
  * The secrets of the delivery's endpoint, or of all when the mock does not have the delivery; they are never shown.
  *
@@ -206,8 +185,16 @@ const noSecrets: readonly Secret[] = [];
 function useEndpointSecrets(delivery: SentDelivery | undefined): readonly Secret[] | undefined {
   const endpointId = delivery?.endpointId ?? null;
   const key = delivery ? `secrets of ${endpointId ?? "every endpoint"}` : null;
-  const secrets = useResource(key, ["endpoint", "clock"], () => readEndpointSecrets(endpointId, control));
-  return secrets === null ? noSecrets : secrets;
+  const read = async (): Promise<readonly Secret[]> => {
+    const { data } = await control.listEndpoints();
+    const asked = data.filter(({ id }) => endpointId === null || id === endpointId);
+    const endpoints = await Promise.all(asked.map(({ id }) => control.getEndpoint(id)));
+    return endpoints.flatMap(({ url, secrets }) =>
+      secrets.map(({ secret, state }, index) => ({ label: `secret ${index + 1} of ${url}`, secret, state })),
+    );
+  };
+  const secrets = useResource(key, ["endpoint", "clock"], read);
+  return secrets ?? undefined;
 }
 
 /** @param id `<delivery>/<number of the attempt>` */

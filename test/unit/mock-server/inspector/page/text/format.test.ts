@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { readPastedRequest } from "../../../../../../mock-server/inspector/page/src/signature/pasted-request.ts";
 import {
   formatBody,
-  formatCount,
   formatDuration,
   formatHex,
   formatRelative,
@@ -107,18 +106,6 @@ describe("formatHex", () => {
   it("dumps bytes, not characters", () => {
     expect(formatHex("aü\n")).toBe(`0000  61 c3 bc 0a ${" ".repeat(36)} a···`);
     expect(formatHex("x".repeat(5_000)).split("\n").at(-1)).toBe("… 904 bytes more");
-  });
-});
-
-describe("formatCount", () => {
-  it.each([
-    [999, "999"],
-    [1_000, "1k"],
-    [1_260, "1.3k"],
-    [12_600, "12k"],
-    [2_000_000, "2M"],
-  ])("shows %d as %s", (count, text) => {
-    expect(formatCount(count)).toBe(text);
   });
 });
 
