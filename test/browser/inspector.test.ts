@@ -499,10 +499,19 @@ describe("the page of the inspector", () => {
     await inspector[Symbol.asyncDispose]();
   });
 
-  it("has no buttons for a real clock", async () => {
+  it("has no buttons for a real clock, and keeps a number that is typed while the clock ticks", async () => {
     await using mock = await createMockServer();
-    await using inspector = await InspectorPage.open(browser, mock);
-    await inspector.page.getByText("real clock", { exact: true }).waitFor();
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/faults" });
+    const { page } = inspector;
+    await page.getByText("real clock", { exact: true }).waitFor();
     expect(await inspector.button("advance 1m").count()).toBe(0);
+    const count = page.getByRole("region", { name: "On calls to the API" }).getByLabel("Count");
+    await count.fill("3");
+    const time = page.locator(".clock time");
+    for (let tick = 0; tick < 2; tick++) {
+      const before = await time.textContent();
+      await expect.poll(() => time.textContent()).not.toBe(before);
+    }
+    expect(await count.inputValue()).toBe("3");
   });
 });

@@ -35,8 +35,9 @@ export function startLive(url: string): void {
   let batch: Activity[] = [];
   // The page draws once per frame, however many activities arrive.
   const flush = () => {
-    change(addActivities(state, batch));
+    const taken = batch;
     batch = [];
+    change(addActivities(state, taken));
   };
   let source: EventSource | null = null;
   const open = () => {

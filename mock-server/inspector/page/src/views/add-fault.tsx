@@ -199,18 +199,23 @@ interface NumberProps {
   readonly onChange: (value: number) => void;
 }
 
-const NumberField = ({ label, value, min, max, onChange }: NumberProps) => (
-  <label>
-    {label}
-    <input
-      type="number"
-      min={min}
-      max={max}
-      value={value}
-      onChange={({ currentTarget }) => {
-        const typed = Math.round(currentTarget.valueAsNumber);
-        onChange(Number.isNaN(typed) ? value : Math.min(max, Math.max(min, typed)));
-      }}
-    />
-  </label>
-);
+function NumberField({ label, value, min, max, onChange }: NumberProps) {
+  // What is typed stays until the field is left: the page is drawn again meanwhile, at each tick of a real clock.
+  const [typed, setTyped] = useState<string | null>(null);
+  return (
+    <label>
+      {label}
+      <input
+        type="number"
+        min={min}
+        max={max}
+        value={typed ?? value}
+        onBlur={() => setTyped(null)}
+        onInput={({ currentTarget: { value: text, valueAsNumber } }) => {
+          setTyped(text);
+          if (text !== "") onChange(Math.min(max, Math.max(min, Math.round(valueAsNumber))));
+        }}
+      />
+    </label>
+  );
+}
