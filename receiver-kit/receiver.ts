@@ -10,7 +10,7 @@ import {
   type StatePatterns,
 } from "./attempt/handlers.ts";
 import { storeGraceMs } from "./attempt/running-attempts.ts";
-import { isReceiverError, ReceiverError, type ReceiverErrorCode } from "./errors.ts";
+import { ReceiverError } from "./errors.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
@@ -27,7 +27,6 @@ import {
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
 import { replayReadable } from "./maintenance/replay-readable.ts";
-import { notifyListener } from "./notify-listener.ts";
 import { parseOptions } from "./options.ts";
 import {
   closeSchema,
@@ -134,11 +133,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       return accepted + duplicates + quarantined;
     },
   });
-  const rejectionLog = createRejectionLog(logger, clock);
-  const rejections: RejectionCounts = {};
-  const count = (code: ReceiverErrorCode) => {
-    rejections[code] = (rejections[code] ?? 0) + 1;
-  };
+  const { counts: rejections, onRejected, onError } = createRejectionLog(settings);
   let closing: Promise<void> | undefined;
   let started = false;
   let warned = false;
@@ -167,15 +162,8 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     clock,
     source,
     telemetry,
-    onRejected(rejection) {
-      count(rejection.code);
-      rejectionLog.onRejected(rejection);
-      notifyListener(settings.onRejected, rejection);
-    },
-    onError(error, webhook) {
-      if (isReceiverError(error)) count(error.code);
-      rejectionLog.onError(error, webhook);
-    },
+    onRejected,
+    onError,
     async accept(webhook, context) {
       if (closing) throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver is closing");
       const result = await ingest.accept(webhook, context);

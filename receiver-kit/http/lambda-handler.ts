@@ -3,7 +3,7 @@
 // `requestContext.http.method` and join repeated headers with a comma, which the header checks reject.
 
 import type { RequestLimits } from "../options.ts";
-import type { WebhookHeaders } from "../signature/signature-headers.ts";
+import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import { checkHeaders, tooLarge } from "./request-body.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "./webhook-handler.ts";
 
@@ -58,11 +58,8 @@ function headersOf({ headers, multiValueHeaders }: LambdaRequest): WebhookHeader
   return multiValueHeaders ?? headers ?? {};
 }
 
-function readBody({ headers, multiValueHeaders, ...request }: LambdaRequest, limits: RequestLimits) {
-  const encoding = Object.entries(multiValueHeaders ?? headers ?? {}).find(
-    ([name]) => name.toLowerCase() === "content-encoding",
-  );
-  checkHeaders(encoding?.[1]?.toString(), undefined, limits);
+function readBody(request: LambdaRequest, limits: RequestLimits) {
+  checkHeaders(findHeader(headersOf(request), "content-encoding"), undefined, limits);
   const body = Buffer.from(request.body ?? "", request.isBase64Encoded ? "base64" : "utf8");
   if (body.byteLength > limits.bodyBytesMax) throw tooLarge(limits, body.byteLength);
   return body;

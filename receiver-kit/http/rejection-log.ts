@@ -1,37 +1,54 @@
-import { isReceiverError, type WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
+import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type { RejectionCounts } from "../stats/receiver-stats.ts";
 import type { Clock } from "../time/clock.ts";
 
 /**
- * Logs the first rejection per code as a warning: that is how a wrong secret or clock shows. Later ones go to
- * `onRejected` only, so that a stranger cannot flood the log. Secrets that are unavailable are an outage of this
- * receiver, which is logged every ten seconds that it lasts.
+ * Counts the requests without a 2xx response, and logs the first rejection per code as a warning: that is how a wrong secret
+ * or clock shows. Later ones go to `onRejected` only, so that a stranger cannot flood the log. Secrets that are unavailable
+ * are an outage of this receiver, which is logged every ten seconds that it lasts.
  */
-export function createRejectionLog(logger: ReceiverLogger, clock: Clock) {
-  const logged = new Set<string>();
+export function createRejectionLog({ logger, clock, onRejected }: RejectionLogOptions) {
+  const counts: RejectionCounts = {};
+  const count = (code: ReceiverErrorCode) => {
+    counts[code] = (counts[code] ?? 0) + 1;
+    return counts[code];
+  };
   let unavailableAtMs = Number.NEGATIVE_INFINITY;
-  return {
-    onRejected({ code, status, message, cause }: WebhookRejectedError) {
-      if (code === "SECRETS_UNAVAILABLE") {
-        if (clock.monotonic() - unavailableAtMs < logEveryMs) return;
-        unavailableAtMs = clock.monotonic();
-        logger.error({ code, status, reason: reasonOf(cause) }, `no delivery can be verified: ${message}`);
-        return;
-      }
-      if (logged.has(code)) return;
-      logged.add(code);
+  const log = ({ code, status, message, cause }: WebhookRejectedError) => {
+    const isFirst = count(code) === 1;
+    if (code === "SECRETS_UNAVAILABLE") {
+      if (clock.monotonic() - unavailableAtMs < logEveryMs) return;
+      unavailableAtMs = clock.monotonic();
+      logger.error({ code, status, reason: reasonOf(cause) }, `no delivery can be verified: ${message}`);
+    } else if (isFirst) {
       logger.warn(
         { code, status },
         `a request was rejected: ${message} (further ones with this code are not logged)`,
       );
+    }
+  };
+  return {
+    counts,
+    onRejected(rejection: WebhookRejectedError) {
+      log(rejection);
+      notifyListener(onRejected, rejection);
     },
     onError(error: unknown, webhook: VerifiedWebhook | undefined) {
+      if (isReceiverError(error)) count(error.code);
       // Expected, and logged where they are noticed.
       if (isReceiverError(error) && outages.has(error.code)) return;
       logger.error({ err: error, id: webhook?.id }, "a delivery could not be accepted, the response was 500");
     },
   };
+}
+
+interface RejectionLogOptions {
+  readonly logger: ReceiverLogger;
+  readonly clock: Clock;
+  readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
 }
 
 /** An error of the application may quote the secret that it could not read, in its message or in a field. */

@@ -103,9 +103,8 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
     throw new ReceiverError("CONFIGURATION_INVALID", found);
   }
-  const topology = { ...settings, queueBytesMax: settings.queueBytesMax };
   const isServed = (shard: number) => receivers[shard] !== undefined;
-  const own = partitionQueues(topology, isServed);
+  const own = partitionQueues(settings, isServed);
   const counts: ConsumeCounts = {
     delivered: 0,
     redelivered: 0,
@@ -123,7 +122,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     new PartitionConsumer(
       {
         ...settings,
-        ...{ queue, counts, parkingQueue: parkingQueueName(topology) },
+        ...{ queue, counts, parkingQueue: parkingQueueName(settings) },
         receiver: receivers[shard] as ShardReceiver,
       },
       opened,
@@ -135,7 +134,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
       async setUp(opened) {
         if (!isDeclared) {
           const channel = await openChannel(opened);
-          await declareTopology(channel, topology);
+          await declareTopology(channel, settings);
           await channel.close();
           isDeclared = true;
         }
@@ -166,7 +165,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
       return broker.start();
     },
     async stats() {
-      const parking = parkingQueueName(topology);
+      const parking = parkingQueueName(settings);
       const states = current
         ? current.partitions.map(({ stats }) => stats)
         : own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null }));

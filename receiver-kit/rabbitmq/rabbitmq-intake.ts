@@ -1,17 +1,15 @@
-import { isReceiverError, ReceiverError, type WebhookRejectedError } from "../errors.ts";
+import { ReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { namedWorkspace, readJson } from "../event/parse-delivery.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
-import { notifyListener } from "../notify-listener.ts";
 import { option, parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import type { RabbitmqIntakeStats } from "../stats/broker-stats.ts";
-import type { RejectionCounts } from "../stats/receiver-stats.ts";
 import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { observe } from "../stats/receiver-telemetry.ts";
 import { settledWithin } from "../time/with-timeout.ts";
@@ -85,10 +83,9 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
 /** An intake with another AMQP client. */
 export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnect): RabbitmqIntake {
   const settings = parseOptions("rabbitmqIntake", intakeOptions, options);
-  const { source, limits, clock, logger, shards, telemetry, toleranceSeconds } = settings;
+  const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
-  const rejectionLog = createRejectionLog(logger, clock);
-  const rejections: RejectionCounts = {};
+  const { counts: rejections, onRejected, onError } = createRejectionLog(settings);
   let duplicates = 0;
   const inProgress = new Map<string, Promise<AcceptResult>>();
   const outage = new OutageLog(settings, {
@@ -108,7 +105,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
         // The error also rejects the request that caused it, and only that names the queue.
         channel.on("error", () => {});
         if (!isDeclared) {
-          await declareTopology(channel, { ...settings, queueBytesMax: settings.queueBytesMax });
+          await declareTopology(channel, settings);
           isDeclared = true;
         }
         channel.on("return", () => {
@@ -158,20 +155,8 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     await connection.close(settings.operationTimeoutMs);
   };
 
-  const count = (code: keyof RejectionCounts) => {
-    rejections[code] = (rejections[code] ?? 0) + 1;
-  };
   const intake: RabbitmqIntake = {
-    ...{ verifier, limits, clock, source, telemetry },
-    onRejected(rejection) {
-      count(rejection.code);
-      rejectionLog.onRejected(rejection);
-      notifyListener(settings.onRejected, rejection);
-    },
-    onError(error, webhook) {
-      if (isReceiverError(error)) count(error.code);
-      rejectionLog.onError(error, webhook);
-    },
+    ...{ verifier, limits, clock, source, telemetry, onRejected, onError },
     async accept(webhook, context = {}) {
       if (closing) throw new ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
       const json = readJson(webhook.body);

@@ -25,7 +25,7 @@ export interface Topology {
   /** Members of each quorum queue. */
   readonly replicas: number;
   /** Bytes in one queue, beyond which it rejects messages. */
-  readonly queueBytesMax: number | undefined;
+  readonly queueBytesMax?: number | undefined;
   /** `false`: they are created in another way, by a user that may. */
   readonly declare: boolean;
 }
