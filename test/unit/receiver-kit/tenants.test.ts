@@ -52,21 +52,6 @@ function tenantFixture(options: ReceiverFixtureOptions = {}) {
 const eventOf = ({ workspaceId }: Tenant, fields: object = {}) => sampleEvent({ workspaceId, ...fields });
 
 describe("a receiver of many tenants", () => {
-  it("retries in time after the clock of the inbox was set back", async () => {
-    const { fixture, receiver, send, clock } = tenantFixture();
-    await using _ = fixture;
-    let failures = 1;
-    receiver.on("*", () => {
-      if (failures-- > 0) throw new Error("not yet");
-    });
-    await receiver.start();
-    await send("/webhooks/acme", secretA, eventOf(acme));
-    await clock.settle();
-    clock.setNow(clock.now() - 2 * 3_600_000);
-    await clock.advance(3_000);
-    expect((await receiver.stats()).inbox.rows).toMatchObject({ done: 1, pending: 0 });
-  });
-
   it("tells handlers the tenant, the secret that signed, and the trace", async () => {
     const { fixture, receiver, send, clock } = tenantFixture();
     await using _ = fixture;
@@ -142,15 +127,8 @@ describe("a receiver of many tenants", () => {
     ["rejects", () => Promise.reject(new Error("store is down")), /the function failed/],
     ["never resolves", hangs, /the function did not resolve within 5000 ms/],
     ["returns a list", () => [secretA], /expected an object, got an array/],
-    ["returns no secrets", () => ({ ...acme, secrets: [] }), /expected a list of at least one secret/],
     ["returns a malformed secret", () => ({ ...acme, secrets: ["whsec_a"] }), /secrets\[0\]/],
-    [
-      "returns 17 secrets",
-      () => ({ ...acme, secrets: Array(17).fill(secretA) }),
-      /at most 16 secrets, got 17/,
-    ],
     ["returns a malformed id", () => ({ ...acme, id: "a/b" }), /id: expected 1 to 64 of/],
-    ["returns no workspace", () => ({ id: "acme", secrets: [secretA] }), /workspaceId: expected text/],
     ["returns an unknown field", () => ({ ...acme, secret: secretA }), /did you mean secrets\?/],
   ];
 

@@ -3,9 +3,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "workspace-tasks/mock-server";
-import type { ReceiverOptions } from "workspace-tasks/receiver-kit";
 import {
-  dedupeWebhook,
   orderWebhook,
   type ReceivedWebhook,
   type WebhookMiddleware,
@@ -15,12 +13,9 @@ import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
 import { boundPool } from "../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
-import { createGroupCommit } from "../../../receiver-kit/inbox/sql/group-commit.ts";
-import { SqliteWriter } from "../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
 import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
-import { createKeySource } from "../../../receiver-kit/signature/key-source.ts";
 import { FakeAmqp } from "../../support/fake-amqp.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox, postgresInbox } from "../../support/inbox-stores.ts";
@@ -47,35 +42,6 @@ function describeError(error: unknown): string {
   const { code, cause } = error as Error & { code?: string };
   const causes = error instanceof AggregateError ? error.errors : cause === undefined ? [] : [cause];
   return [`${code ?? error.name}: ${error.message}`, ...causes.map(describeError)].join(" < ");
-}
-
-/** The error that a receiver logs while `method` of its inbox never returns. */
-async function loggedWhile(
-  method: keyof InboxStore,
-  options: Partial<ReceiverOptions<never>> = {},
-): Promise<string> {
-  const clock = createFixtureClock();
-  const inner = memoryInbox({ clock });
-  let hangs = false;
-  const original = inner[method] as (...values: unknown[]) => Promise<unknown>;
-  const inbox = overrideInbox(inner, {
-    [method]: (...values: unknown[]) => (hangs ? hang() : original.apply(inner, values)),
-  });
-  const fixture = createReceiverFixture({ clock, inbox, ...(options as object) });
-  fixture.receiver.on("*", () => {
-    hangs = true;
-    if (method === "renew") return new Promise<void>((resolve) => clock.schedule(50_000, resolve));
-    throw new Error("not yet");
-  });
-  if (method === "claim") hangs = true;
-  await fixture.receiver.start();
-  await fixture.deliver(sampleEvent());
-  await clock.advance(2 * minuteMs);
-  const closed = fixture.receiver.close({ graceMs: 1 });
-  await clock.advance(minuteMs);
-  await closed;
-  const errors = fixture.log.map(({ fields }) => (fields as { err?: unknown }).err);
-  return errors.map(describeError).join("\n");
 }
 
 const webhook = (id: string): ReceivedWebhook =>
@@ -152,37 +118,19 @@ async function consumerEnd(message: "of this version" | "of no version") {
 }
 
 const waits: readonly (readonly [wait: string, end: () => Promise<string>, expected: string])[] = [
-  [
-    "a delivery waits for the inbox to open",
-    async () => {
-      const clock = createFixtureClock();
-      const inbox = overrideInbox(memoryInbox({ clock }), { open: hang });
-      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
-      return endOf(fixture.deliver(sampleEvent()), clock);
-    },
-    "INBOX_UNAVAILABLE: inbox: open did not return within acceptTimeoutMs (2000)",
-  ],
-  [
-    "a delivery waits for the inbox to store it",
-    async () => {
-      const clock = createFixtureClock();
-      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
-      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
-      return endOf(fixture.deliver(sampleEvent()), clock);
-    },
-    "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
-  ],
-  [
-    "a delivery waits for the memory that others use",
-    async () => {
-      const clock = createFixtureClock();
-      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
-      const fixture = createReceiverFixture({ clock, inbox, storingBytesMax: 1_000 });
-      void fixture.deliver(sampleEvent()).catch(() => {});
-      return endOf(fixture.deliver(sampleEvent()), clock, 1);
-    },
-    "INBOX_UNAVAILABLE: more than storingBytesMax (1000) bytes of deliveries wait for the inbox to store them",
-  ],
+  ...(["open", "insert"] as const).map(
+    (method) =>
+      [
+        `a delivery waits for ${method} of the inbox`,
+        () => {
+          const clock = createFixtureClock();
+          const inbox = overrideInbox(memoryInbox({ clock }), { [method]: hang });
+          const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
+          return endOf(fixture.deliver(sampleEvent()), clock);
+        },
+        `INBOX_UNAVAILABLE: inbox: ${method} did not return within acceptTimeoutMs (2000)`,
+      ] as const,
+  ),
   [
     "reconciling waits for the inbox to store a change",
     async () => {
@@ -201,68 +149,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     },
     "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
   ],
-  [
-    "a worker waits for a claim",
-    () => loggedWhile("claim"),
-    "INBOX_UNAVAILABLE: inbox: claim did not return within 10000 ms, which follows from leaseMs",
-  ],
-  [
-    "a worker waits for the renewal of its leases",
-    () => loggedWhile("renew", { leaseMs: 60_000 }),
-    "INBOX_UNAVAILABLE: inbox: renew did not return within 20000 ms, which follows from leaseMs",
-  ],
-  [
-    "a worker waits for the end of a failed attempt to be recorded",
-    () => loggedWhile("fail"),
-    "INBOX_UNAVAILABLE: inbox: fail did not return within 10000 ms, which follows from leaseMs",
-  ],
-  [
-    "an event waits for its handler",
-    async () => {
-      const clock = createFixtureClock();
-      await using fixture = createReceiverFixture({ clock, handlerTimeoutMs: 3_000 });
-      fixture.receiver.on("*", hang);
-      await fixture.receiver.start();
-      await fixture.deliver(sampleEvent());
-      await clock.advance(3_000);
-      return fixture.log.map(({ fields }) => describeError((fields as { err?: unknown }).err)).join();
-    },
-    "HANDLER_TIMEOUT: the handlers of this event took longer than handlerTimeoutMs (3000)",
-  ],
-  [
-    "an event waits for its handler until the receiver closes",
-    async () => {
-      const clock = createFixtureClock();
-      const fixture = createReceiverFixture({ clock });
-      let reason: unknown;
-      fixture.receiver.on("*", async (_, { signal }) => {
-        signal.addEventListener("abort", () => {
-          reason = signal.reason;
-        });
-        await hang();
-      });
-      await fixture.receiver.start();
-      await fixture.deliver(sampleEvent());
-      await clock.settle();
-      const closed = fixture.receiver.close({ graceMs: 3_000 });
-      await clock.advance(3_000);
-      await closed;
-      return describeError(reason);
-    },
-    "RECEIVER_CLOSING: the receiver is closing and graceMs (3000) is over; the event will be handled again",
-  ],
-  ...(["secrets", "secrets.byTenant"] as const).map(
-    (name) =>
-      [
-        `a delivery waits for ${name}`,
-        () => {
-          const clock = createFixtureClock();
-          const find = createKeySource(name === "secrets" ? hang : { byTenant: hang }, clock);
-          return endOf(Promise.resolve(find({ headers: {} })), clock);
-        },
-        `SECRETS_UNAVAILABLE: ${name}: the function did not resolve within 5000 ms`,
-      ] as const,
-  ),
   [
     "a request waits for its body",
     async () => {
@@ -284,28 +170,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     },
     "BODY_TIMEOUT: request body: not complete after bodyTimeoutMs (3000)",
   ],
-  ...(["open", "beginInline"] as const).map(
-    (method) =>
-      [
-        `dedupeWebhook waits for ${method} of the inbox`,
-        () =>
-          reportedBy(({ clock, onError }) =>
-            dedupeWebhook({ inbox: overrideInbox(memoryInbox(), { [method]: hang }), clock, onError }),
-          ),
-        `INBOX_UNAVAILABLE: inbox: ${method} did not return within acceptTimeoutMs (10000)`,
-      ] as const,
-  ),
-  ...(["open", "advanceHead"] as const).map(
-    (method) =>
-      [
-        `orderWebhook waits for ${method} of the inbox`,
-        () =>
-          reportedBy(({ clock, onError }) =>
-            orderWebhook({ inbox: overrideInbox(memoryInbox(), { [method]: hang }), clock, onError }),
-          ),
-        `INBOX_UNAVAILABLE: inbox: ${method} did not return within acceptTimeoutMs (10000)`,
-      ] as const,
-  ),
   [
     "orderWebhook waits for another delivery of the task",
     () =>
@@ -315,25 +179,22 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
       ),
     "INBOX_UNAVAILABLE: another delivery of the same task or stage was still being handled after waitMs (4000)",
   ],
-  [
-    "a query waits for a client of the pool",
-    () => {
-      const clock = createFixtureClock();
-      return endOf(boundPool(silentPool("no client"), 3_000, clock).query("SELECT 1"), clock);
-    },
-    "INBOX_UNAVAILABLE: postgres inbox: no client of the pool was available within 3000 ms (queryTimeoutMs is 3000)",
-  ],
-  [
-    "a query waits for the server",
-    () => {
-      const clock = createFixtureClock();
-      return endOf(
-        boundPool(silentPool("a silent client"), 3_000, clock).query("SELECT 1", [], 18_000),
-        clock,
-      );
-    },
-    "INBOX_UNAVAILABLE: postgres inbox: no response in 18000 ms (queryTimeoutMs is 3000), outcome unknown",
-  ],
+  ...(
+    [
+      ["no client", "no client of the pool was available within 3000 ms (queryTimeoutMs is 3000)"],
+      ["a silent client", "no response in 3000 ms (queryTimeoutMs is 3000), outcome unknown"],
+    ] as const
+  ).map(
+    ([has, message]) =>
+      [
+        `a query waits for a pool that has ${has}`,
+        () => {
+          const clock = createFixtureClock();
+          return endOf(boundPool(silentPool(has), 3_000, clock).query("SELECT 1"), clock);
+        },
+        `INBOX_UNAVAILABLE: postgres inbox: ${message}`,
+      ] as const,
+  ),
   ...(["insert", "open"] as const).map(
     (method) =>
       [
@@ -354,43 +215,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
       return endOf(Promise.resolve(pool.connect()), clock);
     },
     "primaryPool: no response within 1500 ms",
-  ],
-  ...(["the commit before it", "its commit"] as const).map(
-    (what) =>
-      [
-        `a row waits for ${what}`,
-        async () => {
-          const clock = createFixtureClock();
-          const limits = { itemsMax: 1, bytesMax: 10, bytesOf: () => 1, concurrency: 1, timeoutMs: 3_000 };
-          const commit = createGroupCommit({ ...limits, clock, commit: hang, isCausedByItem: () => false });
-          const first = commit("first");
-          void first.catch(() => {});
-          await clock.settle();
-          return endOf(what === "its commit" ? first : commit("second"), clock);
-        },
-        what === "its commit"
-          ? "INBOX_UNAVAILABLE: inbox: a commit took longer than queryTimeoutMs (3000), whether it happened is unknown"
-          : "INBOX_UNAVAILABLE: inbox: no commit began within queryTimeoutMs (3000)",
-      ] as const,
-  ),
-  [
-    "the SQLite inbox waits for the write lock of the file",
-    async () => {
-      const clock = createFixtureClock();
-      const exec = () => {
-        throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
-      };
-      const connection = { exec, query: exec, close() {}, isInTransaction: () => false } as never;
-      const timing = { clock, busyTimeoutMs: 3_000, turnsMax: 1 };
-      const options = { ...timing, connect: () => connection, checkFile() {}, begin: exec };
-      const write = new SqliteWriter(options).write(() => "written");
-      const ended = endOf(write, clock, 0);
-      for (let turn = 0; turn < 8; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
-      await clock.advance(3_000);
-      void ended;
-      return endOf(write, clock, 0);
-    },
-    "INBOX_UNAVAILABLE: sqlite inbox: another process kept the file locked for busyTimeoutMs (3000)",
   ],
   [
     "an intake waits for a connection to the broker",

@@ -125,19 +125,6 @@ describe("an attempt", () => {
     expect(seen).toEqual(["RUNNING", "COMPLETED"]);
   });
 
-  it("that fails discards the changes of its transaction", async () => {
-    await using fixture = createReceiverFixture();
-    const applied: string[] = [];
-    fixture.receiver.on("*", (_, { transaction, attempt }) => {
-      transaction.apply(() => applied.push(`attempt ${attempt}`));
-      if (attempt === 1) throw new Error("after the write");
-    });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent());
-    await fixture.clock.advance(2_000);
-    expect(applied).toEqual(["attempt 2"]);
-  });
-
   it("that exceeds handlerTimeoutMs is aborted with HANDLER_TIMEOUT and retried", async () => {
     await using fixture = createReceiverFixture({ handlerTimeoutMs: 5_000, leaseMs: 30_000 });
     const reasons: string[] = [];
@@ -176,29 +163,5 @@ describe("an attempt", () => {
     expect(codes).toEqual(["LEASE_LOST"]);
     expect(applied).toEqual([2]);
     expect((await fixture.receiver.stats()).attempts).toMatchObject({ lost: 1, done: 1 });
-  });
-
-  it("of a stopped process is repeated by another process when the lease ends", async () => {
-    const clock = createFixtureClock();
-    const inbox = memoryInbox({ clock });
-    const process = { stopped: false };
-    const crashed = createReceiverFixture({
-      clock,
-      inbox: interceptInbox(inbox, (_, call) => (process.stopped ? new Promise(() => {}) : call())),
-      leaseMs: 5_000,
-    });
-    crashed.receiver.on("*", () => new Promise(() => {}));
-    await crashed.receiver.start();
-    await crashed.deliver(sampleEvent(), "msg_1");
-    await clock.settle();
-    process.stopped = true;
-    const seen: number[] = [];
-    await using other = createReceiverFixture({ clock, inbox, leaseMs: 5_000 });
-    other.receiver.on("*", (_, { attempt }) => void seen.push(attempt));
-    await other.receiver.start();
-    await clock.advance(4_999);
-    expect(seen).toEqual([]);
-    await clock.advance(1);
-    expect(seen).toEqual([2]);
   });
 });

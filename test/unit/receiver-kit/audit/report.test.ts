@@ -108,13 +108,6 @@ SHOULD  0 passed, 1 failed
     expect([verdictOf(report), exitCodeOf(report)]).toEqual(["failed", 1]);
   });
 
-  it("the text report shortens a long finding in the table and prints it in full below", () => {
-    const received = `1: 200; ${"2: 200; ".repeat(20)}last: 500`;
-    const text = renderTextReport(reportOf([{ ...failing, received }]));
-    expect(text.split("\n")[2]).toMatch(/…$/);
-    expect(text.replace(/\s+/g, " ")).toContain(received);
-  });
-
   it("the text report names the checks in progress when the receiver stopped, without their details", () => {
     const text = renderTextReport(reportOf([open], { stoppedDuring: ["order.older"] }));
     expect(text).toContain("The receiver stopped accepting connections during order.older.");

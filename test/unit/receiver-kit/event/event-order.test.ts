@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseEvent } from "workspace-tasks/events";
-import type { MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
 import {
   decodePosition,
   encodePosition,
@@ -11,8 +10,6 @@ import {
   type OrderPosition,
   orderKey,
 } from "../../../../receiver-kit/event/event-order.ts";
-import { memoryInbox } from "../../../support/inbox-stores.ts";
-import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const orderOf = (event: Record<string, unknown>) => {
@@ -154,128 +151,6 @@ describe("isFarFuture", () => {
     expect(isFarFuture(tenMinutesNs * 2n, shownMs)).toBe(false);
   });
 });
-
-type Step = {
-  readonly task: number;
-  readonly second: number;
-  readonly kind: "running" | "completed" | "stage";
-};
-
-const step: fc.Arbitrary<Step> = fc.record({
-  task: fc.integer({ min: 0, max: 2 }),
-  // Few instants, so that ties are common.
-  second: fc.integer({ min: 0, max: 3 }),
-  kind: fc.constantFrom("running", "completed", "stage"),
-});
-
-describe("the order of arrival", () => {
-  it("does not change the final state, with duplicates, failures and concurrent handlers", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(step, { minLength: 1, maxLength: 12 }),
-        fc.integer(),
-        fc.constantFrom("latest" as const, "strict" as const),
-        async (steps, seed, keyOrder) => {
-          const draw = seededRandom(seed);
-          const events = steps.map(toEvent);
-          const expected = foldOfMaxima(events);
-          const deliveries = shuffle([...events, ...events.filter(() => draw() < 0.3)], draw);
-          expect(await stateAfter(deliveries, draw, keyOrder)).toEqual(expected);
-        },
-      ),
-      { numRuns: 100 },
-    );
-  });
-
-  it("would change it if the last event to arrive won", () => {
-    const events = [
-      completedEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:02Z" }),
-      sampleEvent({ taskId: "t", occurredAt: "2026-03-01T00:00:01Z" }),
-    ];
-    const lastWins = (deliveries: typeof events) => deliveries.at(-1)?.["status"];
-    expect(lastWins(events)).not.toBe(lastWins(events.toReversed()));
-    expect(foldOfMaxima(events)).toEqual(foldOfMaxima(events.toReversed()));
-  });
-});
-
-/** Delivers the events to a receiver whose handlers sometimes fail; returns what was applied last. */
-async function stateAfter(
-  deliveries: readonly Record<string, unknown>[],
-  draw: () => number,
-  keyOrder: "latest" | "strict",
-): Promise<Record<string, string>> {
-  const clock = createFixtureClock();
-  const state: Record<string, string> = {};
-  const inbox = memoryInbox({ clock });
-  await using fixture = createReceiverFixture({
-    ...{ clock, inbox, concurrency: 3, keyOrder, random: draw },
-    pollMs: 3_600_000,
-  });
-  applyInto(state, fixture.receiver, draw);
-  await fixture.receiver.start();
-  for (const [index, event] of deliveries.entries()) {
-    // Two deliveries of one event may have two ids, as with two endpoints.
-    await fixture.deliver(event, draw() < 0.5 ? `msg_${index}` : `msg_${String(event["id"])}`);
-    if (draw() < 0.5) await clock.advance(Math.floor(draw() * 1_500));
-  }
-  await clock.advance(3_600_000);
-  const stats = await fixture.inbox.stats();
-  expect(stats.rows).toMatchObject({ pending: 0, running: 0, dead: 0, quarantined: 0 });
-  return state;
-}
-
-function applyInto(state: Record<string, string>, receiver: Receiver<MemoryTransaction>, draw: () => number) {
-  const apply = async (key: string, id: string, transaction: MemoryTransaction) => {
-    transaction.apply(() => {
-      state[key] = id;
-    });
-    if (draw() < 0.3) throw new Error("a handler fails sometimes");
-  };
-  receiver.onState("task", ({ taskId, id }, { transaction }) => apply(taskId, id, transaction));
-  receiver.onState("subtask", ({ taskId, subTaskId, id }, { transaction }) =>
-    apply(`${taskId}/${subTaskId}`, id, transaction),
-  );
-}
-
-function toEvent({ task, second, kind }: Step, index: number): Record<string, unknown> {
-  const fields = {
-    taskId: `task-${task}`,
-    occurredAt: `2026-03-01T00:00:0${second}.000Z`,
-    id: `event-${index}`,
-  };
-  if (kind === "running") return sampleEvent(fields);
-  if (kind === "completed") return completedEvent(fields);
-  return stageEvent({ ...fields, subTaskId: `stage-${task}` });
-}
-
-/** The state by definition: for each key, the event with the greatest position. */
-function foldOfMaxima(events: readonly Record<string, unknown>[]): Record<string, string> {
-  const best = new Map<string, Record<string, unknown>>();
-  for (const event of events) {
-    const key = [event["taskId"], event["subTaskId"]].filter((id) => id !== undefined).join("/");
-    const current = best.get(key);
-    if (!current || positionText(event) > positionText(current)) best.set(key, event);
-  }
-  return Object.fromEntries([...best].map(([key, event]) => [key, String(event["id"])]));
-}
-
-/** A seeded generator, so that a failing example can be repeated. */
-function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    const mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    const again = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((again ^ (again >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-function shuffle<Item>(items: readonly Item[], draw: () => number): readonly Item[] {
-  return items
-    .map((item) => ({ item, sortKey: draw() }))
-    .toSorted((a, b) => a.sortKey - b.sortKey)
-    .map(({ item }) => item);
-}
 
 function compareFields(a: OrderPosition, b: OrderPosition): number {
   if (a.occurredAt !== b.occurredAt) return a.occurredAt < b.occurredAt ? -1 : 1;

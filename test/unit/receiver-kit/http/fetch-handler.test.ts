@@ -222,18 +222,6 @@ describe("handleFetch", () => {
     expect((await handleFetch(recorded.sink, post({ headers: {} }))).status).toBe(400);
     expect((await handleFetch(recorded.sink, post())).status).toBe(500);
   });
-
-  it("responds 503 while the secrets are unavailable", async () => {
-    const recorded = recordingSink();
-    const verifier = createVerifier({
-      secrets: () => Promise.reject(new Error("vault sealed")),
-      clock: recorded.sink.clock,
-    });
-    const response = await handleFetch({ ...recorded.sink, verifier }, post());
-    expect(response.status).toBe(503);
-    expect(response.headers.get("retry-after")).toBe("5");
-    expect(codeOf(recorded)).toEqual(["SECRETS_UNAVAILABLE"]);
-  });
 });
 
 function failingStream(): ReadableStream {

@@ -5,7 +5,7 @@ import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
 
-function createFixture() {
+async function createFixture() {
   const amqp = new FakeAmqp();
   const clock = createFixtureClock();
   const options = {
@@ -13,7 +13,14 @@ function createFixture() {
     ...{ secrets: [secretA], clock, logger: silentLogger, random: () => 0.5 },
   };
   const intake = createIntake(options, amqp.connect);
-  return { amqp, clock, intake };
+  await intake.start();
+  /** Publishes a delivery; the promise for its end is handled already. */
+  const publish = async (id: string) => {
+    const end = intake.accept(webhookOf(id)).catch((error: unknown) => error);
+    await turn();
+    return { end, published: amqp.latest.publishes.at(-1) };
+  };
+  return { amqp, clock, intake, publish };
 }
 
 const webhookOf = (id: string, body = `{"taskId":"task-${id}"}`): VerifiedWebhook => ({
@@ -31,8 +38,7 @@ const unavailable = (message: RegExp) => ({
 
 describe("rabbitmqIntake", () => {
   it("publishes a persistent and mandatory message with the task's id as routing key", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const accepted = intake.accept(webhookOf("a"), { traceparent: "00-trace" });
     await turn();
     const [published] = amqp.latest.publishes;
@@ -46,8 +52,7 @@ describe("rabbitmqIntake", () => {
   });
 
   it("takes the webhook-id as routing key of a body that names no task or is not JSON", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const bodies = ["{}", "not JSON", '{"taskId":7}', `{"taskId":"${"x".repeat(300)}"}`];
     for (const [index, body] of bodies.entries())
       void intake.accept(webhookOf(`id-${index}`, body)).catch(() => {});
@@ -57,8 +62,7 @@ describe("rabbitmqIntake", () => {
   });
 
   it("counts a confirm once that the broker repeats", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const accepted = intake.accept(webhookOf("a"));
     await turn();
     for (let times = 0; times < 3; times++) amqp.latest.publishes[0]?.confirm();
@@ -70,37 +74,27 @@ describe("rabbitmqIntake", () => {
   });
 
   it("rejects a delivery that is returned, although its confirm follows", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
-    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
-      unavailable(/no queue takes/),
-    );
-    await turn();
+    const { amqp, intake, publish } = await createFixture();
+    const rejected = await publish("a");
     amqp.latest.publishes[0]?.giveBack();
     amqp.latest.publishes[0]?.confirm();
-    await rejected;
+    expect(await rejected.end).toMatchObject(unavailable(/no queue takes/));
     expect(intake.stats().published).toMatchObject({ returned: 1, confirmed: 0 });
   });
 
   it("rejects a delivery that the queue rejects", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
-    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/rejected/));
-    await turn();
+    const { amqp, intake, publish } = await createFixture();
+    const rejected = await publish("a");
     amqp.latest.publishes[0]?.confirm(new Error("message nacked"));
-    await rejected;
+    expect(await rejected.end).toMatchObject(unavailable(/rejected/));
     expect(intake.stats().published.nacked).toBe(1);
   });
 
   it("rejects a delivery without a confirm after the time limit, and replaces a connection that confirms nothing", async () => {
-    const { amqp, clock, intake } = createFixture();
-    await intake.start();
-    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
-      unavailable(/within 5000 ms/),
-    );
-    await turn();
+    const { amqp, clock, intake, publish } = await createFixture();
+    const rejected = await publish("a");
     await clock.advance(5_000);
-    await rejected;
+    expect(await rejected.end).toMatchObject(unavailable(/within 5000 ms/));
     await clock.advance(100);
     expect(amqp.connections).toHaveLength(2);
     expect(amqp.connections[0]?.isDestroyed).toBe(true);
@@ -111,15 +105,13 @@ describe("rabbitmqIntake", () => {
   });
 
   it("keeps a connection that confirms later deliveries", async () => {
-    const { amqp, clock, intake } = createFixture();
-    await intake.start();
+    const { amqp, clock, intake, publish } = await createFixture();
     const rejected = expect(intake.accept(webhookOf("a"))).rejects.toThrow();
     await turn();
     await clock.advance(2_500);
-    const accepted = intake.accept(webhookOf("b"));
-    await turn();
-    amqp.latest.publishes[1]?.confirm();
-    await accepted;
+    const accepted = await publish("b");
+    accepted.published?.confirm();
+    expect(await accepted.end).toEqual({ outcome: "accepted" });
     await clock.advance(2_500);
     await rejected;
     expect(amqp.connections).toHaveLength(1);
@@ -130,41 +122,33 @@ describe("rabbitmqIntake", () => {
   });
 
   it("rejects what is in flight when the connection is lost, also when the client forgets it", async () => {
-    const { amqp, clock, intake } = createFixture();
-    await intake.start();
+    const { amqp, clock, intake, publish } = await createFixture();
     await clock.advance(2_000);
-    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(
-      unavailable(/connection was lost/),
-    );
-    await turn();
+    const rejected = await publish("a");
     amqp.latest.emit("error", new Error("ECONNRESET"));
-    await rejected;
+    expect(await rejected.end).toMatchObject(unavailable(/connection was lost/));
     expect(intake.stats()).toMatchObject({ published: { interrupted: 1 }, inFlight: { messages: 0 } });
     await clock.advance(100);
-    const accepted = intake.accept(webhookOf("b"));
-    await turn();
-    amqp.latest.publishes[0]?.confirm();
-    expect(await accepted).toEqual({ outcome: "accepted" });
+    const accepted = await publish("b");
+    accepted.published?.confirm();
+    expect(await accepted.end).toEqual({ outcome: "accepted" });
   });
 
   it("rejects deliveries at once while the broker blocks the connection, which stays open", async () => {
-    const { amqp, clock, intake } = createFixture();
-    await intake.start();
+    const { amqp, clock, intake, publish } = await createFixture();
     amqp.latest.emit("blocked", "low on memory");
     await expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/short of resources/));
     await clock.advance(60_000);
     expect(intake.stats().connection.blockedForMs).toBe(60_000);
     amqp.latest.emit("unblocked");
-    const accepted = intake.accept(webhookOf("b"));
-    await turn();
-    amqp.latest.publishes[0]?.confirm();
-    await accepted;
+    const accepted = await publish("b");
+    accepted.published?.confirm();
+    expect(await accepted.end).toEqual({ outcome: "accepted" });
     expect(amqp.connections).toHaveLength(1);
   });
 
   it("rejects deliveries at once when too many, or too many bytes, have no confirm", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const large = "x".repeat(67_108_864);
     const first = intake.accept(webhookOf("a", large));
     await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/too many/));
@@ -180,8 +164,7 @@ describe("rabbitmqIntake", () => {
   });
 
   it("publishes a delivery once that is sent twice at the same time", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const both = [intake.accept(webhookOf("a")), intake.accept(webhookOf("a"))];
     await turn();
     expect(amqp.latest.publishes).toHaveLength(1);
@@ -190,8 +173,7 @@ describe("rabbitmqIntake", () => {
   });
 
   it("waits a moment for a connection that was just lost, and for none that is due later", async () => {
-    const { amqp, clock, intake } = createFixture();
-    await intake.start();
+    const { amqp, clock, intake } = await createFixture();
     let isDown = true;
     amqp.onConnect = async () => {
       if (isDown) throw new Error("ECONNREFUSED");
@@ -209,8 +191,7 @@ describe("rabbitmqIntake", () => {
   });
 
   it("waits for confirms when it closes, and rejects later deliveries", async () => {
-    const { amqp, intake } = createFixture();
-    await intake.start();
+    const { amqp, intake } = await createFixture();
     const accepted = intake.accept(webhookOf("a"));
     await turn();
     const closed = intake.close();

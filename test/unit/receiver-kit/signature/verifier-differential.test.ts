@@ -1,11 +1,9 @@
 // Two implementations decide about the same deliveries: the receiver's verifier and the `standardwebhooks` package. Each
 // listed difference has an example here; test/differential finds those that are not listed.
 
-import { isUtf8 } from "node:buffer";
-import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { createVerifier, type WebhookHeaders, WebhookRejectedError } from "workspace-tasks/receiver-kit";
+import { createVerifier, type WebhookHeaders } from "workspace-tasks/receiver-kit";
 import { secretA, signBytes } from "../../../support/signed-delivery.ts";
 import listed from "../../../vectors/standardwebhooks-differences.json" with { type: "json" };
 
@@ -148,63 +146,5 @@ describe("the list of differences from standardwebhooks", () => {
     expect(
       verify(delivery.body, { ...headersOf(delivery), "webhook-signature": [delivery.signature] }),
     ).toThrow(TypeError);
-  });
-});
-
-describe("deliveries with changed bytes in both verifiers", () => {
-  it("include the replacement of a byte by a signed U+FFFD", async () => {
-    const invalid = fc.uint8Array({ minLength: 1, maxLength: 30 }).filter((bytes) => !isUtf8(bytes));
-    await fc.assert(
-      fc.asyncProperty(invalid, async (bytes) => {
-        const sent = Buffer.from(bytes);
-        const signature = packageSignature({ ...honest, body: Buffer.from(sent.toString()) });
-        const verdict = await decide({ ...honest, body: sent, signature });
-        expect(verdict).toEqual({ receiver: false, package: true });
-      }),
-      { numRuns: 300 },
-    );
-  });
-});
-
-describe("genuine deliveries in both verifiers", () => {
-  it("are accepted with any id, age within the tolerance, secret and text", async () => {
-    const issued = fc
-      .uint8Array({ minLength: 24, maxLength: 64 })
-      .map((bytes) => `whsec_${Buffer.from(bytes).toString("base64")}`)
-      // Such as 24 zero bytes, which are all "A": rejected as hexadecimal, SECRET_HEX.
-      .filter((secret) => !/^whsec_[0-9a-f]+$/i.test(secret));
-    const text = fc.oneof(fc.json(), fc.string({ unit: "grapheme" })).map((value) => Buffer.from(value));
-    const offset = fc.integer({ min: -300, max: 300 });
-    const id = fc.oneof(fc.uuid(), fc.stringMatching(/^msg_[A-Za-z0-9]{27}$/));
-    await fc.assert(
-      fc.asyncProperty(issued, id, offset, text, async (secret, webhookId, seconds, body) => {
-        const delivery = packageDelivery({
-          secret,
-          id: webhookId,
-          timestamp: String(nowSeconds + seconds),
-          body,
-        });
-        expect(await decide(delivery)).toEqual({ receiver: true, package: true });
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it("are rejected once one character of the signature changes", async () => {
-    const delivery = packageDelivery(honest);
-    const place = fc.integer({ min: 3, max: delivery.signature.length - 2 });
-    await fc.assert(
-      fc.asyncProperty(place, fc.constantFrom(..."Aa0+/"), async (at, char) => {
-        fc.pre(delivery.signature[at] !== char);
-        const signature = delivery.signature.slice(0, at) + char + delivery.signature.slice(at + 1);
-        expect(await decide({ ...delivery, signature })).toEqual({ receiver: false, package: false });
-      }),
-    );
-    await expect(
-      createVerifier({ secrets: [secretA] }).verify(delivery.body, {
-        ...headersOf(delivery),
-        "webhook-signature": "v1,AAAA",
-      }),
-    ).rejects.toBeInstanceOf(WebhookRejectedError);
   });
 });

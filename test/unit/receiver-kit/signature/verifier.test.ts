@@ -64,11 +64,6 @@ describe("verifier.verify", () => {
   const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
   const delivery = signDelivery({ body, timestampSeconds: nowSeconds, id: "msg_1" });
 
-  it("returns the bytes that it was given", async () => {
-    const raw = Buffer.from(body);
-    expect((await verifier.verify(raw, delivery.headers)).body).toBe(raw);
-  });
-
   it("accepts any Uint8Array, also a view into a larger buffer", async () => {
     const larger = Buffer.concat([Buffer.from("xxx"), delivery.body, Buffer.from("yyy")]);
     const view = new Uint8Array(larger.buffer, larger.byteOffset + 3, delivery.body.length);
@@ -231,14 +226,6 @@ describe("the secrets of a verifier", () => {
     await expect(verifier.verify(byB.body, byB.headers)).resolves.toMatchObject({ secretIndex: 1 });
   });
 
-  it("accept a delivery signed with a known and an unknown secret", async () => {
-    const verifier = createVerifier({ secrets: [secretA], clock: stoppedClock() });
-    const byBoth = signDelivery({ body, timestampSeconds: nowSeconds, id: byB.id });
-    const header = `${byB.headers["webhook-signature"]} ${byBoth.headers["webhook-signature"]}`;
-    const verified = verifier.verify(byB.body, { ...byB.headers, "webhook-signature": header });
-    await expect(verified).resolves.toMatchObject({ secretIndex: 0 });
-  });
-
   it("are read from a function at every delivery, so that a retired secret stops at once", async () => {
     let active: string[] = [secretA, secretB];
     const verifier = createVerifier({ secrets: async () => active, clock: stoppedClock() });
@@ -280,14 +267,6 @@ describe("the secrets of a verifier", () => {
     expect(rejection).toMatchObject({ code: "SECRETS_UNAVAILABLE", status: 503 });
     expect(rejection.message).toContain(message);
     expect(rejection.cause).toBeInstanceOf(Error);
-  });
-
-  it("are an outage of the receiver when the function does not resolve in 5 s", async () => {
-    const clock = stoppedClock();
-    const verifier = createVerifier({ secrets: () => new Promise<never>(() => {}), clock });
-    const rejected = rejectionOf(verifier.verify(byB.body, byB.headers));
-    clock.fireTimers();
-    expect((await rejected).code).toBe("SECRETS_UNAVAILABLE");
   });
 
   it("leave no timer when the function resolves", async () => {

@@ -43,9 +43,10 @@ afterAll(async () => {
   for (const part of [api.context, api.trace, api.metrics]) part.disable();
 });
 
-const fails = async (): Promise<never> => {
+const throws = (): never => {
   throw new Error("telemetry failed");
 };
+const fails = async (): Promise<never> => throws();
 const hangs = () => new Promise<never>(() => {});
 const remote = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", spanId: "00f067aa0ba902b7" };
 const traceparent = `00-${remote.traceId}-${remote.spanId}-01`;
@@ -234,38 +235,24 @@ describe("openTelemetry", () => {
     ]);
   });
 
-  it.each<[string, () => ReceiverTelemetry]>([
-    ["before", () => ({ accept: fails, handle: fails, observe: () => () => {} })],
-    [
-      "after",
-      () => ({
-        accept: (_start, run) => run(undefined).then(fails),
-        handle: (_start, run) => run(() => {}).then(fails),
-        observe: () => () => {},
-      }),
-    ],
-    ["without", () => ({ accept: hangs, handle: hangs, observe: () => () => {} })],
-    [
-      "and hangs after",
-      () => ({
-        accept: (_start, run) => run(undefined).then(hangs),
-        handle: (_start, run) => run(() => {}).then(hangs),
-        observe: () => () => {},
-      }),
-    ],
+  const observe = () => () => {};
+  /** Does the work, and then what `end` does. */
+  const whenDone = (end: () => Promise<never>): ReceiverTelemetry => ({
+    ...{ accept: (_start, run) => run(undefined).then(end), observe },
+    handle: (_start, run) => run(() => {}).then(end),
+  });
+
+  it.each<[string, ReceiverTelemetry]>([
+    ["before", { accept: fails, handle: fails, observe }],
+    ["after", whenDone(fails)],
+    ["without", { accept: hangs, handle: hangs, observe }],
+    ["and hangs after", whenDone(hangs)],
     [
       "from the report of a failure during",
-      () => ({
-        accept: (_start, run) => run(undefined),
-        handle: (_start, run) =>
-          run(() => {
-            throw new Error("telemetry is broken");
-          }),
-        observe: () => () => {},
-      }),
+      { accept: (_start, run) => run(undefined), handle: (_start, run) => run(throws), observe },
     ],
-  ])("cannot fail a delivery: one that throws or hangs %s the work changes nothing", async (_, create) => {
-    const { fixture, send, clock, receiver } = createFixture({ telemetry: create() });
+  ])("cannot fail a delivery: one that throws or hangs %s the work changes nothing", async (_, telemetry) => {
+    const { fixture, send, clock, receiver } = createFixture({ telemetry });
     await using _fixture = fixture;
     let handled = 0;
     receiver.on("*", (_event, { attempt }) => {

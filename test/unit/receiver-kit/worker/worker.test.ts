@@ -110,20 +110,6 @@ function workerFixture(options: object = {}) {
 }
 
 describe("a worker", () => {
-  it("claims a due row, runs its handlers and settles it, without a second claim", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    const seen: string[] = [];
-    handlers.on("*", ({ event }, { id, transaction }) => void seen.push(`${event} ${id} ${transaction}`));
-    queue.due.push(claimOf(1));
-    await worker.start();
-    await clock.settle();
-    expect(seen).toEqual(["task.running msg_1 transaction"]);
-    expect(calls).toEqual(["0 claim 2", "0 commit 1"]);
-    expect(worker.counts).toMatchObject({ done: 1, retried: 0 });
-    expect(worker.running).toBe(0);
-    await worker.stop(0);
-  });
-
   it("claims as many rows as it has free slots, and more at a time when they are handled quickly", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     const gates = [deferred(), deferred(), deferred()];
@@ -179,23 +165,6 @@ describe("a worker", () => {
     expect(clock.pending().timers).toBe(0);
   });
 
-  it("aborts an attempt with LEASE_LOST when a renewal does not confirm its claim", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    const reasons: unknown[] = [];
-    handlers.on("*", async (_, { signal }) => {
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      reasons.push((signal.reason as { code: string }).code);
-    });
-    queue.due.push(claimOf(1));
-    queue.isHeld = () => false;
-    await worker.start();
-    await clock.advance(10_000);
-    expect(reasons).toEqual(["LEASE_LOST"]);
-    expect(calls).toContain("10000 rollback 1");
-    expect(worker.counts).toMatchObject({ lost: 1, done: 0 });
-    await worker.stop(0);
-  });
-
   it("aborts an attempt once its lease must have ended, while renewals fail", async () => {
     const { worker, queue, handlers, clock } = workerFixture();
     let abortedMs = 0;
@@ -235,24 +204,6 @@ describe("a worker", () => {
     expect(worker.counts).toMatchObject({ lost: 1, done: 0 });
     await worker.stop(0);
   });
-
-  it.each([
-    ["latest", ["0 rollback 1", "0 fail 1 retry", "0 commit 2"]],
-    ["strict", ["0 rollback 1", "0 fail 1 retry", "0 fail 2 release"]],
-  ])(
-    "with keyOrder %s, after a row that failed, the next row of its key gives %j",
-    async (keyOrder, ends) => {
-      const { worker, queue, handlers, calls, clock } = workerFixture({ keyOrder });
-      handlers.on("*", (_, { id }) => {
-        if (id === "msg_1") throw new Error("fails");
-      });
-      queue.due.push(...chainOf(["1", "2"]));
-      await worker.start();
-      await clock.settle();
-      expect(calls.filter((call) => /commit|fail|rollback/.test(call))).toEqual(ends);
-      await worker.stop(0);
-    },
-  );
 
   it("releases the rows behind an attempt in progress when its end is recorded, and waits for both", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture({ concurrency: 3 });
@@ -352,33 +303,5 @@ describe("a worker", () => {
     expect(logged).toEqual(["an event is dead: it failed at its last attempt", "onDead failed"]);
     expect(worker.counts.dead).toBe(1);
     await worker.stop(0);
-  });
-
-  it("stops without claiming again, after its running attempts have ended", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    const gate = deferred();
-    handlers.on("*", () => gate.promise);
-    queue.due.push(claimOf(1));
-    await worker.start();
-    await clock.settle();
-    const stopped = worker.stop(10_000);
-    queue.wake();
-    gate.resolve();
-    await stopped;
-    expect(calls).toEqual(["0 claim 2", "0 unsubscribe", "0 renew 1", "0 commit 1"]);
-    expect(clock.pending().timers).toBe(0);
-  });
-
-  it("releases the rows of handlers that are still running after the grace period", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    handlers.on("*", () => new Promise(() => {}));
-    queue.due.push(claimOf(1));
-    await worker.start();
-    await clock.settle();
-    const stopped = worker.stop(5_000);
-    await clock.advance(5_000);
-    await stopped;
-    expect(calls.slice(1)).toEqual(["0 unsubscribe", "0 renew 1", "5000 rollback 1", "5000 fail 1 release"]);
-    expect(worker.counts).toMatchObject({ released: 1 });
   });
 });

@@ -160,27 +160,6 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     ],
     ["a table of SELECT INTO", "SELECT 1 AS a INTO TEMP left_over", temporaryObjects],
     ["a prepared statement", leave("PREPARE left_over AS SELECT 1"), preparedStatements],
-  ])(
-    "keep %s to the handler, which leaves the shared transaction and runs alone",
-    async (_, statement, look) => {
-      await using at = await createFixture(eventCount);
-      await handleTogether(at, statement, look);
-      const [others, leaving] = [await at.seen(false), await at.seen(true)];
-      expect(others.map(({ value }) => value)).toEqual(Array(eventCount - 1 - leavers.size).fill("0"));
-      expect(leaving.map(({ value }) => value)).toEqual(Array(leavers.size).fill("1"));
-      expect(new Set([...others, ...leaving].map(({ xact }) => xact)).size).toBeGreaterThan(leavers.size);
-      expect(new Set(await at.executed(look))).toEqual(new Set(["0"]));
-    },
-  );
-
-  it("keep the transaction of the others when one leaves what a reset cannot remove", async () => {
-    await using at = await createFixture(eventCount);
-    await handleTogether(at, "SELECT pg_advisory_xact_lock(7)", heldLocks);
-    expect(new Set((await at.seen(false)).map(({ xact }) => xact)).size).toBe(1);
-    expect((await at.seen(false)).length).toBeGreaterThan(20);
-  });
-
-  it.each([
     ["SET", "SET app.tenant = 'a'", tenant],
     ["SET LOCAL", "SET LOCAL app.tenant = 'a'", tenant],
     ["SET ROLE", `SET ROLE tenant_${roleSuffix}`, "current_user::text"],
@@ -190,14 +169,16 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     ["CREATE TEMP TABLE", "CREATE TEMP TABLE left_over (a int)", temporaryObjects],
     ["DECLARE", "DECLARE left_over CURSOR WITH HOLD FOR SELECT 1", cursors],
     ["a DO block", "DO $$ BEGIN PERFORM set_config('app.tenant', 'a', false); END $$", tenant],
-  ])("keep %s to a handler that has a transaction of its own", async (_, statement, look) => {
+  ])("keep %s to the handler, which has a transaction of its own", async (_, statement, look) => {
     await using at = await createFixture(eventCount);
     const [clean] = await looksOfIdle(at.pool, look);
     await handleTogether(at, statement, look);
-    expect((await at.seen(false)).map(({ value }) => value)).toEqual(
-      Array(eventCount - 1 - leavers.size).fill(clean),
-    );
-    expect((await at.seen(true)).map(({ value }) => value)).not.toContain(clean);
+    const [others, leaving] = [await at.seen(false), await at.seen(true)];
+    expect(others.map(({ value }) => value)).toEqual(Array(eventCount - 1 - leavers.size).fill(clean));
+    expect(leaving.map(({ value }) => value)).not.toContain(clean);
+    // The others still share theirs: one, or as many as the handlers that ended one.
+    expect(new Set(others.map(({ xact }) => xact)).size).toBeLessThanOrEqual(1 + leavers.size);
+    expect(new Set([...others, ...leaving].map(({ xact }) => xact)).size).toBeGreaterThan(leavers.size);
     expect(new Set(await at.executed(look))).toEqual(new Set([clean]));
   });
 
@@ -295,23 +276,6 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
       pg.defaults.binary = binary;
       for (const [type, parse] of own) pg.types.setTypeParser(type, parse as (value: string) => unknown);
     }
-  });
-
-  it("show none of 400 events the tenant that every second one sets by a function", async () => {
-    await using at = await createFixture(400);
-    const rows = at.claims.map((claim, index) => [claim, index] as const);
-    const work = async () => {
-      for (let next = rows.shift(); next; next = rows.shift()) {
-        const [claim, index] = next;
-        await at.handle(claim, index % 2 === 0 ? `SELECT set_tenant('tenant-${index}')` : undefined, tenant);
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, work));
-    const [others, setting] = [await at.seen(false), await at.seen(true)];
-    expect(others.map(({ value }) => value)).toEqual(Array(200).fill(""));
-    expect(new Set(setting.map(({ value }) => value)).size).toBe(200);
-    // The control: they shared transactions.
-    expect(new Set([...others, ...setting].map(({ xact }) => xact)).size).toBeLessThan(200);
   });
 
   it("are not shared in a database with deferrable constraints, so that each handler has its own modes", async () => {

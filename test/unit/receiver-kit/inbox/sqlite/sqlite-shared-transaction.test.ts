@@ -94,12 +94,6 @@ describe("transactions that events share on SQLite", () => {
     expect(at.executed.filter((statement) => statement === "COMMIT").length).toBeLessThanOrEqual(2);
   });
 
-  it("are not shared when eventsPerTransactionMax is 1", async () => {
-    await using at = await createFixture({ eventsPerTransactionMax: 1 });
-    await Promise.all(at.claims.map((claim) => handle(at.inbox, claim)));
-    expect(at.executed.filter((statement) => statement === "COMMIT")).toHaveLength(3);
-  });
-
   it("lose only the writes of an event whose handler fails", async () => {
     await using at = await createFixture();
     const [a, b, c] = at.claims;
@@ -116,17 +110,6 @@ describe("transactions that events share on SQLite", () => {
     });
     expect(at.kept()).toEqual([a, c].map((claim) => claim!.orderKey));
     expect(await at.stateOf(b!)).toBe("running");
-  });
-
-  it("undo what a handler wrote before a COMMIT of its own", async () => {
-    await using at = await createFixture();
-    const [a] = at.claims;
-    const transaction = at.inbox.begin(a!, doneWith(a!), { timeoutMs: 1_000 });
-    await transaction.handle.query(write, [a!.orderKey]);
-    const error = await transaction.handle.query("COMMIT").catch((cause: unknown) => cause);
-    await transaction.rollback();
-    expect(at.kept()).toEqual([]);
-    expect(error).toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
   });
 
   it("undo an event whose handler exceeds the time limit, and commit the others", async () => {

@@ -58,27 +58,11 @@ async function nextPass(): Promise<void> {
 }
 
 describe("SqliteWriter", () => {
-  it("commits operations that are queued together in one transaction", async () => {
-    const { writer, log, statement } = recordingWriter();
-    const results = await Promise.all([
-      writer.write(statement("insert 1")),
-      writer.write(statement("insert 2")),
-    ]);
-    expect(results).toEqual(["insert 1", "insert 2"]);
-    expect(log).toEqual(["BEGIN IMMEDIATE", "insert 1", "insert 2", "COMMIT"]);
-  });
-
   it("commits at most 256 operations together", async () => {
     const { writer, log, statement } = recordingWriter();
     await Promise.all(Array.from({ length: 300 }, (_, index) => writer.write(statement(`insert ${index}`))));
     expect(log.filter((sql) => sql === "COMMIT")).toHaveLength(2);
     expect(log.indexOf("COMMIT")).toBe(257);
-  });
-
-  it("resolves no operation before its commit", async () => {
-    const { writer, faults, statement } = recordingWriter();
-    faults.failWith = (sql) => (sql === "COMMIT" ? sqliteError("SQLITE_FULL") : undefined);
-    await expect(writer.write(statement("insert"))).rejects.toThrow("sqlite_full");
   });
 
   it("repeats a failed commit operation by operation, so that one bad operation fails alone", async () => {

@@ -85,12 +85,6 @@ describe("a client of a PostgreSQL pool", () => {
     expect(await failed).toMatchObject({ code: "INBOX_UNAVAILABLE" });
     expect(events).toEqual(["destroyed", "socket closed"]);
   });
-
-  it("control: that responds is returned", async () => {
-    const { events, pool } = poolOf(async () => ({ rows: [{ one: 1 }] }));
-    expect((await pool.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
-    expect(events).toEqual(["returned"]);
-  });
 });
 
 describe("the clients of a PostgreSQL pool", () => {

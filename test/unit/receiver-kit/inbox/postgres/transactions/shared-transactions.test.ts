@@ -48,28 +48,6 @@ describeWithPostgres("transactions that events share on PostgreSQL", () => {
     }
   });
 
-  it("are not shared when eventsPerTransactionMax is 1", async () => {
-    await using at = await createFixture({ eventsPerTransactionMax: 1 });
-    await Promise.all([at.handle(at.a, "a"), at.handle(at.b, "b"), at.handle(at.c, "c")]);
-    expect(await at.kept()).toEqual({ names: ["a", "b", "c"], transactions: 3 });
-  });
-
-  it("lose only the writes of an event whose handler fails", async () => {
-    await using at = await createFixture();
-    const failing = at.begin(at.b);
-    const [first, , last] = await Promise.all([
-      at.handle(at.a, "a"),
-      at.write(failing.handle, "b").then(async () => {
-        await expect(failing.handle.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
-        expect(await failing.rollback()).toBeUndefined();
-      }),
-      at.handle(at.c, "c"),
-    ]);
-    expect([first, last]).toEqual([{ outcome: "settled" }, { outcome: "settled" }]);
-    expect((await at.kept()).names).toEqual(["a", "c"]);
-    expect(await at.stateOf(at.b)).toBe("running");
-  });
-
   it("fail an event whose handler ignores that a statement failed, and commit the others", async () => {
     await using at = await createFixture();
     const careless = at.begin(at.a);
