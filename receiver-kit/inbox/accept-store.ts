@@ -30,7 +30,10 @@ export type InboxBeginInlineResult =
   /** Another caller is applying the id and its lease has not ended. */
   | { readonly state: "busy"; readonly retryAfterMs: number };
 
-/** For deliveries that a request handles itself: `dedupeWebhook` and `orderWebhook`. */
+/**
+ * For deliveries that a request handles itself: `dedupeWebhook` and `orderWebhook`. They have rows of their own kind, as a
+ * receiver of the same source would claim ordinary ones, and count them as pending.
+ */
 export interface InboxInlineStore {
   /**
    * Stores the delivery as `inline`, or takes over one whose earlier attempt failed or lost its lease: of concurrent

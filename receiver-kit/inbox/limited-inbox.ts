@@ -1,7 +1,7 @@
 // A call of an inbox may never return, for example when its connection died silently. The inboxes of this package limit
 // their own calls; here every call has a last limit, whatever the inbox is, so that no loop of the receiver waits for
-// one call without end. `insert` is limited where deliveries are accepted, by `acceptTimeoutMs`. What a call does after
-// its limit is harmless: rows are unique, and claims are fenced.
+// one call without end: the simulation's planted bug `calls-without-limit`. `insert` is limited where deliveries are
+// accepted, by `acceptTimeoutMs`. What a call does after its limit is harmless: rows are unique, and claims are fenced.
 
 import { ReceiverError } from "../errors.ts";
 import type { Clock } from "../time/clock.ts";
