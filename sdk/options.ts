@@ -22,6 +22,8 @@ import {
   oneOf,
   optional,
   parse,
+  refineNumber,
+  type Schema,
   strictObject,
   ValidationError,
   withDefault,
@@ -188,11 +190,7 @@ export function checkCallOptions(operationName: string, options: CallOptions): C
 
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
 export function resolveOptions(options: CreateClientOptions) {
-  const checked = parse(
-    clientOptions,
-    options,
-    ({ message }) => new ConfigurationError(`createClient: ${message}`),
-  );
+  const checked = parse(clientOptions, options, toConfigurationError);
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     const given = (["apiKey", "partnerApiKey"] as const).filter((name) => Object.hasOwn(options, name));
     const got =
@@ -211,9 +209,17 @@ export function resolveOptions(options: CreateClientOptions) {
     longDeadlineMs: checked.deadlineMs ?? 3_600_000,
     headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
     clock: checked.clock ?? systemClock,
+    // A pause of NaN milliseconds would be none.
+    random: () => parse(randomNumber, checked.random(), toConfigurationError),
     customClock: checked.clock !== undefined,
   };
 }
+
+const toConfigurationError = ({ message }: ValidationError) =>
+  new ConfigurationError(`createClient: ${message}`);
+
+const randomNumber: Schema<number> = (value) =>
+  refineNumber("a number from 0 to below 1", (number) => number >= 0 && number < 1)(value, "random()");
 
 const insecure = (name: string, { hostname }: URL) =>
   `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${withoutBrackets(hostname)}"]`;

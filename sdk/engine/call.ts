@@ -1,5 +1,5 @@
+import { FailureError, failure, toError } from "../call/failure.ts";
 import type { Operation } from "../call/operation.ts";
-import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 import type { ResponseDetails } from "../request/response-details.ts";
 import { checkInput } from "../validation/check-input.ts";
@@ -81,25 +81,22 @@ export function createSend(execute: Execute): Send {
 
 /** The service sends every field that a generated document asks for, or an error. */
 function readResult<Data, Variables>(
-  { name, method, kind }: Operation<Data, Variables>,
+  operation: Operation<Data, Variables>,
   data: Data,
   pick: keyof Data | ((data: Data) => unknown),
   meta: () => CallMeta,
 ): unknown {
-  const lacks = () => {
-    const message = `${method}: expected a response with all fields of the document, got one without some`;
-    const outcome = kind === "mutation" ? "unknown" : "rejected";
-    const details = { ...meta(), outcome, operationName: name } as const;
-    return new WorkspaceTasksError("RESPONSE_INVALID", message, details);
-  };
-  let result: unknown;
+  const outcome = operation.kind === "mutation" ? "unknown" : "rejected";
+  const message = "expected a response with all fields of the document, got one without some";
+  let found = failure("RESPONSE_INVALID", message, { outcome });
   try {
-    result = typeof pick === "function" ? pick(data) : data[pick];
+    const result = typeof pick === "function" ? pick(data) : data[pick];
+    if (result !== undefined && result !== null) return result;
   } catch (error) {
-    throw isWorkspaceTasksError(error) ? error : lacks();
+    if (error instanceof FailureError) found = error.failure;
   }
-  if (result === undefined || (result === null && typeof pick !== "function")) throw lacks();
-  return result;
+  const { attempts, ...details } = meta();
+  throw toError({ ...details, ...found }, { attempts, operation });
 }
 
 export function toCall<Result>(result: Promise<SettledCall<Result>>): Call<Result> {

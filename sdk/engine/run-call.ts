@@ -10,9 +10,9 @@ import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit } from "../rate-limit/permit.ts";
 import type { QueueEntry } from "../rate-limit/waiting-call.ts";
 import type { AttemptResult } from "../request/attempt-sender.ts";
+import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
-import type { ResponseHead } from "../request/transport.ts";
 import type { CallMeta, SettledCall } from "./call.ts";
 import type { Route, Routers, RoutersOptions } from "./routers.ts";
 

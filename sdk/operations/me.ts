@@ -1,6 +1,6 @@
+import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type Router } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import { WorkspaceTasksError } from "../errors.ts";
 import {
   type WorkspaceRole as KnownWorkspaceRole,
   MeDocument,
@@ -56,10 +56,10 @@ export function workspaceIn<Workspace>({ me }: WorkspaceData<Workspace>): Worksp
 
 export function notFound(noun: string): never {
   const message = `the workspace has no ${noun} with this id`;
-  throw new WorkspaceTasksError("NOT_FOUND", message, { outcome: "rejected" });
+  throw new FailureError(failure("NOT_FOUND", message, { outcome: "rejected" }));
 }
 
 function unexpected(got: string): never {
   const message = `expected the service to identify a workspace user, got ${got}`;
-  throw new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome: "rejected" });
+  throw new FailureError(failure("RESPONSE_INVALID", message, { outcome: "rejected" }));
 }

@@ -2,7 +2,7 @@
 // others, so the next page of an offset list can repeat items, or begin behind some that were never returned. Ids tell
 // both: an item is returned once, and a page that continues an offset list begins with an item that was returned before.
 
-import type { CallMeta } from "../engine/call.ts";
+import type { CallMeta, Check } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { integerBetween, refineNumber, strictObject, withDefault } from "../validation/schema.ts";
@@ -41,29 +41,36 @@ const pagesWithoutNewItemMax = 10;
 const toArrayInput = strictObject(
   {
     maxItems: withDefault(
-      refineNumber("a number of at least 0", (value) => value >= 0),
+      refineNumber(
+        "an integer of at least 0, or Infinity",
+        (value) => value >= 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
+      ),
       Number.POSITIVE_INFINITY,
     ),
   },
   { limit: "did you mean maxItems?" },
 );
 
-/** A list whose pages come from what `open` returns, which is called for each iteration and checks the input. */
+/**
+ * A list whose pages come from what `open` returns, which is called for each iteration and checks the input.
+ *
+ * @param method the client's method, as messages name it
+ */
 export function createPagedList<Item extends { readonly id: string }, Cursor>(
-  open: () => PageReader<Item, Cursor>,
+  method: string,
+  open: (check: Check) => PageReader<Item, Cursor>,
 ): PagedList<Item, Cursor> {
   async function* pages(): AsyncGenerator<Page<Item, Cursor>, void, undefined> {
-    const { start, fetchPage } = open();
+    const { start, fetchPage } = open((schema, input) => checkInput(method, schema, input));
     const seen = new Set<string>();
     let withoutNewItem = 0;
     let cursor = start;
     do {
       const page = await fetchPage(cursor, seen);
-      const items = page.items.filter(({ id }) => !seen.has(id));
-      for (const { id } of items) seen.add(id);
+      const items = page.items.filter(({ id }) => !seen.has(id) && seen.add(id));
       cursor = page.next;
       withoutNewItem = items.length > 0 ? 0 : withoutNewItem + 1;
-      if (cursor !== null && withoutNewItem === pagesWithoutNewItemMax) throw stalled();
+      if (cursor !== null && withoutNewItem === pagesWithoutNewItemMax) throw stalled(method);
       yield { ...page, items };
     } while (cursor !== null);
   }
@@ -83,7 +90,7 @@ export function createPagedList<Item extends { readonly id: string }, Cursor>(
     // biome-ignore lint/suspicious/noThenProperty: awaited by mistake, a list without it would be returned as it is.
     then: (onFulfilled, onRejected) => firstPage().then(onFulfilled, onRejected),
     async toArray(options = {}) {
-      const { maxItems } = checkInput("toArray({ maxItems })", toArrayInput, options);
+      const { maxItems } = checkInput(`${method}: toArray`, toArrayInput, options);
       const all: Item[] = [];
       if (maxItems < 1) return all;
       for await (const item of items()) {
@@ -103,6 +110,12 @@ export const offsetInput = {
   limit: withDefault(pageSize, 20),
 };
 
+/** The items of a page. Throws for one that is none, which the service never sends. */
+export function itemsIn<Item extends { readonly id: string }>(page: readonly Item[]): readonly Item[] {
+  if (page.every(({ id }) => typeof id === "string")) return page;
+  throw new TypeError("expected items with an id");
+}
+
 type FetchItems<Item> = (
   offset: number,
   limit: number,
@@ -116,14 +129,15 @@ type FetchItems<Item> = (
  * the list contains throughout, unless the reading begins behind it.
  */
 export function createOffsetList<Item extends { readonly id: string }>(
-  open: () => {
+  method: string,
+  open: (check: Check) => {
     readonly offset: number;
     readonly limit: number;
     readonly fetchItems: FetchItems<Item>;
   },
 ): PagedList<Item, number> {
-  return createPagedList<Item, number>(() => {
-    const { offset: start, limit, fetchItems } = open();
+  return createPagedList<Item, number>(method, (check) => {
+    const { offset: start, limit, fetchItems } = open(check);
     const overlapMax = Math.max(1, Math.min(limit - 1, Math.floor(limit / 2) + 1));
     // One item shows that nothing has moved. Where something has, more will.
     let overlap = 1;
@@ -146,7 +160,7 @@ export function createOffsetList<Item extends { readonly id: string }>(
   });
 }
 
-function stalled(): WorkspaceTasksError {
-  const message = `the list returned ${pagesWithoutNewItemMax} pages in a row without a new item`;
+function stalled(method: string): WorkspaceTasksError {
+  const message = `${method}: the list returned ${pagesWithoutNewItemMax} pages in a row without a new item`;
   return new WorkspaceTasksError("PAGINATION_STALLED", message, { outcome: "rejected" });
 }

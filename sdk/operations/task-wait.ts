@@ -2,7 +2,7 @@
 // the task, by a failure that is not transient, by its deadline, its signal or `close`.
 
 import type { CallScope } from "../call/call-scope.ts";
-import { onProgressFailed, toError } from "../call/failure.ts";
+import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
@@ -17,13 +17,18 @@ import {
 } from "../validation/schema.ts";
 import type { Task } from "./task.ts";
 
+const operation = { method: "tasks.waitFor", name: undefined };
+
 /** The task that `tasks.waitFor` waited for is `FAILED`. `task` is its last state, with its stages and `errorMessage`. */
 export class TaskFailedError extends WorkspaceTasksError {
   // Private, so that printing the error does not print the task's content.
   readonly #task: Task;
 
   constructor(task: Task, polls: number) {
-    super("TASK_FAILED", `task ${task.id} failed`, { outcome: "rejected", attempts: polls });
+    super("TASK_FAILED", `${operation.method}: task ${task.id} failed`, {
+      outcome: "rejected",
+      attempts: polls,
+    });
     this.#task = task;
   }
 
@@ -138,9 +143,9 @@ export class TaskWait {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    dependencies.scope.onEnd((failure) => {
+    dependencies.scope.onEnd((ended) => {
       const outcome = this.#polls === 0 ? "not_sent" : "unknown";
-      this.#fail(toError({ ...failure, outcome }, { attempts: this.#polls }));
+      this.#failWith({ ...ended, outcome });
     });
   }
 
@@ -150,7 +155,7 @@ export class TaskWait {
     this.#failuresInARow = 0;
     this.idsMax = tasksPerPollMax;
     this.#missing = task ? 0 : this.#missing + 1;
-    if (this.#missing >= pollsUntilMissing) this.#fail(taskNotFound(this.taskId, this.#polls));
+    if (this.#missing >= pollsUntilMissing) this.#failWith(taskNotFound(this.taskId));
     else if (task && this.#hasChanged(task)) void this.#report(task);
     else this.#next(task, task === undefined);
   }
@@ -171,6 +176,11 @@ export class TaskWait {
       this.nextPollAtMs = this.#dependencies.clock.monotonic();
     } else if (isTransient) this.#pollAgain(false, error.retryAfterMs);
     else this.#fail(error);
+  }
+
+  #failWith(failure: Failure): void {
+    const { redactor } = this.#dependencies;
+    this.#fail(toError(failure, { attempts: this.#polls, operation, redactor }));
   }
 
   #fail(error: unknown): void {
@@ -201,14 +211,13 @@ export class TaskWait {
   }
 
   async #report(task: Task): Promise<void> {
-    const { redactor, onDue } = this.#dependencies;
     this.nextPollAtMs = Number.POSITIVE_INFINITY;
     try {
       await this.#options.onProgress?.(task);
       this.#next(task, true);
-      onDue();
+      this.#dependencies.onDue();
     } catch (error) {
-      this.#fail(toError(onProgressFailed(error), { attempts: this.#polls, redactor }));
+      this.#failWith(onProgressFailed(error));
     }
   }
 }
@@ -218,7 +227,7 @@ function isOfOneId({ code, httpStatus }: WorkspaceTasksError): boolean {
   return idCodes.has(code) || (code === "SERVICE_UNAVAILABLE" && httpStatus === 500);
 }
 
-function taskNotFound(taskId: string, polls: number): WorkspaceTasksError {
+function taskNotFound(taskId: string): Failure {
   const message = `no task ${taskId} in this workspace (not found in ${pollsUntilMissing} consecutive polls)`;
-  return new WorkspaceTasksError("NOT_FOUND", message, { outcome: "rejected", attempts: polls });
+  return failure("NOT_FOUND", message, { outcome: "rejected" });
 }

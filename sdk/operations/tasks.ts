@@ -1,9 +1,8 @@
 import type { Call, Send } from "../engine/call.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
 import { array, nonEmptyString, optional, strictObject } from "../validation/schema.ts";
 import { notFound, workspaceIn } from "./me.ts";
-import { createOffsetList, offsetInput, type PagedList } from "./pagination.ts";
+import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 import type { TaskPoller } from "./task-poller.ts";
 import type { WaitForTaskOptions } from "./task-wait.ts";
@@ -80,8 +79,8 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
       ),
 
     list: (options = {}, call) =>
-      createOffsetList(() => {
-        const { offset: start, limit: pageSize, ...filters } = checkInput("tasks.list", listInput, options);
+      createOffsetList("tasks.list", (check) => {
+        const { offset: start, limit: pageSize, ...filters } = check(listInput, options);
         return {
           offset: start,
           limit: pageSize,
@@ -89,7 +88,7 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
             send(
               listTasks,
               { filters, offset, limit },
-              (data) => workspaceIn(data).tasks.map(readTask),
+              (data) => itemsIn(workspaceIn(data).tasks).map(readTask),
               call,
             ).withMeta(),
         };

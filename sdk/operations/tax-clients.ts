@@ -14,7 +14,6 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
 import {
   array,
   integer,
@@ -27,7 +26,14 @@ import {
   strictObject,
 } from "../validation/schema.ts";
 import { notFound, workspaceIn } from "./me.ts";
-import { createOffsetList, createPagedList, offsetInput, type PagedList, pageSize } from "./pagination.ts";
+import {
+  createOffsetList,
+  createPagedList,
+  itemsIn,
+  offsetInput,
+  type PagedList,
+  pageSize,
+} from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
@@ -158,10 +164,10 @@ export function createTaxClients(send: Send): TaxClients {
       ),
 
     list: (options = {}, call) =>
-      createOffsetList(() => ({
-        ...checkInput("taxClients.list", listInput, options),
+      createOffsetList("taxClients.list", (check) => ({
+        ...check(listInput, options),
         fetchItems: (offset, limit) =>
-          send(listClients, { offset, limit }, (data) => workspaceIn(data).clients, call).withMeta(),
+          send(listClients, { offset, limit }, (data) => itemsIn(workspaceIn(data).clients), call).withMeta(),
       })),
 
     get: (clientId, call) =>
@@ -173,14 +179,14 @@ export function createTaxClients(send: Send): TaxClients {
       ),
 
     listTasks: (clientId, options = {}, call) =>
-      createPagedList<Task, never>(() => {
-        const id = checkInput("taxClients.listTasks", nonEmptyString, clientId);
-        const filters = checkInput("taxClients.listTasks", listTasksInput, options);
+      createPagedList<Task, never>("taxClients.listTasks", (check) => {
+        const id = check(nonEmptyString, clientId);
+        const filters = check(listTasksInput, options);
         const fetchPage = async () => {
           const { data, meta } = await send(
             listClientTasks,
             { id, ...filters },
-            (found) => (workspaceIn(found).client ?? notFound("client")).tasks.map(readTask),
+            (found) => itemsIn((workspaceIn(found).client ?? notFound("client")).tasks).map(readTask),
             call,
           ).withMeta();
           return { items: data, next: null, meta };

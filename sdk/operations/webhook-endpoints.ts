@@ -1,6 +1,6 @@
+import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import { WorkspaceTasksError } from "../errors.ts";
 import {
   CreateWebhookEndpointDocument,
   type CreateWebhookEndpointInput,
@@ -14,7 +14,6 @@ import {
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { checkInput } from "../validation/check-input.ts";
 import {
   array,
   boolean,
@@ -29,7 +28,7 @@ import {
 } from "../validation/schema.ts";
 import { isSecure } from "../validation/service-url.ts";
 import { workspaceIn } from "./me.ts";
-import { createPagedList, type PagedList } from "./pagination.ts";
+import { createPagedList, itemsIn, type PagedList } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
 export type { CreateWebhookEndpointInput };
@@ -191,17 +190,16 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
   const updateInput = updateInputOf(url);
   return {
     list: (options = {}, call) =>
-      createPagedList(() => {
-        const { limit, iterator } = checkInput("webhooks.endpoints.list", listInput, options);
+      createPagedList("webhooks.endpoints.list", (check) => {
+        const { limit, iterator } = check(listInput, options);
         const fetchPage = async (cursor: string | null) => {
           const { data: page, meta } = await send(
             listEndpoints,
             { limit, iterator: cursor },
-            (data) => workspaceIn(data).webhookEndpoints,
+            (data) => readPage(workspaceIn(data).webhookEndpoints),
             call,
           ).withMeta();
-          if (!page.done && page.iterator === null) throw noCursor();
-          return { items: page.data, next: page.done ? null : page.iterator, meta };
+          return { ...page, meta };
         };
         return { start: iterator ?? null, fetchPage };
       }),
@@ -235,7 +233,14 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
   };
 }
 
-function noCursor(): WorkspaceTasksError {
+interface RawPage {
+  readonly data: readonly WebhookEndpoint[];
+  readonly done: boolean;
+  readonly iterator: string | null;
+}
+
+function readPage({ data, done, iterator }: RawPage) {
+  if (done || iterator !== null) return { items: itemsIn(data), next: done ? null : iterator };
   const message = "the service says that more pages follow, but returned no cursor";
-  return new WorkspaceTasksError("PAGINATION_STALLED", message, { outcome: "rejected" });
+  throw new FailureError(failure("PAGINATION_STALLED", message, { outcome: "rejected" }));
 }

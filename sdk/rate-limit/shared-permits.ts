@@ -1,6 +1,6 @@
 import { withTimeout } from "../call/with-timeout.ts";
 import type { Clock } from "../clock.ts";
-import type { AcquirePermitsResult, RateLimitStore } from "./rate-limit-store.ts";
+import type { RateLimitStore } from "./rate-limit-store.ts";
 
 // The permits of one key from a store that several processes share. They are acquired for all waiting calls at once, so a
 // busy process asks the store a few times a second and not once per call. A permit that no call needs any more when it
@@ -70,20 +70,21 @@ export class SharedPermits {
     const { store, key, windowMs, clock, onChange, onFailure } = this.#options;
     const createError = () => new Error(`the store did not respond within ${storeTimeoutMs} ms`);
     this.#isAsking = true;
-    let result: AcquirePermitsResult;
+    let retryMs = 0;
     try {
       const acquire = async () => store.acquire({ key, limit, count, windowMs });
-      result = await withTimeout(acquire, { timeoutMs: storeTimeoutMs, clock, createError });
+      const result = await withTimeout(acquire, { timeoutMs: storeTimeoutMs, clock, createError });
+      // A store of the caller may return anything.
+      retryMs = Number(result?.retryInMs) || 0;
+      this.#granted = Math.min(count, Math.max(0, Math.floor(Number(result?.granted)) || 0));
     } catch (error) {
       this.#isAsking = false;
       onFailure(error);
       return;
     }
     this.#isAsking = false;
-    // A store of the caller may return anything.
-    this.#granted = Math.min(count, Math.max(0, Math.floor(Number(result?.granted)) || 0));
     if (this.#granted < count) {
-      const delayMs = Math.min(windowMs, Math.max(retryMsMin, Number(result?.retryInMs) || 0));
+      const delayMs = Math.min(windowMs, Math.max(retryMsMin, retryMs));
       const cancel = clock.schedule(delayMs, () => {
         this.#retry = undefined;
         onChange();

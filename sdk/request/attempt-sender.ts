@@ -4,8 +4,8 @@ import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock } from "../clock.ts";
 import { type Classification, classifyResponse } from "./classify-response.ts";
-import type { Fetch } from "./fetch.ts";
-import { type ResponseHead, RoundTrip, type SendRequest } from "./transport.ts";
+import type { Fetch, ResponseHead } from "./fetch.ts";
+import { RoundTrip, type SendRequest } from "./transport.ts";
 
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;

@@ -8,11 +8,12 @@ import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
-import { networkFailure } from "./network-failure.ts";
+import type { ResponseHead } from "./fetch.ts";
+import { networkFailure, notResponse } from "./network-failure.ts";
 import { readExtensions, readResponseDetails } from "./response-details.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
-import type { GraphQLResponse, ResponseHead, SendResult } from "./transport.ts";
+import type { GraphQLResponse, SendResult } from "./transport.ts";
 
 export type Classification =
   | { readonly ok: true; readonly data: unknown }
@@ -58,10 +59,7 @@ function withoutResponse(
     const message = "the response is larger than maxResponseBytes";
     return failure("RESPONSE_INVALID", message, { outcome: "unknown", ...details });
   }
-  if (result.type === "no_response") {
-    const message = `expected the option fetch to return a Response, got ${result.got}`;
-    return failure("RESPONSE_INVALID", message, { outcome: "unknown" });
-  }
+  if (result.type === "no_response") return notResponse(result.got);
   if (result.type === "unsendable") {
     const cause = context.redactor.cause(result.cause);
     return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });

@@ -29,6 +29,27 @@ export interface FetchResponse {
 }
 
 export interface FetchHeaders {
-  get(name: string): string | null;
   forEach(callback: (value: string, name: string) => void): void;
+}
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Of the body, once it was read. */
+  readonly errors?: unknown;
+  readonly extensions?: unknown;
+}
+
+/** Status and headers of what the option `fetch` returned; undefined when it is no response. */
+export function headOf(response: unknown): ResponseHead | undefined {
+  try {
+    const { status, headers } = response as FetchResponse;
+    if (!Number.isInteger(status)) return undefined;
+    if (headers instanceof Headers) return { status, headers };
+    const copy = new Headers();
+    headers.forEach((value, name) => void copy.append(name, value));
+    return { status, headers: copy };
+  } catch {
+    return undefined;
+  }
 }

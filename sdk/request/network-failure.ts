@@ -8,6 +8,12 @@ export interface NetworkContext {
   readonly host: string;
 }
 
+/** @param got what the option `fetch` returned */
+export function notResponse(got: string): Failure {
+  const message = `expected the option fetch to return a Response, got ${got}`;
+  return failure("RESPONSE_INVALID", message, { outcome: "unknown" });
+}
+
 /** @param hasResponse the headers of a response had arrived */
 export function networkFailure(error: unknown, hasResponse: boolean, context: NetworkContext): Failure {
   const { redactor, host } = context;
@@ -20,7 +26,7 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   const outcome = wasSent ? "unknown" : "not_sent";
   const named = (message: string) => (code === undefined ? message : `${message} (${code})`);
   const details = { outcome, remedy: "repeat", cause } as const;
-  if (code?.startsWith("Z_")) {
+  if (code !== undefined && damagedCodes.test(code)) {
     const message = named(`the compressed response of ${host} is damaged or incomplete`);
     return failure("RESPONSE_INVALID", message, details);
   }
@@ -36,6 +42,9 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
   const message = wasSent ? `the connection to ${host} was lost` : `${host} could not be reached`;
   return failure("NETWORK_FAILED", named(message), details);
 }
+
+// Of zlib and Brotli.
+const damagedCodes = /^(?:Z_|ERR__ERROR_FORMAT_)/;
 
 // No connection, or a certificate that was not accepted.
 const neverConnectedCodes =

@@ -36,7 +36,8 @@ export class ResponseBody {
   }
 
   async #readText(bytesMax: number): Promise<string | undefined> {
-    const text = await this.#response.text();
+    // Of the caller's `fetch`, so it may be anything.
+    const text = String(await this.#response.text());
     return utf8(text).byteLength > bytesMax ? undefined : text;
   }
 

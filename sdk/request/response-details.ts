@@ -1,8 +1,7 @@
 // What a response says besides its data, as a caller may print it: redacted, and limited in size.
 
 import type { Redactor } from "../call/redactor.ts";
-import type { FetchHeaders } from "./fetch.ts";
-import type { ResponseHead } from "./transport.ts";
+import type { ResponseHead } from "./fetch.ts";
 
 export interface ResponseDetails {
   /** The service's name for the request: a header such as `x-request-id`, or `extensions.requestId`. */
@@ -45,11 +44,11 @@ export function requestIdOf(
   return undefined;
 }
 
-export function readHeaders(headers: FetchHeaders, redactor: Redactor): Readonly<Record<string, string>> {
+export function readHeaders(headers: Headers, redactor: Redactor): Readonly<Record<string, string>> {
   const all: [name: string, value: string][] = [];
-  headers.forEach?.((value, name) => {
+  headers.forEach((value, name) => {
     if (all.length >= entriesMax || /^set-cookie2?$/i.test(name)) return;
-    all.push([name.toLowerCase(), redactor.text(value)]);
+    all.push([name, redactor.text(value)]);
   });
   return Object.fromEntries(all);
 }

@@ -1,4 +1,3 @@
-import type { FetchHeaders } from "./fetch.ts";
 import { parseHttpDateMs } from "./http-date.ts";
 
 const seconds = /^\d+$/;
@@ -9,9 +8,9 @@ const seconds = /^\d+$/;
  * A date is compared with the response's own `Date` header if there is one, because the two clocks may differ. Anything
  * but whole seconds or an HTTP date is ignored: a lenient parser makes `1 Jan` one second.
  */
-export function parseRetryAfterMs(headers: Pick<FetchHeaders, "get">, nowMs: number): number | undefined {
-  const value = headers.get("retry-after")?.trim();
-  if (value === undefined) return undefined;
+export function parseRetryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get("retry-after");
+  if (value === null) return undefined;
   if (seconds.test(value)) return Math.min(Number(value) * 1_000, Number.MAX_SAFE_INTEGER);
   const date = parseHttpDateMs(value);
   if (date === undefined) return undefined;

@@ -7,7 +7,7 @@
 import { ClientError, GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
 import { kindOf } from "../validation/schema.ts";
-import type { Fetch, FetchHeaders, FetchInit, FetchResponse } from "./fetch.ts";
+import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
 import { isTruncatedJson } from "./truncated-json.ts";
 
@@ -30,14 +30,6 @@ export type SendResult =
   | { readonly type: "no_response"; readonly got: string }
   | { readonly type: "too_large"; readonly response: ResponseHead }
   | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
-
-export interface ResponseHead {
-  readonly status: number;
-  readonly headers: FetchHeaders;
-  /** Of the body, once it was read. */
-  readonly errors?: unknown;
-  readonly extensions?: unknown;
-}
 
 export interface GraphQLResponse extends ResponseHead {
   /** False when the body was not JSON, or JSON without `data` and `errors`. */
@@ -128,14 +120,14 @@ export class RoundTrip {
       signal: this.#controller.signal,
     };
     const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
-    if (!isResponse(response)) {
+    this.#head = headOf(response);
+    if (!this.#head) {
       this.#found = { type: "no_response", got: kindOf(response) };
       throw new Error("expected a Response");
     }
-    const { status } = response;
-    this.#head = { status, headers: response.headers };
+    const { status } = this.#head;
     onHeaders?.();
-    this.#body = new ResponseBody(response);
+    this.#body = new ResponseBody(response as FetchResponse);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
     const text = await this.#body.text(maxResponseBytes);
@@ -150,11 +142,6 @@ export class RoundTrip {
     const ok = status >= 200 && status < 300;
     return { ok, status, headers: jsonHeaders, text: async () => text } as unknown as Response;
   }
-}
-
-function isResponse(value: unknown): value is FetchResponse {
-  const { status, headers } = (value ?? {}) as Partial<FetchResponse>;
-  return typeof status === "number" && typeof headers?.get === "function";
 }
 
 const jsonHeaders = { get: () => "application/json" };

@@ -5,7 +5,7 @@
 
 import { toBase64, utf8 } from "../bytes.ts";
 import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
-import type { FetchHeaders } from "../request/fetch.ts";
+import type { ResponseHead } from "../request/fetch.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";
 
 export interface TusRequest {
@@ -15,16 +15,11 @@ export interface TusRequest {
   readonly body?: Uint8Array;
 }
 
-export interface TusResponse {
-  readonly status: number;
-  readonly headers: FetchHeaders;
-}
-
 /** What the protocol needs: authorised requests, pauses, and a progress callback. */
 export interface TusLink {
-  send(request: TusRequest): Promise<TusResponse>;
+  send(request: TusRequest): Promise<ResponseHead>;
   /** Waits before attempt number `failures` + 1; longer when the service asked for it. */
-  pause(failures: number, response: TusResponse | undefined): Promise<void>;
+  pause(failures: number, response: ResponseHead | undefined): Promise<void>;
   /** The next chunk is sent once this has resolved. */
   onProgress(state: TusState): Promise<void>;
 }
@@ -85,7 +80,7 @@ class Transfer {
 
   async #create(): Promise<TusState> {
     const { endpointUrl, source, metadata } = this.#upload;
-    const first = await this.#readChunk(0);
+    const first = await this.#readChunk(0, source.sizeBytes);
     const length = source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
     const headers = {
       ...(length === null ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
@@ -116,7 +111,7 @@ class Transfer {
 
   async #sendChunk(state: TusState): Promise<TusState> {
     const { url, offset: start } = state;
-    const chunk = await this.#readChunk(start);
+    const chunk = await this.#readChunk(start, state.length);
     const end = start + chunk.bytes.byteLength;
     const length = state.length ?? (chunk.last ? end : null);
     const headers = {
@@ -138,7 +133,8 @@ class Transfer {
     return confirmed;
   }
 
-  async #readChunk(offset: number): Promise<UploadChunk> {
+  /** @param length of the whole body, if it is known: an upload must not go on past it */
+  async #readChunk(offset: number, length: number | null): Promise<UploadChunk> {
     const { source, chunkBytes } = this.#upload;
     const chunk = await source.chunkAt(offset, chunkBytes).catch((cause: unknown) => {
       throw sourceFailed("the body could not be read", cause);
@@ -148,14 +144,13 @@ class Transfer {
     }
     const end = offset + chunk.bytes.byteLength;
     if (end === 0) throw sourceFailed("expected a body of at least one byte, got none");
-    const { sizeBytes } = source;
-    if (sizeBytes !== null && (chunk.last ? end !== sizeBytes : end >= sizeBytes)) {
-      throw sourceFailed(`expected a body of ${sizeBytes} bytes, got ${chunk.last ? end : "more"}`);
+    if (length !== null && (chunk.last ? end !== length : end >= length)) {
+      throw sourceFailed(`expected a body of ${length} bytes, got ${chunk.last ? end : "more"}`);
     }
     return chunk;
   }
 
-  async #sendUntilCertain(what: string, request: TusRequest): Promise<TusResponse> {
+  async #sendUntilCertain(what: string, request: TusRequest): Promise<ResponseHead> {
     for (;;) {
       const response = await this.#sendOnce(what, request);
       if (response !== null) return response;
@@ -163,7 +158,7 @@ class Transfer {
   }
 
   /** Sends once; `null` when the outcome is in doubt. */
-  async #sendOnce(what: string, request: TusRequest): Promise<TusResponse | null> {
+  async #sendOnce(what: string, request: TusRequest): Promise<ResponseHead | null> {
     try {
       const response = await this.#link.send(request);
       if (!isTransient(response.status)) return response;
@@ -176,7 +171,7 @@ class Transfer {
   }
 
   /** Waits after a failure, or throws when there were too many in a row. */
-  async #countFailure(what: string, cause: unknown, response?: TusResponse): Promise<void> {
+  async #countFailure(what: string, cause: unknown, response?: ResponseHead): Promise<void> {
     this.#failuresInARow += 1;
     if (this.#failuresInARow > this.#upload.maxRetries) {
       const last = cause instanceof FailureError ? toError(cause.failure, { attempts: 1 }) : undefined;
@@ -210,20 +205,20 @@ function isTransientFailure(error: unknown): boolean {
   return error instanceof FailureError && transientFailures.includes(error.failure.code);
 }
 
-function locationOf(response: TusResponse, endpointUrl: string): string {
-  const location = response.headers.get("location");
-  if (location === null || !URL.canParse(location, endpointUrl)) {
-    throw failed("the service created an upload without a usable Location");
-  }
-  const url = new URL(location, endpointUrl);
-  // The next requests carry the access token, which is meant for this service only.
-  if (url.origin !== new URL(endpointUrl).origin) {
-    throw failed(`the service created the upload on another host: expected ${new URL(endpointUrl).origin}`);
-  }
-  if (uploadIdOf(url.href, endpointUrl) === null) {
-    throw failed("the service created an upload whose Location ends with no id");
-  }
-  return url.href;
+function locationOf(response: ResponseHead, endpointUrl: string): string {
+  const location = response.headers.get("location") ?? "";
+  const url = URL.canParse(location, endpointUrl) ? new URL(location, endpointUrl).href : "";
+  if (isUploadUrl(url, endpointUrl)) return url;
+  throw failed(`expected the Location of an upload at ${new URL(endpointUrl).origin}, got another or none`);
+}
+
+/** Whether it is an upload of the service. Requests to it carry the access token, which is meant for no other host. */
+export function isUploadUrl(url: string, endpointUrl: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { origin, username, password } = new URL(url);
+  // `fetch` rejects a URL with a password, and its error shows it.
+  if (origin !== new URL(endpointUrl).origin || username !== "" || password !== "") return false;
+  return uploadIdOf(url, endpointUrl) !== null;
 }
 
 /** The last segment of an upload's path; `null` when there is none, or none that can be read. */
@@ -240,13 +235,13 @@ export function uploadIdOf(uploadUrl: string, endpointUrl: string): string | nul
   }
 }
 
-function countIn(response: TusResponse, header: string): number | null {
+function countIn(response: ResponseHead, header: string): number | null {
   const text = response.headers.get(header);
   if (text === null || !/^\d{1,15}$/.test(text)) return null;
   return Number(text);
 }
 
-function rejected(what: string, { status }: TusResponse): FailureError {
+function rejected(what: string, { status }: ResponseHead): FailureError {
   if (status === 404 || status === 410)
     return lost(`could not ${what}: the service has no such upload any more`, status);
   const message = `could not ${what}: the service responded with HTTP ${status}`;

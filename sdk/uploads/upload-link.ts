@@ -6,13 +6,20 @@ import { type Failure, FailureError, failure, onProgressFailed } from "../call/f
 import type { Redactor } from "../call/redactor.ts";
 import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Fetch, FetchBytes } from "../request/fetch.ts";
-import { networkFailure } from "../request/network-failure.ts";
+import {
+  type Fetch,
+  type FetchBytes,
+  type FetchResponse,
+  headOf,
+  type ResponseHead,
+} from "../request/fetch.ts";
+import { networkFailure, notResponse } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
-import type { TusLink, TusRequest, TusResponse, TusState } from "./tus.ts";
+import { kindOf } from "../validation/schema.ts";
+import type { TusLink, TusRequest, TusState } from "./tus.ts";
 
 export interface UploadLinkOptions {
   readonly engine: Pick<Engine, "workspaceToken">;
@@ -38,7 +45,7 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
   const { engine, scope, clock, random, redactor, timeoutMs, onProgress } = options;
   let attempts = 0;
 
-  async function sendWithToken(request: TusRequest): Promise<TusResponse> {
+  async function sendWithToken(request: TusRequest): Promise<ResponseHead> {
     const { token, replace } = await engine.workspaceToken(scope);
     const response = await attempt(request, token);
     if (response.status !== 401 || !replace()) return response;
@@ -46,7 +53,7 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
     return attempt(request, fresh.token);
   }
 
-  async function attempt(request: TusRequest, token: string): Promise<TusResponse> {
+  async function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
     const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
     const controller = new AbortController();
     attemptScope.onEnd(() => controller.abort());
@@ -95,26 +102,32 @@ async function sendRequest(
   { method, url, headers, body }: TusRequest,
   token: string,
   signal: AbortSignal,
-): Promise<TusResponse> {
+): Promise<ResponseHead> {
+  let response: FetchResponse;
   try {
-    const response = await fetch(new URL(url), {
+    response = await fetch(new URL(url), {
       method,
       headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
       ...(body && { body: bufferOf(body) }),
       redirect: "manual",
       signal,
     });
-    new ResponseBody(response).cancel();
-    return { status: response.status, headers: response.headers };
   } catch (error) {
     throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
   }
+  const head = headOf(response);
+  if (!head) throw new FailureError(notResponse(kindOf(response)));
+  new ResponseBody(response).cancel();
+  return head;
 }
 
 /** The same memory, as a `Buffer` where there is one. */
 function bufferOf(bytes: Uint8Array): FetchBytes {
+  const { buffer, byteOffset, byteLength } = bytes;
+  // `fetch` takes no shared memory.
+  if (!(buffer instanceof ArrayBuffer)) return bufferOf(new Uint8Array(bytes));
   if (typeof Buffer === "undefined") return bytes as FetchBytes;
-  return Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function timedOut(limitMs: number): Failure {

@@ -128,11 +128,15 @@ function readerOf(body: unknown): PartReader | null {
     return { next: async () => take().read(), cancel: async () => take().cancel() };
   }
   if (!isAsyncIterable(body)) return null;
-  const iterator = body[Symbol.asyncIterator]();
+  // Opened at the first read, too: a function of the caller may throw.
+  let iterator: AsyncIterator<unknown> | undefined;
   const { destroy } = body;
   return {
-    next: () => iterator.next(),
-    cancel: typeof destroy === "function" ? () => destroy.call(body) : () => iterator.return?.(),
+    async next() {
+      iterator ??= body[Symbol.asyncIterator]();
+      return iterator.next();
+    },
+    cancel: typeof destroy === "function" ? () => destroy.call(body) : () => iterator?.return?.(),
   };
 }
 

@@ -16,7 +16,7 @@ import {
   withDefault,
 } from "../validation/schema.ts";
 import { urlBelow } from "../validation/service-url.ts";
-import { runTusUpload, uploadIdOf } from "./tus.ts";
+import { isUploadUrl, runTusUpload, uploadIdOf } from "./tus.ts";
 import { createUploadLink, type UploadLinkOptions } from "./upload-link.ts";
 import { createUploadSource, type UploadBody } from "./upload-source.ts";
 
@@ -166,9 +166,8 @@ function bodyExpected(body: unknown): string {
 
 /** Throws for a URL that must not receive the token, or is none of an upload. */
 function checkResumeUrl(resumeUrl: string, endpointUrl: string): string {
+  if (isUploadUrl(resumeUrl, endpointUrl)) return resumeUrl;
   const { origin } = new URL(endpointUrl);
-  const isOfService = URL.canParse(resumeUrl) && new URL(resumeUrl).origin === origin;
-  if (isOfService && uploadIdOf(resumeUrl, endpointUrl) !== null) return resumeUrl;
   throw new WorkspaceTasksError(
     "ARGUMENT_INVALID",
     `uploads.upload: resumeUrl: expected an upload at ${origin}, got another place`,

@@ -1,5 +1,5 @@
 import { version } from "../version.ts";
-import { kindOf, refineString, type Schema, ValidationError } from "./schema.ts";
+import { plainObject, refineString, type Schema, ValidationError } from "./schema.ts";
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -18,12 +18,9 @@ const reserved: Readonly<Record<string, string>> = {
 
 /** Headers of a request, by lower-case name. A message contains names and never a value. */
 export const requestHeaders: Schema<Readonly<Record<string, string>>> = (value, path) => {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Headers) {
-    const got = value instanceof Headers ? "Headers" : kindOf(value);
-    throw new ValidationError(path, `expected an object with a string for each header, got ${got}`);
-  }
   return Object.fromEntries(
-    Object.entries(value).map(([name, text]) => {
+    // A Map or Headers would be an object without entries.
+    Object.entries(plainObject(value, path)).map(([name, text]) => {
       const lowerCase = name.toLowerCase();
       if (!token.test(name)) {
         throw new ValidationError(path, "expected header names without spaces and separators, got others");

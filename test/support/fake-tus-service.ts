@@ -48,7 +48,10 @@ export function createFakeTusService({
     const url = new URL(input);
     const method = init.method ?? "GET";
     const headers = new Headers(init.headers);
-    const body = init.body === undefined ? Buffer.alloc(0) : Buffer.from(init.body as Uint8Array);
+    const { body: sent = new Uint8Array() } = init;
+    if ((sent as Uint8Array).buffer instanceof SharedArrayBuffer)
+      throw new TypeError("fetch takes no shared memory");
+    const body = Buffer.from(sent as Uint8Array);
     const applied = fault?.(log.length, method) ?? {};
     log.push({ method, url: url.href, headers, bytes: body.byteLength });
     if (log.length > maxRequestsWithoutEnd) throw new Error("the upload does not end");

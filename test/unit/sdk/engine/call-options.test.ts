@@ -48,8 +48,9 @@ describe("headers", () => {
       "headers.x-a: expected visible ASCII characters, as in any HTTP header, got others, or none",
     ],
     [{ "x-a": 1 }, "headers.x-a: expected visible ASCII characters, as in any HTTP header, got a number"],
-    [new Headers(), "headers: expected an object with a string for each header, got Headers"],
-    [[["a", "b"]], "headers: expected an object with a string for each header, got an array"],
+    [new Headers(), "headers: expected a plain object, got an object"],
+    [new Map([["x-a", "1"]]), "headers: expected a plain object, got an object"],
+    [[["a", "b"]], "headers: expected a plain object, got an array"],
   ])("the headers %o are rejected, of a client and of a call", async (headers, message) => {
     const given = { headers: headers as never };
     expect(() => createClient({ baseUrl: "https://service.example", apiKey: "k", ...given })).toThrow(

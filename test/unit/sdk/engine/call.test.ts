@@ -2,6 +2,10 @@ import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
 import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
+import type { TaskPoller } from "../../../../sdk/operations/task-poller.ts";
+import { createTasks } from "../../../../sdk/operations/tasks.ts";
+import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
+import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
 import { createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
@@ -44,6 +48,29 @@ describe("a call", () => {
       "RESPONSE_INVALID",
     );
   });
+
+  it("what the service does not have is NOT_FOUND, with the method and the request of the call", async () => {
+    const me = { __typename: "WorkspaceUser", workspace: { tasks: [] } };
+    const { send } = createFakeEngine({ respond: () => ({ me }) });
+    expect(await failureOf(createTasks(send, {} as TaskPoller).get("t"))).toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringMatching(/^tasks\.get: /),
+      attempts: 1,
+      httpStatus: 200,
+      operationName: "ListTasks",
+    });
+  });
+
+  it.each([null, { data: null, done: true, iterator: null }, { data: [null], done: true, iterator: null }])(
+    "a list whose page is %j is RESPONSE_INVALID",
+    async (webhookEndpoints) => {
+      const me = { __typename: "WorkspaceUser", workspace: { webhookEndpoints, clients: webhookEndpoints } };
+      const { send } = createFakeEngine({ respond: () => ({ me }) });
+      const code = "RESPONSE_INVALID";
+      expect(await codeOf(createWebhookEndpoints(send, []).list().toArray())).toBe(code);
+      expect(await codeOf(createTaxClients(send).list().toArray())).toBe(code);
+    },
+  );
 
   it("a failed call leaves no unhandled rejection when only withMeta is awaited", async () => {
     const unhandled: unknown[] = [];

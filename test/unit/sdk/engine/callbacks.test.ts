@@ -80,6 +80,38 @@ describe.each(Object.entries(misbehaviours))("a function of the caller that %s",
   });
 });
 
+it("a response whose headers cannot be read fails a call with a code", async () => {
+  const response = { status: 200, headers: { forEach: thrower }, text: async () => '{"data":{}}' };
+  const afterExchange = (fetch: Fetch): Fetch => {
+    return (url, init) =>
+      String(init.body).includes("ExchangeApiKey") ? fetch(url, init) : (response as never);
+  };
+  const logger = { debug() {}, info() {}, warn() {}, error() {} };
+  expect(await codeWith((fetch) => ({ logger, fetch: afterExchange(fetch) }))).toBe("RESPONSE_INVALID");
+});
+
+it.each([Number.NaN, -1, 1, "0.5"])(
+  "a random function that returns %j sends no request again",
+  async (value) => {
+    let requests = 0;
+    const rejecting = (fetch: Fetch): Fetch => {
+      return (url, init) => {
+        if (String(init.body).includes("ExchangeApiKey")) return fetch(url, init);
+        requests += 1;
+        return Promise.resolve(new Response("", { status: 429 }));
+      };
+    };
+    let isExchanged = false;
+    const random = () => {
+      const result = isExchanged ? value : 0;
+      isExchanged = true;
+      return result;
+    };
+    expect(await codeWith((fetch) => ({ fetch: rejecting(fetch), random }))).toBe("CONFIGURATION_INVALID");
+    expect(requests).toBe(1);
+  },
+);
+
 it("a key function that rejects after its call ended reaches no one", async () => {
   let reject: (reason: Error) => void = () => {};
   const pending = new Promise<string>((_, late) => {

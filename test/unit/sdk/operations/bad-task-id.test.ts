@@ -230,7 +230,7 @@ describe("the deadline of a wait", () => {
     const outcome = await advanceUntilSettled(clock, outcomeOf(waitFor(idOf(1))));
     expect(outcome).toMatchObject({
       code: "DEADLINE_EXCEEDED",
-      message: `task ${idOf(1)} did not finish within deadlineMs (90000)`,
+      message: expect.stringMatching(`^tasks.waitFor: .*${idOf(1)}.*90000`),
     });
     expect(clock.monotonic()).toBe(90_000);
   });
@@ -241,14 +241,10 @@ describe("the deadline of a wait", () => {
     expect(clock.monotonic()).toBe(200_000);
   });
 
-  it.each([
-    ["timeout", "tasks.waitFor: expected only known fields, got timeout (did you mean deadlineMs?)"],
-    [
-      "timeoutMs",
-      "tasks.waitFor: expected only known fields, got timeoutMs (did you mean deadlineMs? timeoutMs of the client limits one request)",
-    ],
-  ])("the option %s of a wait is rejected with a hint", async (name, message) => {
+  it.each(["timeout", "timeoutMs"])("the option %s of a wait is rejected with a hint", async (name) => {
     const { waitFor } = setUp(rejections["an input error"]);
-    expect(await outcomeOf(waitFor(idOf(1), { [name]: 1_000 }))).toMatchObject({ message });
+    expect(await outcomeOf(waitFor(idOf(1), { [name]: 1_000 }))).toMatchObject({
+      message: expect.stringContaining("did you mean deadlineMs?"),
+    });
   });
 });

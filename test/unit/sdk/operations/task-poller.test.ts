@@ -128,7 +128,7 @@ describe("tasks.waitFor", () => {
     const { wait } = setUp({ taskAt: (id) => taskOf(id, "FAILED") });
     const error = await outcomeOf(wait(idOf("t")));
     expect(error).toBeInstanceOf(TaskFailedError);
-    expect(error).toMatchObject({ code: "TASK_FAILED", message: `task ${idOf("t")} failed` });
+    expect(error).toMatchObject({ code: "TASK_FAILED", message: `tasks.waitFor: task ${idOf("t")} failed` });
     expect((error as TaskFailedError).task.errorMessage).toContain("Ann");
     expect(`${inspect(error, { depth: 9 })} ${JSON.stringify(error)}`).not.toContain("Ann");
   });

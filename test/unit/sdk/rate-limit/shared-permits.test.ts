@@ -151,6 +151,21 @@ describe("processes that share a rate limit", () => {
   });
 });
 
+it("a store whose result cannot be read fails the calls that wait for it", async () => {
+  const unreadable = {
+    get granted() {
+      throw new Error("unreadable");
+    },
+  };
+  const { clock, permits, failures, requests } = permitsFrom(() => unreadable);
+  permits.request(1, 120);
+  await clock.settle();
+  expect(failures).toMatchObject([{ message: "unreadable" }]);
+  permits.request(1, 120);
+  await clock.settle();
+  expect(requests).toHaveLength(2);
+});
+
 describe("a store that does not respond", () => {
   const silent = (): RateLimitStore => ({ acquire: () => new Promise(() => {}), block: async () => {} });
 

@@ -56,6 +56,11 @@ async function* partsOf(bytes: Uint8Array, size: number) {
 const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
   bytes: (bytes) => bytes,
   "a Buffer": (bytes) => Buffer.from(bytes),
+  "shared memory": (bytes) => {
+    const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));
+    shared.set(bytes);
+    return shared;
+  },
   "an ArrayBuffer": (bytes) => new Uint8Array(bytes).buffer,
   "a Blob": (bytes) => new Blob([new Uint8Array(bytes)]),
   "an async iterable": (bytes) => partsOf(bytes, 7),
@@ -388,18 +393,25 @@ describe("an upload that cannot continue", () => {
     },
   );
 
-  it.each(["/api/uploads/50%", "/api/uploads/", "/api/uploads/?id=abc", "/api/uploads", "/", ""])(
-    "an upload fails before its first chunk when the service creates it at %j",
-    async (location) => {
-      const { upload, methods } = setUp({ location: () => location });
-      await expect(upload(bytesOf(5))).rejects.toMatchObject({
-        code: "UPLOAD_FAILED",
-      });
-      expect(methods()).toBe("POST");
-    },
-  );
+  const withPassword = "https://user:password@service.test/api/uploads/u-1";
 
-  it.each(["https://service.test/api/uploads/", "https://service.test/api/uploads/50%", "u-1"])(
+  it.each([
+    "/api/uploads/50%",
+    "/api/uploads/",
+    "/api/uploads/?id=abc",
+    "/api/uploads",
+    "/",
+    "",
+    withPassword,
+  ])("an upload fails before its first chunk when the service creates it at %j", async (location) => {
+    const { upload, methods } = setUp({ location: () => location });
+    await expect(upload(bytesOf(5))).rejects.toMatchObject({
+      code: "UPLOAD_FAILED",
+    });
+    expect(methods()).toBe("POST");
+  });
+
+  it.each(["https://service.test/api/uploads/", "https://service.test/api/uploads/50%", "u-1", withPassword])(
     "an upload is not continued at %s",
     async (resumeUrl) => {
       const { upload, methods } = setUp();
@@ -407,6 +419,34 @@ describe("an upload that cannot continue", () => {
       expect(methods()).toBe("");
     },
   );
+
+  it("an upload of an iterable that cannot be iterated over fails with a typed error", async () => {
+    const { upload } = setUp();
+    const body = {
+      [Symbol.asyncIterator]() {
+        throw new Error("not open");
+      },
+    };
+    await expect(upload(body)).rejects.toMatchObject({
+      code: "UPLOAD_BODY_INVALID",
+      cause: { message: "not open" },
+    });
+  });
+
+  it("an upload fails at once when the option fetch returns no response", async () => {
+    const engine = createFakeEngine();
+    let requests = 0;
+    const fetch = async () => {
+      requests += 1;
+      return undefined as never;
+    };
+    const { upload } = createUploads(engine, { ...uploadsOptions(engine), fetch });
+    await expect(upload(bytesOf(5), file)).rejects.toMatchObject({
+      code: "RESPONSE_INVALID",
+      outcome: "unknown",
+    });
+    expect(requests).toBe(1);
+  });
 });
 
 describe("onProgress of an upload", () => {
@@ -607,5 +647,18 @@ describe("an upload that another process started", () => {
     await expect(upload(bytesOf(34), { resumeUrl: uploadUrl })).rejects.toMatchObject({
       code: "UPLOAD_BODY_INVALID",
     });
+  });
+
+  it.each([13, 15, 40])("an upload of 14 bytes is not continued with a stream of %i", async (length) => {
+    const { upload, tus } = setUp(once("PATCH", { response: 400 }));
+    let resumeUrl = "";
+    const onProgress = ({ uploadUrl }: UploadProgress) => {
+      resumeUrl = uploadUrl;
+    };
+    await expect(upload(bytesOf(14), { onProgress })).rejects.toMatchObject({ code: "UPLOAD_REJECTED" });
+    await expect(upload(partsOf(bytesOf(length), 7), { resumeUrl })).rejects.toMatchObject({
+      code: "UPLOAD_BODY_INVALID",
+    });
+    expect(tus.log.length).toBeLessThan(6);
   });
 });
