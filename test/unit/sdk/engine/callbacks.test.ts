@@ -81,7 +81,11 @@ describe.each(Object.entries(misbehaviours))("a function of the caller that %s",
 });
 
 it("a response whose headers cannot be read fails a call with a code", async () => {
-  const response = { status: 200, headers: { forEach: thrower }, text: async () => '{"data":{}}' };
+  const response = {
+    status: 200,
+    headers: { get: () => null, forEach: thrower },
+    text: async () => '{"data":{}}',
+  };
   const afterExchange = (fetch: Fetch): Fetch => {
     return (url, init) =>
       String(init.body).includes("ExchangeApiKey") ? fetch(url, init) : (response as never);
