@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { MockServer, StartTaskInput } from "workspace-tasks/mock-server";
-import { isWorkspaceTasksError, type TaskFailedError } from "workspace-tasks/sdk";
 import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -27,15 +26,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     ]);
     const firm = fixture.createClient({ partnerApiKey: undefined });
     expect((await firm.partner.me()).__typename).toBe("WorkspaceUser");
-  });
-
-  it("a call returns the plain result, and its metadata with withMeta", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { data, meta } = await fixture.client.me().withMeta();
-    expect(data.__typename).toBe("WorkspaceUser");
-    expect(meta).toMatchObject({ attempts: 1 });
-    expect(meta.queuedMs).toBeLessThan(1_000);
-    expect(await fixture.requests("me")).toBe(1);
   });
 
   it("the event catalog is fetched without a key", async () => {
@@ -216,16 +206,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     await expect(tasks.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("a wait for a completed task takes one request", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { taskId } = await fixture.mock.control.startTask({
-      taskType: "TAX_PREP",
-      progression: "immediate",
-    });
-    expect(await fixture.client.tasks.waitFor(taskId)).toMatchObject({ id: taskId, status: "COMPLETED" });
-    expect(await fixture.requests("me")).toBe(1);
-  });
-
   it("request() sends typed documents and strings to either router", async () => {
     await using fixture = await createSdkFixture(transport);
     const result = await fixture.client.request<{ me: { id: string } }>(
@@ -274,39 +254,12 @@ describe.each(transports)("the operations over %s", (transport) => {
     ).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  it("a read-only key can read and cannot write", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { apiKey } = await fixture.mock.control.createApiKey({ access: "read_only" });
-    const reader = fixture.createClient({ apiKey });
-    expect((await reader.me()).__typename).toBe("WorkspaceUser");
-    await expect(reader.webhooks.endpoints.create({ url })).rejects.toMatchObject({
-      code: "PERMISSION_DENIED",
-      outcome: "rejected",
-    });
-  });
-
   it("a wrong key is rejected by the token exchange", async () => {
     await using fixture = await createSdkFixture(transport);
     await expect(fixture.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
       code: "API_KEY_REJECTED",
       outcome: "not_sent",
     });
-  });
-
-  it("a partner call without gatewayUrl is a configuration error", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const client = fixture.createClient({ gatewayUrl: undefined });
-    await expect(client.partner.jobs.startImport("job")).rejects.toMatchObject({
-      code: "CONFIGURATION_INVALID",
-      outcome: "not_sent",
-    });
-  });
-
-  it("a closed client sends nothing", async () => {
-    await using fixture = await createSdkFixture(transport);
-    await fixture.client.close();
-    await expect(fixture.client.me()).rejects.toMatchObject({ code: "CLIENT_CLOSED" });
-    expect(await fixture.requests("me")).toBe(0);
   });
 });
 
@@ -358,40 +311,6 @@ describe("tasks.waitFor under the virtual clock", () => {
     expect(task.result.__typename).toBe("TaskTaxPrepResult");
     expect(stagesSeen.at(-1)).toBe(5);
     expect(stagesSeen.length).toBeGreaterThan(1);
-  });
-
-  it("a wait rejects with the task when it fails", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const { taskId } = await fixture.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
-    const waiting = fixture.client.tasks.waitFor(taskId).catch((error: unknown) => error);
-    await fixture.mock.clock.advance(5_000);
-    await fixture.mock.control.setTaskStatus(taskId, {
-      status: "FAILED",
-      errorMessage: "page 3 is unreadable",
-    });
-    const error = await fixture.advanceUntilSettled(waiting);
-    expect(isWorkspaceTasksError(error, "TASK_FAILED")).toBe(true);
-    expect((error as TaskFailedError).task).toMatchObject({
-      id: taskId,
-      status: "FAILED",
-      errorMessage: "page 3 is unreadable",
-    });
-  });
-
-  it("100 waits cost as many requests as one", async () => {
-    const cost = async (count: number) => {
-      await using fixture = await createSdkFixture("in-process");
-      const stages = [{ type: "slow", durationMs: 60_000 }];
-      const ids = await startTasks(fixture.mock, count, { progression: "timed", stages });
-      const done = await fixture.advanceUntilSettled(
-        Promise.all(ids.map((id) => fixture.client.tasks.waitFor(id))),
-      );
-      expect(done.map(({ id }) => id)).toEqual(ids);
-      return fixture.requests("me");
-    };
-    const one = await cost(1);
-    expect(await cost(100)).toBe(one);
-    expect(one).toBeLessThan(12);
   });
 
   it("waits use a quarter of the rate limit, and other calls are not delayed", async () => {

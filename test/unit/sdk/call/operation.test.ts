@@ -20,21 +20,6 @@ describe("the table of operations", () => {
     }
   });
 
-  it("partner operations use the gateway and all others the base router", () => {
-    const gateway = names.filter((name) => operationTable[name].router === "gateway");
-    expect(gateway.sort()).toEqual([
-      "AddUsersToTheWorkspace",
-      "CollectProviderConnection",
-      "CreateConnectionJob",
-      "CreateJobWorkArtifacts",
-      "CreateJobWorks",
-      "CreateWorkspace",
-      "InitiateTaxPrepsImport",
-      "LoginPartner",
-      "StartProviderConnection",
-    ]);
-  });
-
   it("the table names a method of the client for every operation but the exchanges of keys", async () => {
     const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
     await using client = createClient({ apiKey: "key_1234567890", ...urls });
@@ -58,16 +43,5 @@ describe("the table of operations", () => {
       ),
     );
     expect(messages).toEqual(["partner.workspaces.create", "taxClients.list", "partner.me"]);
-  });
-
-  it("three operations need no token", () => {
-    const open = names.filter((name) => !defineOperation(name, documents.MeDocument).authenticated);
-    expect(open.sort()).toEqual(["ExchangeApiKey", "LoginPartner", "WebhookEventCatalog"]);
-  });
-
-  it("the text of an operation has no whitespace around it", () => {
-    const document = Object.assign(documents.MeDocument, {}) as { toString(): string };
-    const padded = { toString: () => `\n${document.toString()}\n` };
-    expect(defineOperation("Me", padded as never).document).toBe(document.toString().trim());
   });
 });

@@ -61,20 +61,6 @@ describe("a token that the service rejects", () => {
 });
 
 describe("a token that the service accepts for some operations only", () => {
-  it("costs at most one exchange per 5 s", async () => {
-    const { service, engine } = createEngineFixture({
-      legs: constantLegs(20),
-      fault: (operation) => (operation === "ProbeMutation" ? unauthenticated : undefined),
-    });
-    const codes: Promise<string>[] = [];
-    for (let second = 0; second < 30; second += 1) {
-      codes.push(codeOf(engine.execute(probe.mutation, {})), codeOf(engine.execute(probe.query, {})));
-      await service.clock.advance(1_000);
-    }
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["TOKEN_REJECTED", "no error"]));
-    expect(service.log.exchanges).toBeLessThanOrEqual(1 + 7);
-  });
-
   it("is replaced at once when it is rejected later than 5 s after the last replacement", async () => {
     const { service, engine } = createEngineFixture({ legs: constantLegs(20) });
     for (let round = 1; round <= 5; round += 1) {

@@ -80,20 +80,6 @@ describe.each(Object.entries(misbehaviours))("a function of the caller that %s",
   });
 });
 
-it("a response whose headers cannot be read fails a call with a code", async () => {
-  const response = {
-    status: 200,
-    headers: { get: () => null, forEach: thrower },
-    text: async () => '{"data":{}}',
-  };
-  const afterExchange = (fetch: Fetch): Fetch => {
-    return (url, init) =>
-      String(init.body).includes("ExchangeApiKey") ? fetch(url, init) : (response as never);
-  };
-  const logger = { debug() {}, info() {}, warn() {}, error() {} };
-  expect(await codeWith((fetch) => ({ logger, fetch: afterExchange(fetch) }))).toBe("RESPONSE_INVALID");
-});
-
 it.each([Number.NaN, -1, 1, "0.5"])(
   "a random function that returns %j sends no request again",
   async (value) => {

@@ -28,28 +28,7 @@ async function burst(
   return { ...fixture, failed };
 }
 
-/** Accepted requests divided by the limit, from the end of the first window on: until then the limiter is starting. */
-function shareUsed(acceptedAtMs: readonly number[], limit: number): number {
-  const sorted = [...acceptedAtMs].sort((a, b) => a - b).slice(limit - 1);
-  const usedMs = (sorted.at(-1) ?? 0) - (sorted[0] ?? 0);
-  return ((sorted.length - 1) * minuteMs) / (limit * usedMs);
-}
-
 describe("the rate limiter of the key's only client", () => {
-  it.each([
-    [360, "sliding", 5, 0.99],
-    [720, "fixed", 2_000, 0.96],
-  ] as const)(
-    "the limiter sends a burst of %i calls to a %s window at %i ms of latency without a 429, using %d of the limit",
-    async (count, window, latencyMs, share) => {
-      const legs = constantLegs(latencyMs);
-      const { service, failed } = await burst(count, { window, windowOffsetMs: 17_000, legs });
-      expect(failed).toEqual([]);
-      expect(service.log).toMatchObject({ accepted: count, rejected429: 0 });
-      expect(shareUsed(service.log.acceptedAtMs, 120)).toBeGreaterThanOrEqual(share);
-    },
-  );
-
   it("control: without the limiter the same burst is rejected hundreds of times", async () => {
     const { service, failed } = await burst(360, { client: { rateLimit: false, maxRetries: 0 } });
     expect(service.log.rejected429).toBe(240);
@@ -70,20 +49,6 @@ describe("the rate limiter of the key's only client", () => {
       expect({ seed, failed, rejected: service.log.rejected429 }).toEqual({ seed, failed: [], rejected: 0 });
       expect(busiestWindow(service.log.acceptedAtMs), `seed ${seed}`).toBeLessThanOrEqual(120);
     }
-  });
-
-  it("the limiter holds a steady stream of too many calls to the limit for ten minutes", async () => {
-    const { service, engine } = createEngineFixture({ client: { rateLimit: { maxQueued: 5_000 } } });
-    const calls: Promise<unknown>[] = [];
-    for (let second = 0; second < 600; second += 1) {
-      for (let each = 0; each < 4; each += 1) calls.push(engine.execute(probe.query, {}).catch(() => {}));
-      await service.clock.advance(1_000);
-    }
-    expect(service.log.rejected429).toBe(0);
-    expect(service.log.accepted).toBeGreaterThanOrEqual(0.99 * 1_200);
-    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
-    await Promise.all([engine.close(), service.clock.advance(minuteMs)]);
-    await Promise.all(calls);
   });
 
   it("the limiter counts a request that timed out as long as any other, whatever latency is measured later", async () => {
@@ -253,38 +218,6 @@ describe("the rate limiter of a key with another client", () => {
     await Promise.all(calls);
   });
 
-  it("the limiter returns to the whole limit when the other client has stopped", async () => {
-    const { service, engine } = createEngineFixture();
-    for (let count = 0; count < 60; count += 1) service.otherClientRequest();
-    const early = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(6 * minuteMs);
-    await Promise.all(early);
-    const since = service.log.accepted;
-    const late = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    await Promise.all(late);
-    expect(service.log.accepted - since).toBe(120);
-  });
-
-  it("the limiter doubles its pauses when the service sends no Retry-After", async () => {
-    const { service, engine } = createEngineFixture({ withRetryAfter: false });
-    for (let count = 0; count < 120; count += 1) service.otherClientRequest();
-    const call = engine.execute(probe.query, {});
-    await service.clock.advance(2 * minuteMs);
-    await call;
-    expect(service.log.rejected429).toBeLessThanOrEqual(7);
-  });
-
-  it("the limiter fails a call at once that cannot wait as long as Retry-After asks, and reports the time", async () => {
-    const { service, engine } = createEngineFixture();
-    for (let count = 0; count < 120; count += 1) service.otherClientRequest();
-    const failure = failureOf(engine.execute(probe.mutation, { ref: "m1" }, { deadlineMs: 20_000 }));
-    await service.clock.advance(1_000);
-    expect(await failure).toMatchObject({ code: "RATE_LIMITED", outcome: "rejected", attempts: 1 });
-    expect((await failure).retryAfterMs).toBeGreaterThan(50_000);
-    expect(service.log.applied).toEqual([]);
-  });
-
   it("the limiter sends a rejected mutation again, which is applied once", async () => {
     const { service, engine } = createEngineFixture();
     for (let count = 0; count < 120; count += 1) service.otherClientRequest();
@@ -331,25 +264,6 @@ describe("the queue of the rate limiter", () => {
     expect(failure.retryAfterMs).toBeGreaterThan(0);
     await service.clock.advance(2 * minuteMs);
     await Promise.all(calls);
-  });
-
-  it("the queue keeps the order of the calls", async () => {
-    const { service, engine } = createEngineFixture();
-    const refs = Array.from({ length: 300 }, (_, index) => `r${index}`);
-    const calls = refs.map((ref) => engine.execute(probe.mutation, { ref }));
-    await service.clock.advance(3 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log.applied).toEqual(refs);
-  });
-
-  it("the queue fails a call at once that would wait longer than its deadline", async () => {
-    const { service, engine } = createEngineFixture();
-    const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(5_000);
-    await Promise.all(calls);
-    const failure = await failureOf(engine.execute(probe.query, {}, { deadlineMs: 10_000 }));
-    expect(failure).toMatchObject({ code: "RATE_LIMIT_WAIT_EXCEEDED", outcome: "not_sent" });
-    expect(failure.retryAfterMs).toBeGreaterThan(50_000);
   });
 
   it("the queue removes an aborted call, and its listener from the signal", async () => {

@@ -84,15 +84,6 @@ describe("a response that is not GraphQL", () => {
     expect(followed).toEqual([]);
   });
 
-  it("a connection cut inside the body is NETWORK_FAILED with outcome unknown", async () => {
-    const failure = await failureFrom((_, response) => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
-      response.write('{"data":{"probe":"1"');
-      setImmediate(() => response.destroy());
-    });
-    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
-  });
-
   it("an endless body is cancelled at maxResponseBytes, whatever its content-length", async () => {
     let sentBytes = 0;
     let cancelled = false;
@@ -191,40 +182,4 @@ describe("a response with GraphQL errors", () => {
     expect(failure).toMatchObject({ code, outcome: "unknown", attempts: 1 });
     expect(requests).toHaveLength(1);
   });
-
-  it("a mutation whose field named me is null is not sent again", async () => {
-    const { open, requests } = await serveGraphQL(responding(200, '{"data":{"me":null}}'));
-    expect(await open().execute(probe.mutation, { ref: "r" })).toEqual({ me: null });
-    expect(requests).toHaveLength(1);
-  });
-});
-
-describe("a failed query", () => {
-  it("a query is repeated after a transient failure", async () => {
-    let count = 0;
-    const { open } = await serveGraphQL((request, response) =>
-      responding(count++ < 2 ? 502 : 200, '{"data":{"probe":"1"}}')(request, response),
-    );
-    const engine = open({ maxRetries: 3, random: () => 0 });
-    const { data, meta } = await engine.execute(probe.query, {}).withMeta();
-    expect(data).toEqual({ probe: "1" });
-    expect(meta.attempts).toBe(3);
-  });
-
-  it("a query is not repeated after a permanent failure", async () => {
-    const { open, requests } = await serveGraphQL(responding(404, ""));
-    await failureOf(open({ maxRetries: 3 }).execute(probe.query, {}));
-    expect(requests).toHaveLength(1);
-  });
-});
-
-it("variables that JSON cannot represent are rejected before anything is sent", async () => {
-  const { open, requests } = await serveGraphQL(responding(200, "{}"));
-  const circular: Record<string, unknown> = {};
-  circular["self"] = circular;
-  for (const variables of [circular, { big: 1n }]) {
-    const failure = await failureOf(open().execute(probe.mutation, variables));
-    expect(failure).toMatchObject({ code: "ARGUMENT_INVALID", outcome: "not_sent", attempts: 0 });
-  }
-  expect(requests).toEqual([]);
 });

@@ -76,19 +76,22 @@ describe("a response of another fetch", () => {
 
   it("whose headers cannot be read is RESPONSE_INVALID, and its slot is not lost", async () => {
     const fetch = nodeFetch([], () => Readable.from(['{"data":null}']));
-    const get = () => {
+    const forEach = () => {
       throw new Error("no such method");
     };
+    const headers = { get: () => null, forEach };
+    const logger = { debug() {}, info() {}, warn() {}, error() {} };
     let calls = 0;
     const hostile: Fetch = async (input, init) =>
       calls++ === 0
         ? fetch(input, init)
-        : ({ status: 503, headers: { get }, body: null } as unknown as Response);
+        : ({ status: 200, headers, text: async () => '{"data":{"probe":1}}' } as unknown as Response);
     const engine = createTestEngine({
       apiKey: "key_1234567890",
       baseUrl: `http://host-${hosts++}.localhost`,
       maxRetries: 0,
       fetch: hostile,
+      logger,
     });
     for (let call = 0; call < 121; call += 1) {
       const failure = await failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 5_000 }));
