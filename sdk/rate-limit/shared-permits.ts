@@ -1,4 +1,4 @@
-import { withTimeout } from "../call/with-timeout.ts";
+import { CallScope } from "../call/call-scope.ts";
 import type { Clock } from "../clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 
@@ -68,19 +68,22 @@ export class SharedPermits {
 
   async #acquire(count: number, limit: number): Promise<void> {
     const { store, key, windowMs, clock, onChange, onFailure } = this.#options;
-    const createError = () => new Error(`the store did not respond within ${storeTimeoutMs} ms`);
+    const scope = new CallScope(clock, { limitMs: storeTimeoutMs });
     this.#isAsking = true;
     let retryMs = 0;
     try {
+      // It may throw, or return no promise.
       const acquire = async () => store.acquire({ key, limit, count, windowMs });
-      const result = await withTimeout(acquire, { timeoutMs: storeTimeoutMs, clock, createError });
+      const result = await scope.race(acquire());
       // A store of the caller may return anything.
       retryMs = Number(result?.retryInMs) || 0;
       this.#granted = Math.min(count, Math.max(0, Math.floor(Number(result?.granted)) || 0));
     } catch (error) {
       this.#isAsking = false;
-      onFailure(error);
+      onFailure(scope.failure ? new Error(`the store did not respond within ${storeTimeoutMs} ms`) : error);
       return;
+    } finally {
+      scope.dispose();
     }
     this.#isAsking = false;
     if (this.#granted < count) {

@@ -14,11 +14,26 @@ export class ResponseBody {
   }
 
   /** Reads the body as text; undefined when it is larger than `bytesMax`. */
-  text(bytesMax: number): Promise<string | undefined> {
-    const body: unknown = this.#response.body;
-    if (isWebStream(body)) return this.#readWebStream(body, bytesMax);
-    if (isIterable(body)) return readIterable(body, bytesMax);
-    return this.#readText(bytesMax);
+  async text(bytesMax: number): Promise<string | undefined> {
+    const next = this.#open();
+    if (!next) {
+      // Of the caller's `fetch`, so it may be anything.
+      const text = String(await this.#response.text());
+      return utf8(text).byteLength > bytesMax ? undefined : text;
+    }
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for (;;) {
+      const { done, value } = await next();
+      if (done) return new TextDecoder().decode(joinBytes(chunks));
+      const chunk = value instanceof Uint8Array ? value : utf8(String(value));
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) {
+        this.cancel();
+        return undefined;
+      }
+      chunks.push(chunk);
+    }
   }
 
   /** Closes the connection of a body that is not read to its end. Never throws. */
@@ -35,51 +50,22 @@ export class ResponseBody {
     }
   }
 
-  async #readText(bytesMax: number): Promise<string | undefined> {
-    // Of the caller's `fetch`, so it may be anything.
-    const text = String(await this.#response.text());
-    return utf8(text).byteLength > bytesMax ? undefined : text;
-  }
-
-  async #readWebStream(body: ReadableStream<Uint8Array>, bytesMax: number): Promise<string | undefined> {
-    const reader = body.getReader();
-    this.#reader = reader;
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return decode(chunks);
-      bytes += value.byteLength;
-      if (bytes > bytesMax) {
-        this.cancel();
-        return undefined;
-      }
-      chunks.push(value);
+  /** Returns what reads the next part; undefined for a body that is no stream. */
+  #open(): (() => Promise<{ readonly done?: boolean | undefined; readonly value?: unknown }>) | undefined {
+    const body: unknown = this.#response.body;
+    if (isWebStream(body)) {
+      const reader = body.getReader();
+      this.#reader = reader;
+      return () => reader.read();
     }
+    if (!isIterable(body)) return undefined;
+    const iterator = body[Symbol.asyncIterator]();
+    return () => iterator.next();
   }
 }
 
 interface NodeStream extends AsyncIterable<unknown> {
   destroy?(): void;
-}
-
-async function readIterable(body: NodeStream, bytesMax: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const value of body) {
-    const chunk = value instanceof Uint8Array ? value : utf8(String(value));
-    bytes += chunk.byteLength;
-    if (bytes > bytesMax) {
-      body.destroy?.();
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return decode(chunks);
-}
-
-function decode(chunks: readonly Uint8Array[]): string {
-  return new TextDecoder().decode(joinBytes(chunks));
 }
 
 function isWebStream(body: unknown): body is ReadableStream<Uint8Array> {
