@@ -1,5 +1,5 @@
 import { FailureError, failure, toError } from "../call/failure.ts";
-import type { Operation } from "../call/operation.ts";
+import type { Operation, UntypedOperation } from "../call/operation.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 import type { ResponseDetails } from "../request/response-details.ts";
 import { checkInput } from "../validation/check-input.ts";
@@ -42,55 +42,41 @@ export type Execute = <Data, Variables>(
 export type Check = <Value>(schema: Schema<Value>, input: unknown) => Value;
 
 /**
- * Starts a call. The variables may come from a function that checks the input; the result is a field of the response's
- * data, or what `pick` takes from it. Every failure, also of these functions, rejects the promise.
+ * Starts a call. The variables may come from a function that checks the input; the result is what `pick` takes from the
+ * response's data, by default its only field. Every failure, also of these functions, rejects the promise.
  */
-export interface Send {
-  <Data, Variables, Field extends keyof Data>(
-    operation: Operation<Data, Variables>,
-    variables: Variables | ((check: Check) => Variables),
-    field: Field,
-    options: CallOptions | undefined,
-  ): Call<Data[Field]>;
-  <Data, Variables, Result>(
-    operation: Operation<Data, Variables>,
-    variables: Variables | ((check: Check) => Variables),
-    pick: (data: Data) => Result,
-    options: CallOptions | undefined,
-  ): Call<Result>;
-}
+export type Send = <Data, Variables, Result = Data[keyof Data]>(
+  operation: Operation<Data, Variables>,
+  variables: Variables | ((check: Check) => Variables),
+  options: CallOptions | undefined,
+  pick?: (data: Data) => Result,
+) => Call<Result>;
+
+const onlyField = (data: unknown) => Object.values(data as object)[0];
 
 export function createSend(execute: Execute): Send {
-  return <Data, Variables, Result>(
-    operation: Operation<Data, Variables>,
-    variables: Variables | ((check: Check) => Variables),
-    pick: keyof Data | ((data: Data) => Result),
-    options: CallOptions | undefined,
-  ): Call<unknown> => {
+  return (operation, variables, options, pick = onlyField) => {
     const run = async () => {
       const call = options === undefined ? undefined : checkCallOptions(operation.method, options);
       const check: Check = (schema, input) => checkInput(operation.method, schema, input);
       const checked =
-        typeof variables === "function" ? (variables as (check: Check) => Variables)(check) : variables;
-      const { data, meta } = await execute(operation, checked, call);
-      return { data: readResult(operation, data, pick, meta), meta };
+        typeof variables === "function"
+          ? (variables as (check: Check) => typeof variables)(check)
+          : variables;
+      const { data, meta } = await execute(operation, checked as never, call);
+      return { data: readResult(operation, () => pick(data), meta), meta };
     };
     return toCall(run());
   };
 }
 
 /** The service sends every field that a generated document asks for, or an error. */
-function readResult<Data, Variables>(
-  operation: Operation<Data, Variables>,
-  data: Data,
-  pick: keyof Data | ((data: Data) => unknown),
-  meta: () => CallMeta,
-): unknown {
+function readResult<Result>(operation: UntypedOperation, read: () => Result, meta: () => CallMeta): Result {
   const outcome = operation.kind === "mutation" ? "unknown" : "rejected";
   const message = "expected a response with all fields of the document, got one without some";
   let found = failure("RESPONSE_INVALID", message, { outcome });
   try {
-    const result = typeof pick === "function" ? pick(data) : data[pick];
+    const result = read();
     if (result !== undefined && result !== null) return result;
   } catch (error) {
     if (error instanceof FailureError) found = error.failure;

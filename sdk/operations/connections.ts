@@ -65,15 +65,9 @@ const collectInput = strictObject({ connectionId: nonEmptyString, inputs: anythi
 
 export function createConnections(send: Send): Connections {
   return {
-    start: (input, call) =>
-      send(startConnection, (check) => check(startInput, input), "startProviderConnection", call),
+    start: (input, call) => send(startConnection, (check) => check(startInput, input), call),
 
     collect: (connectionId, input, call) =>
-      send(
-        collectConnection,
-        (check) => check(collectInput, { ...input, connectionId }),
-        "collectProviderConnection",
-        call,
-      ),
+      send(collectConnection, (check) => check(collectInput, { ...input, connectionId }), call),
   };
 }

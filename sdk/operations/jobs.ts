@@ -84,23 +84,16 @@ const worksInput = nonEmptyArray(looseObject({ name: string, externalId: nonEmpt
 
 export function createJobs(send: Send): Jobs {
   return {
-    create: (input, call) =>
-      send(createJob, (check) => check(createInput, input), "createConnectionJob", call),
+    create: (input, call) => send(createJob, (check) => check(createInput, input), call),
 
     addWorks: (jobId, works, call) =>
       send(
         addWorks,
         (check) => ({ connectionJobId: check(nonEmptyString, jobId), inputs: check(worksInput, works) }),
-        "createJobWorks",
         call,
       ),
 
     startImport: (jobId, call) =>
-      send(
-        startImport,
-        (check) => ({ connectionJobId: check(nonEmptyString, jobId) }),
-        "initiateTaxPrepsImport",
-        call,
-      ),
+      send(startImport, (check) => ({ connectionJobId: check(nonEmptyString, jobId) }), call),
   };
 }

@@ -38,7 +38,7 @@ const meOperation = defineOperation("Me", MeDocument);
 /** Fetches who the token of a router acts as. */
 export function fetchMe(send: Send, router: Router, call: CallOptions | undefined): Call<Me> {
   const method = router === "base" ? "me" : "partner.me";
-  return send({ ...meOperation, router, method }, {}, ({ me }) => me ?? unexpected("null"), call);
+  return send({ ...meOperation, router, method }, {}, call, ({ me }) => me ?? unexpected("null"));
 }
 
 /** The data of a list: it belongs to the workspace of `me`. */

@@ -81,15 +81,9 @@ const addUsersInput = strictObject({ workspaceId: nonEmptyString, userEmails: no
 
 export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
   return {
-    create: (input, call) =>
-      send(createWorkspace, (check) => ({ input: check(createInput, input) }), "createWorkspace", call),
+    create: (input, call) => send(createWorkspace, (check) => ({ input: check(createInput, input) }), call),
 
     addUsers: (workspaceId, input, call) =>
-      send(
-        addUsers,
-        (check) => check(addUsersInput, { ...input, workspaceId }),
-        "addUsersToTheWorkspace",
-        call,
-      ),
+      send(addUsers, (check) => check(addUsersInput, { ...input, workspaceId }), call),
   };
 }

@@ -140,7 +140,7 @@ async function fetchTasks(
     const variables = { filters: { ids: missing }, offset: 0, limit: requested };
     try {
       // The next poll is the retry.
-      await send({ ...listTasks, method: "tasks.waitFor" }, variables, keep, { signal, maxRetries: 0 });
+      await send({ ...listTasks, method: "tasks.waitFor" }, variables, { signal, maxRetries: 0 }, keep);
     } catch (error) {
       if (isWorkspaceTasksError(error)) tryToRead(() => keep(error.data as ListTasksQuery));
       return { found, error };

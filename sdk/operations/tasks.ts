@@ -74,8 +74,8 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
       send(
         { ...listTasks, method: "tasks.get" },
         (check) => ({ filters: { ids: [check(nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
-        (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
         call,
+        (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
       ),
 
     list: (options = {}, call) =>
@@ -85,11 +85,8 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
           offset: start,
           limit: pageSize,
           fetchItems: (offset, limit) =>
-            send(
-              listTasks,
-              { filters, offset, limit },
-              (data) => itemsIn(workspaceIn(data).tasks).map(readTask),
-              call,
+            send(listTasks, { filters, offset, limit }, call, (data) =>
+              itemsIn(workspaceIn(data).tasks).map(readTask),
             ).withMeta(),
         };
       }),

@@ -144,38 +144,27 @@ const listTasksInput = strictObject({
 
 export function createTaxClients(send: Send): TaxClients {
   return {
-    create: (input, call) =>
-      send(createClient, (check) => ({ input: check(createInput, input) }), "createClient", call),
+    create: (input, call) => send(createClient, (check) => ({ input: check(createInput, input) }), call),
 
     addDocuments: (clientId, input, call) =>
-      send(
-        addDocuments,
-        (check) => ({ input: check(addDocumentsInput, { ...input, clientId }) }),
-        "addClientDocuments",
-        call,
-      ),
+      send(addDocuments, (check) => ({ input: check(addDocumentsInput, { ...input, clientId }) }), call),
 
     triggerTaxPrep: (clientId, input, call) =>
-      send(
-        triggerTaxPrep,
-        (check) => ({ input: check(triggerTaxPrepInput, { ...input, clientId }) }),
-        "triggerTaxPrep",
-        call,
-      ),
+      send(triggerTaxPrep, (check) => ({ input: check(triggerTaxPrepInput, { ...input, clientId }) }), call),
 
     list: (options = {}, call) =>
       createOffsetList("taxClients.list", (check) => ({
         ...check(listInput, options),
         fetchItems: (offset, limit) =>
-          send(listClients, { offset, limit }, (data) => itemsIn(workspaceIn(data).clients), call).withMeta(),
+          send(listClients, { offset, limit }, call, (data) => itemsIn(workspaceIn(data).clients)).withMeta(),
       })),
 
     get: (clientId, call) =>
       send(
         getClient,
         (check) => ({ id: check(nonEmptyString, clientId) }),
-        (data) => workspaceIn(data).client ?? notFound("client"),
         call,
+        (data) => workspaceIn(data).client ?? notFound("client"),
       ),
 
     listTasks: (clientId, options = {}, call) =>
@@ -183,11 +172,8 @@ export function createTaxClients(send: Send): TaxClients {
         const id = check(nonEmptyString, clientId);
         const filters = check(listTasksInput, options);
         const fetchPage = async () => {
-          const { data, meta } = await send(
-            listClientTasks,
-            { id, ...filters },
-            (found) => itemsIn((workspaceIn(found).client ?? notFound("client")).tasks).map(readTask),
-            call,
+          const { data, meta } = await send(listClientTasks, { id, ...filters }, call, (found) =>
+            itemsIn((workspaceIn(found).client ?? notFound("client")).tasks).map(readTask),
           ).withMeta();
           return { items: data, next: null, meta };
         };

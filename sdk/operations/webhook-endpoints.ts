@@ -193,43 +193,24 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
       createPagedList("webhooks.endpoints.list", (check) => {
         const { limit, iterator } = check(listInput, options);
         const fetchPage = async (cursor: string | null) => {
-          const { data: page, meta } = await send(
-            listEndpoints,
-            { limit, iterator: cursor },
-            (data) => readPage(workspaceIn(data).webhookEndpoints),
-            call,
+          const { data: page, meta } = await send(listEndpoints, { limit, iterator: cursor }, call, (data) =>
+            readPage(workspaceIn(data).webhookEndpoints),
           ).withMeta();
           return { ...page, meta };
         };
         return { start: iterator ?? null, fetchPage };
       }),
 
-    create: (input, call) =>
-      send(createEndpoint, (check) => ({ input: check(createInput, input) }), "createWebhookEndpoint", call),
+    create: (input, call) => send(createEndpoint, (check) => ({ input: check(createInput, input) }), call),
 
     update: (endpointId, input, call) =>
-      send(
-        updateEndpoint,
-        (check) => ({ input: check(updateInput, { ...input, endpointId }) }),
-        "updateWebhookEndpoint",
-        call,
-      ),
+      send(updateEndpoint, (check) => ({ input: check(updateInput, { ...input, endpointId }) }), call),
 
     delete: (endpointId, call) =>
-      send(
-        deleteEndpoint,
-        (check) => ({ endpointId: check(nonEmptyString, endpointId) }),
-        "deleteWebhookEndpoint",
-        call,
-      ),
+      send(deleteEndpoint, (check) => ({ endpointId: check(nonEmptyString, endpointId) }), call),
 
     rotateSecret: (endpointId, input, call) =>
-      send(
-        rotateSecret,
-        (check) => ({ input: check(rotateSecretInput, { ...input, endpointId }) }),
-        "rotateWebhookEndpointSecret",
-        call,
-      ),
+      send(rotateSecret, (check) => ({ input: check(rotateSecretInput, { ...input, endpointId }) }), call),
   };
 }
 

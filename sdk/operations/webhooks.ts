@@ -28,6 +28,6 @@ const catalog = defineOperation("WebhookEventCatalog", WebhookEventCatalogDocume
 export function createWebhooks(send: Send, httpHostsAllowed: readonly string[]): Webhooks {
   return {
     endpoints: createWebhookEndpoints(send, httpHostsAllowed),
-    catalog: (call) => send(catalog, {}, "webhookEventCatalog", call),
+    catalog: (call) => send(catalog, {}, call),
   };
 }

@@ -56,7 +56,6 @@ export function createWorks(send: Send): Works {
           jobWorkId: check(nonEmptyString, jobWorkId),
           inputs: check(artifactsInput, artifacts),
         }),
-        "createJobWorkArtifacts",
         call,
       ),
   };

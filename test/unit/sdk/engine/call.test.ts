@@ -14,8 +14,8 @@ const deleteEndpoint = (send: Send) =>
   send(
     operation,
     () => ({ endpointId: "e" }),
-    (data) => data.deleteWebhookEndpoint,
     undefined,
+    (data) => data.deleteWebhookEndpoint,
   );
 
 describe("a call", () => {
@@ -35,7 +35,7 @@ describe("a call", () => {
     ["a mutation whose field is null", { deleteWebhookEndpoint: null }, "unknown"],
   ])("%s is RESPONSE_INVALID", async (_, data, outcome) => {
     const engine = createFakeEngine({ respond: () => data });
-    const call = engine.send(operation, { endpointId: "e" }, "deleteWebhookEndpoint", undefined);
+    const call = engine.send(operation, { endpointId: "e" }, undefined);
     const failure = await failureOf(call);
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome, attempts: 1 });
     expect(failure.operationName).toBe("DeleteWebhookEndpoint");
@@ -44,7 +44,7 @@ describe("a call", () => {
   it("a response without a field that is read below another is RESPONSE_INVALID", async () => {
     const engine = createFakeEngine({ respond: () => ({}) });
     const read = (data: unknown) => (data as { me: { id: string } }).me.id;
-    expect(await codeOf(engine.send(operation, { endpointId: "e" }, read, undefined))).toBe(
+    expect(await codeOf(engine.send(operation, { endpointId: "e" }, undefined, read))).toBe(
       "RESPONSE_INVALID",
     );
   });
@@ -93,7 +93,6 @@ describe("a call", () => {
       () => {
         throw new TypeError("bad");
       },
-      (data) => data,
       undefined,
     );
     await expect(call).rejects.toThrow("bad");
