@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { MockServer, StartTaskInput } from "workspace-tasks/mock-server";
 import { createSdkFixture, transports } from "../support/sdk-fixture.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -312,44 +311,4 @@ describe("tasks.waitFor under the virtual clock", () => {
     expect(stagesSeen.at(-1)).toBe(5);
     expect(stagesSeen.length).toBeGreaterThan(1);
   });
-
-  it("waits use a quarter of the rate limit, and other calls are not delayed", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const ids = await startTasks(fixture.mock, 300, { progression: "manual" });
-    const options = { pollIntervalMs: 1, maxPollIntervalMs: 1, deadlineMs: 240_000 };
-    const waits = ids.map((id) => fixture.client.tasks.waitFor(id, options).catch(() => undefined));
-    await fixture.mock.clock.advance(120_000);
-    const { meta } = await fixture.client.me().withMeta();
-    expect(meta.queuedMs).toBe(0);
-    await fixture.advanceUntilSettled(Promise.all(waits));
-    expect(await fixture.requests("me")).toBeLessThanOrEqual(30 * 4 + 4);
-    expect(
-      (await fixture.mock.control.listRequests({ limit: 1_000 })).data.every(({ status }) => status === 200),
-    ).toBe(true);
-  });
-
-  it("a wait continues after an outage of the service", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
-    const waiting = fixture.client.tasks.waitFor(taskId);
-    await fixture.mock.clock.advance(5_000);
-    await fixture.mock.control.setFaults({
-      api: [{ chances: [{ probability: 1, fault: { kind: "status", status: 503 } }] }],
-    });
-    await fixture.mock.clock.advance(120_000);
-    await fixture.mock.control.clearFaults();
-    await fixture.mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
-    expect((await fixture.advanceUntilSettled(waiting)).status).toBe("COMPLETED");
-  });
 });
-
-async function startTasks(
-  mock: MockServer,
-  count: number,
-  task: Omit<StartTaskInput, "taskType">,
-): Promise<string[]> {
-  const started = Array.from({ length: count }, () =>
-    mock.control.startTask({ taskType: "TAX_PREP", ...task }),
-  );
-  return (await Promise.all(started)).map(({ taskId }) => taskId);
-}

@@ -68,21 +68,18 @@ describe("the number of exchanges", () => {
     },
   );
 
-  it("is that of one client when ten wait for an exchange that gets a 500", async () => {
-    const { clock, engines, exchanges } = setUp(10, async () => new Response("", { status: 500 }));
-    const codes = engines.map((engine) => codeOf(engine.execute(probe.query, {})));
-    await clock.advance(2_000);
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["SERVICE_UNAVAILABLE"]));
-    expect(exchanges()).toBe(4);
-  });
+  const lost: Fetch = async () => {
+    throw new TypeError("fetch failed");
+  };
 
-  it("is that of one client when ten wait and no response arrives", async () => {
-    const { clock, engines, exchanges } = setUp(10, async () => {
-      throw new TypeError("fetch failed");
-    });
+  it.each<[string, string, Fetch]>([
+    ["a 500", "SERVICE_UNAVAILABLE", async () => new Response("", { status: 500 })],
+    ["no response", "NETWORK_FAILED", lost],
+  ])("is that of one client when ten wait for an exchange that gets %s", async (_, code, respond) => {
+    const { clock, engines, exchanges } = setUp(10, respond);
     const codes = engines.map((engine) => codeOf(engine.execute(probe.query, {})));
     await clock.advance(4_000);
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["NETWORK_FAILED"]));
+    expect(new Set(await Promise.all(codes))).toEqual(new Set([code]));
     expect(exchanges()).toBe(4);
   });
 

@@ -82,17 +82,6 @@ describe("the outcome of a mutation", () => {
     expect(seen).toEqual(new Set(["applied", "not_sent", "rejected", "unknown"]));
   });
 
-  it("control: repeating mutations after a lost response applies some of them twice", async () => {
-    const service = createFakeService({ limit: 100_000, fault: cutEveryThird() });
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, random: () => 0.5 });
-    const asQuery = { ...probe.mutation, kind: "query" } as const;
-    const calls = Array.from({ length: 30 }, (_, index) => engine.execute(asQuery, { ref: `m${index}` }));
-    await clock.advance(minuteMs);
-    await Promise.all(calls);
-    expect(service.log.applied.length).toBeGreaterThan(30);
-  });
-
   it("the outcome is unknown after a lost response, and the mutation is not sent again", async () => {
     const { service, engine } = createEngineFixture({ fault: () => ({ type: "cut_after" }) });
     const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
@@ -137,8 +126,3 @@ describe("the outcome of a mutation", () => {
     expect(service.log.applied).toEqual(["m"]);
   });
 });
-
-function cutEveryThird() {
-  let count = 0;
-  return (): Fault | undefined => (++count % 3 === 0 ? { type: "cut_after" } : undefined);
-}

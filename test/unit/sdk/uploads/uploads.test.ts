@@ -198,15 +198,6 @@ describe("an upload after a failure", () => {
     });
   }
 
-  it("control: without the offset a chunk sent again is rejected or duplicated", async () => {
-    const { tus, upload } = setUp(once("PATCH", { arriving: 4, response: "cut" }));
-    await upload(bytesOf(20));
-    const headers = { "upload-offset": "0" };
-    const resent = await tus.fetch("https://service.test/api/uploads/u-1", { method: "PATCH", headers });
-    expect(resent.status).toBe(409);
-    expect(tus.log.map(({ method }) => method).slice(0, 4)).toEqual(["POST", "PATCH", "HEAD", "PATCH"]);
-  });
-
   it("an upload gets a fresh token when one is rejected, and uses one token otherwise", async () => {
     const { upload, engine, tus } = setUp(once("PATCH", { rejectToken: true }, 1));
     await upload(bytesOf(40));
@@ -309,12 +300,6 @@ describe("an upload that cannot continue", () => {
   it("an upload fails when a stream would have to be read again", async () => {
     const { upload } = setUp(once("PATCH", { arriving: 0, forget: 3, response: "cut" }, 1));
     await expect(upload(partsOf(bytesOf(40), 7))).rejects.toMatchObject({ code: "UPLOAD_LOST" });
-  });
-
-  it("an upload of bytes reads them again", async () => {
-    const { upload, stored } = setUp(once("PATCH", { arriving: 0, forget: 3, response: "cut" }, 1));
-    await upload(bytesOf(40));
-    expect(stored()?.content).toEqual(Buffer.from(bytesOf(40)));
   });
 
   it("an upload fails when the service has no such upload any more", async () => {
