@@ -94,6 +94,12 @@ describe("transactions that events share on SQLite", () => {
     expect(at.executed.filter((statement) => statement === "COMMIT").length).toBeLessThanOrEqual(2);
   });
 
+  it("are not shared when eventsPerTransactionMax is 1", async () => {
+    await using at = await createFixture({ eventsPerTransactionMax: 1 });
+    await Promise.all(at.claims.map((claim) => handle(at.inbox, claim)));
+    expect(at.executed.filter((statement) => statement === "COMMIT")).toHaveLength(3);
+  });
+
   it("lose only the writes of an event whose handler fails", async () => {
     await using at = await createFixture();
     const [a, b, c] = at.claims;

@@ -48,6 +48,12 @@ describeWithPostgres("transactions that events share on PostgreSQL", () => {
     }
   });
 
+  it("are not shared when eventsPerTransactionMax is 1", async () => {
+    await using at = await createFixture({ eventsPerTransactionMax: 1 });
+    await Promise.all([at.handle(at.a, "a"), at.handle(at.b, "b"), at.handle(at.c, "c")]);
+    expect(await at.kept()).toEqual({ names: ["a", "b", "c"], transactions: 3 });
+  });
+
   it("fail an event whose handler ignores that a statement failed, and commit the others", async () => {
     await using at = await createFixture();
     const careless = at.begin(at.a);
