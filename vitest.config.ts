@@ -1,5 +1,5 @@
 // Type tests (test/types) are compiled and not run, by `npm run typecheck`.
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
@@ -7,14 +7,32 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 // Express would be handed ES modules.
 const conditions = ["workspace-tasks-source"];
 
+/** The tests of one need. Only those of `system` can ask for programs and for the servers that all files share. */
+const project = (
+  name: string,
+  test: TestProjectInlineConfiguration["test"],
+): TestProjectInlineConfiguration => ({
+  extends: true,
+  test: { name, ...test },
+});
+
 export default defineConfig({
   ssr: {
     resolve: { conditions: [...conditions, "node"], externalConditions: conditions },
   },
   test: {
-    include: ["{test,examples}/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "test/frameworks/**"], // scripts/framework-recipes.mjs
-    globalSetup: "test/support/preconditions.ts",
+    projects: [
+      project("unit", { include: ["test/unit/**/*.test.ts"] }),
+      project("integration", {
+        include: ["test/integration/**/*.test.ts", "examples/*.test.ts"],
+        exclude: ["examples/parallel-tests.test.ts"],
+      }),
+      project("system", {
+        include: ["test/system/**/*.test.ts", "examples/parallel-tests.test.ts"],
+        exclude: ["test/system/frameworks/**"], // scripts/framework-recipes.mjs
+        globalSetup: "test/support/preconditions.ts",
+      }),
+    ],
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,
     setupFiles: "test/support/process-state.ts",
@@ -22,7 +40,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst, shuffle: { files: false, tests: true }, seed: 1_795_519_548_491 },
     // Half of the garbage collections of the young generation.
     execArgv: ["--max-semi-space-size=64"],
-    // Bundles (test/simulation/import-bundle.ts) need no second transformation.
+    // Bundles (test/integration/simulation/import-bundle.ts) need no second transformation.
     server: { deps: { external: [/[/\\]\.tmp[/\\]bundle-/] } },
     // They end what hangs, on a machine that is many times slower; no test measures time by them.
     testTimeout: 60_000,

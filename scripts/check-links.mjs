@@ -1,5 +1,5 @@
 // A guide whose links are dead sends its reader away. Checks every relative link, its anchor included, in the documents.
-// test/e2e/module-formats.test.ts checks those of the tarball.
+// test/system/package/module-formats.test.ts checks those of the tarball.
 import { join } from "node:path";
 import { deadLinks } from "./dead-links.mjs";
 import { projectFiles } from "./project-files.mjs";

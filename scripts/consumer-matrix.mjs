@@ -184,7 +184,7 @@ async function serverBundle() {
   }
 }
 
-/** The SDK in a bundle of webpack for browsers; `test/e2e/sdk-in-browser.test.ts` runs those of esbuild and Vite. */
+/** The SDK in a bundle of webpack for browsers; `test/system/sdk/sdk-in-browser.test.ts` runs those of esbuild and Vite. */
 async function browserBundle() {
   write("page.mjs", `export { createClient } from "workspace-tasks/sdk";\n`);
   write(

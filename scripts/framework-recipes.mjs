@@ -1,5 +1,5 @@
 // The recipes of docs/recipes with the real frameworks: installs these and the packed build in examples/frameworks,
-// compiles everything as a user does, and runs test/frameworks.
+// compiles everything as a user does, and runs test/system/frameworks.
 //
 //   node scripts/framework-recipes.mjs [options of vitest]
 //
@@ -29,7 +29,12 @@ await Promise.all([
     env,
   }),
 ]);
-const vitest = ["node_modules/vitest/vitest.mjs", "run", "--config", "test/frameworks/vitest.config.ts"];
+const vitest = [
+  "node_modules/vitest/vitest.mjs",
+  "run",
+  "--config",
+  "test/system/frameworks/vitest.config.ts",
+];
 const tests = [...vitest, ...process.argv.slice(2)];
 process.exitCode = spawnSync(process.execPath, tests, { cwd: root, stdio: "inherit" }).status ?? 1;
 

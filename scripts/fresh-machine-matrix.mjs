@@ -22,23 +22,23 @@ const commandTimeoutMs = 20 * 60_000;
 
 /** What starts a program, uses a path, asks the system for something, or reads the list of files. */
 const sensitiveTests = [
-  "test/tidy",
-  "test/unit/mock-server/cli",
-  "test/unit/receiver-kit/inbox/postgres",
-  "test/e2e/check-receiver-foreign",
-  "test/e2e/examples",
-  "test/e2e/inbox-outage",
-  "test/e2e/mock-processes",
-  "test/e2e/document-commands",
-  "test/chaos",
-  "test/e2e/start",
-  "test/browser/inspector-load",
+  "test/integration/tidy",
+  "test/integration/mock-server/cli",
+  "test/system/receiver-kit/inbox/postgres",
+  "test/system/receiver-kit/check-receiver-foreign",
+  "test/system/package/examples",
+  "test/system/receiver-kit/inbox-outage",
+  "test/system/mock-server/mock-processes",
+  "test/integration/package/document-commands",
+  "test/system/chaos",
+  "test/system/package/start",
+  "test/system/browser/inspector-load",
 ];
 const quickTests = [
-  "test/tidy",
-  "test/e2e/document-commands",
-  "test/e2e/start",
-  "test/unit/receiver-kit/inbox/postgres",
+  "test/integration/tidy",
+  "test/integration/package/document-commands",
+  "test/system/package/start",
+  "test/system/receiver-kit/inbox/postgres",
 ];
 
 // Each cell: a folder for the copy, and what is different there.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const { status } = spawnSync(
   process.execPath,
-  ["node_modules/vitest/vitest.mjs", "run", "test/e2e/packed-install.test.ts"],
+  ["node_modules/vitest/vitest.mjs", "run", "test/system/package/packed-install.test.ts"],
   {
     cwd: join(import.meta.dirname, ".."),
     stdio: "inherit",

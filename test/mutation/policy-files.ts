@@ -1,7 +1,17 @@
 // Which files are mutated, and the tests that must notice: files of the products that decide, do no I/O, wait for nothing,
-// and have a test file at their path in test/unit. The verifier and the faults that the mock draws are added.
+// and have a test file at their path in test/unit or test/integration. The verifier and the faults that the mock draws are added.
 
-const unit = (path: string) => `test/unit/${path.replace(/\.ts$/, ".test.ts")}`;
+import { existsSync } from "node:fs";
+
+/** The test file at the path of a file. */
+function ownTest(path: string): string {
+  const name = path.replace(/\.ts$/, ".test.ts");
+  const found = ["unit", "integration"]
+    .map((need) => `test/${need}/${name}`)
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`${path} has no test file of its own`);
+  return found;
+}
 
 /** Files with a test file of their own, and further tests that cover them. */
 const ownTests: Readonly<Record<string, readonly string[]>> = {
@@ -47,5 +57,5 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const policyFiles: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(ownTests).map(([path, more]) => [path, [unit(path), ...more]]),
+  Object.entries(ownTests).map(([path, more]) => [path, [ownTest(path), ...more]]),
 );

@@ -1,13 +1,13 @@
 // Bugs that are put into the sources. The explorer or a simulation must find each of them.
 
-import { explore } from "../explorer/explore.ts";
-import { explorerMutants } from "../explorer/explorer-mutants.ts";
-import { loadProducts, scopeNamed } from "../explorer/scopes.ts";
-import { tell } from "../explorer/story.ts";
-import { type RabbitmqKit, runBrokerSimulation } from "../simulation/broker-simulation.ts";
-import { mutants, productsOf } from "../simulation/mutants.ts";
-import { importPatched, type Patch } from "../simulation/patched-product.ts";
-import { runSeeds } from "../simulation/run-seeds.ts";
+import { explore } from "../integration/explorer/explore.ts";
+import { explorerMutants } from "../integration/explorer/explorer-mutants.ts";
+import { loadProducts, scopeNamed } from "../integration/explorer/scopes.ts";
+import { tell } from "../integration/explorer/story.ts";
+import { type RabbitmqKit, runBrokerSimulation } from "../integration/simulation/broker-simulation.ts";
+import { mutants, productsOf } from "../integration/simulation/mutants.ts";
+import { importPatched, type Patch } from "../integration/simulation/patched-product.ts";
+import { runSeeds } from "../integration/simulation/run-seeds.ts";
 
 export interface PlantedBug {
   readonly name: string;

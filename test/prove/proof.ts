@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { PartResult } from "../differential/differential-part.ts";
+import type { PartResult } from "../unit/differential/differential-part.ts";
 
 export const proofParts = ["bugs", "model", "explorer", "seeds", "differential"] as const;
 export type ProofPart = (typeof proofParts)[number];

@@ -1,19 +1,19 @@
 // The part of `npm run prove` that checks the model, and replays its transitions on the inboxes.
 
-import { checkModel } from "../model/check-model.ts";
-import { type ModelMutant, modelMutants } from "../model/model-mutants.ts";
-import { modelChecks, violatedBy } from "../model/models.ts";
-import { replayAll, replayedBounds } from "../model/replay-checks.ts";
+import { PostgresServer } from "../support/postgres.ts";
+import { findPostgres } from "../support/postgres-binaries.ts";
+import { findSpin } from "../support/spin.ts";
+import { checkModel } from "../system/model/check-model.ts";
+import { type ModelMutant, modelMutants } from "../system/model/model-mutants.ts";
+import { modelChecks, violatedBy } from "../system/model/models.ts";
+import { replayAll, replayedBounds } from "../system/model/replay-checks.ts";
 import {
   loadReplayedParts,
   memoryStore,
   postgresStore,
   type ReplayedStore,
   sqliteStore,
-} from "../model/replayed-stores.ts";
-import { PostgresServer } from "../support/postgres.ts";
-import { findPostgres } from "../support/postgres-binaries.ts";
-import { findSpin } from "../support/spin.ts";
+} from "../system/model/replayed-stores.ts";
 import type { Proof } from "./proof.ts";
 
 const replayMs = 60_000;

@@ -1,12 +1,12 @@
 // A process of `npm run prove`: runs one task after the other, as it is told.
 
-import { compareNext } from "../differential/compare-next.ts";
-import type { PartResult } from "../differential/differential-part.ts";
-import { explore } from "../explorer/explore.ts";
-import { loadProducts, scopeNamed } from "../explorer/scopes.ts";
-import { summary, tell } from "../explorer/story.ts";
-import { formatFailure } from "../simulation/failure-report.ts";
-import { loadSimulation } from "../simulation/load-simulation.ts";
+import { explore } from "../integration/explorer/explore.ts";
+import { loadProducts, scopeNamed } from "../integration/explorer/scopes.ts";
+import { summary, tell } from "../integration/explorer/story.ts";
+import { formatFailure } from "../integration/simulation/failure-report.ts";
+import { loadSimulation } from "../integration/simulation/load-simulation.ts";
+import { compareNext } from "../unit/differential/compare-next.ts";
+import type { PartResult } from "../unit/differential/differential-part.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import type { ScopeResult, SeedsResult } from "./proof.ts";
 

@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { scopes } from "../explorer/scopes.ts";
+import { scopes } from "../integration/explorer/scopes.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import {
   addSeeds,

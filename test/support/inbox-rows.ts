@@ -2,7 +2,7 @@ import { parseDelivery } from "../../receiver-kit/event/parse-delivery.ts";
 import type { NewInboxRow } from "../../receiver-kit/inbox/inbox.ts";
 import { completedEvent, sampleEvent } from "./sample-event.ts";
 
-export { claimOne, claimOptions, doneWith, settle } from "../inbox-contract/contract-rows.ts";
+export { claimOne, claimOptions, doneWith, settle } from "./inbox-contract/contract-rows.ts";
 
 /** A delivery of `event` as the receiver would store it. */
 export function newRowOf(

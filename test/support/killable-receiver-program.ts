@@ -11,7 +11,7 @@ import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
-import { createRandom } from "../simulation/random.ts";
+import { createRandom } from "../integration/simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";
 import { listen } from "./listen.ts";
 import { machineMicros } from "./machine-time.ts";

@@ -10,7 +10,7 @@ const probes = {
   rabbitmq: async () => reasonOf((await import("./rabbitmq-binaries.ts")).findRabbitmq()),
   python: async () => reasonOf((await import("./receivers/served-receiver.ts")).findPython()),
   spin: async () => reasonOf((await import("./spin.ts")).findSpin()),
-  chromium: async () => (await import("../browser/support/chromium.ts")).chromiumMissing(),
+  chromium: async () => (await import("../system/browser/support/chromium.ts")).chromiumMissing(),
 } satisfies Readonly<Record<string, () => Promise<string | undefined>>>;
 
 export type Program = keyof typeof probes;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerTransaction } from "../../receiver-kit/inbox/inbox.ts";
-import type { InboxFixture } from "../inbox-contract/inbox-fixture.ts";
+import type { InboxFixture } from "./inbox-contract/inbox-fixture.ts";
 import { claimOptions, doneWith, runningAt } from "./inbox-rows.ts";
 
 export interface SqlTransaction {

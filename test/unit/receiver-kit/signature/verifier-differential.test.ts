@@ -1,5 +1,5 @@
 // Two implementations decide about the same deliveries: the receiver's verifier and the `standardwebhooks` package. Each
-// listed difference has an example here; test/differential finds those that are not listed.
+// listed difference has an example here; test/unit/differential finds those that are not listed.
 
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";

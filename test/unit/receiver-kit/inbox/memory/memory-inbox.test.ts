@@ -1,8 +1,11 @@
 import { expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
-import { describeInbox, describeRandomOperations } from "../../../../inbox-contract/describe-inbox.ts";
-import type { InboxFixture } from "../../../../inbox-contract/inbox-fixture.ts";
+import {
+  describeInbox,
+  describeRandomOperations,
+} from "../../../../support/inbox-contract/describe-inbox.ts";
+import type { InboxFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../../support/inbox-stores.ts";
 

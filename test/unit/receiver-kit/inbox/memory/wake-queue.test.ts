@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { WakeQueue } from "../../../../../receiver-kit/inbox/memory/wake-queue.ts";
-import { createRandom } from "../../../../simulation/random.ts";
+import { createRandom } from "../../../../integration/simulation/random.ts";
 
 describe("WakeQueue", () => {
   it("returns what wakes first, and of two the lower id, as items are added, moved and deleted", () => {

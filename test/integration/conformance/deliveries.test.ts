@@ -1,0 +1,450 @@
+import { Webhook } from "standardwebhooks";
+import { afterEach, describe, expect } from "vitest";
+import type { DeliveryFault } from "workspace-tasks/mock-server";
+import { type CapturedDelivery, startCapturingReceiver } from "../../support/capturing-receiver.ts";
+import { mockTest, useService } from "./harness.ts";
+import { done, endpointMutations, type Variables } from "./operations.ts";
+import { atTime, type Subscriber, secretsThatSigned, signatureHeaders, subscribe } from "./subscriber.ts";
+
+const timeoutMs = 500;
+const service = useService({ settings: { delivery: { timeoutMs } } });
+const endpoints = endpointMutations(service);
+
+afterEach(async () => {
+  await service.control.clearFaults();
+});
+
+const startTask = ({ workspaceId }: Subscriber, task: Variables = {}): Promise<{ taskId: string }> =>
+  service.control.startTask({ workspaceId, taskType: "BINDER", progression: "manual", ...task });
+
+const nowMs = () => service.mock.clock.now();
+const update = async ({ endpointId, admin }: Subscriber, input: Variables) =>
+  done(endpoints.update({ endpointId, ...input }, await admin()));
+const remove = async ({ endpointId, admin }: Subscriber) => done(endpoints.remove(endpointId, await admin()));
+
+/** Lets time pass, and checks how many deliveries have come just before its end and at its end. */
+async function expectArrival({ receiver }: Subscriber, afterMs: number, count: number) {
+  await service.advance(afterMs - 1);
+  expect(receiver.deliveries).toHaveLength(count - 1);
+  await service.advance(1);
+  expect(receiver.deliveries).toHaveLength(count);
+}
+
+/** Starts a task, and returns its delivery. */
+async function nextDelivery(of: Subscriber): Promise<CapturedDelivery> {
+  const { length } = of.receiver.deliveries;
+  await startTask(of);
+  return (await of.receiver.received(length + 1))[length]!;
+}
+
+/** What the official library says of a delivery now. */
+const verdictOf = (secret: string, { body, headers }: Pick<CapturedDelivery, "body" | "headers">) =>
+  atTime(nowMs(), () => {
+    try {
+      new Webhook(secret).verify(body, headers as Record<string, string>);
+      return "accepts";
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+
+const hourMs = 3_600_000;
+
+describe("D1 D2 D6 an attempt", () => {
+  mockTest("D1 a delivery is a POST of the exact signed bytes with the three headers", async () => {
+    await using all = await subscribe(service);
+    await startTask(all, { attributes: [{ name: "note", value: "naïve ✓ 🙂" }] });
+    const delivery = (await all.receiver.received(1))[0]!;
+    expect(delivery).toMatchObject({ method: "POST", path: "/webhooks" });
+    expect(delivery.headers["content-type"]).toMatch(/^application\/json/);
+    expect(Number(delivery.headers["content-length"])).toBe(delivery.body.length);
+    const { id, timestamp, signatures } = signatureHeaders(delivery);
+    expect(id).not.toBe("");
+    expect(timestamp).toBe(String(Math.floor(nowMs() / 1_000)));
+    expect(signatures).toEqual([expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/)]);
+    expect(secretsThatSigned(delivery, [all.secret])).toEqual([all.secret]);
+  });
+
+  mockTest("D1 the signature does not verify after a changed byte or with another secret", async () => {
+    await using all = await subscribe(service);
+    const delivery = await nextDelivery(all);
+    const body = Buffer.from(delivery.body);
+    body.writeUInt8(body.readUInt8(9) ^ 1, 9);
+    expect(secretsThatSigned({ ...delivery, body }, [all.secret])).toEqual([]);
+    expect(secretsThatSigned(delivery, [`whsec_${Buffer.alloc(32).toString("base64")}`])).toEqual([]);
+  });
+
+  mockTest("D2 retries and replays have the same id, a new timestamp and a new signature", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await nextDelivery(all);
+    await service.advance("5s");
+    all.receiver.respondWith(204);
+    await service.advance("6m");
+    const [record] = await all.deliveries();
+    await service.control.replayDelivery(record?.id ?? "");
+    const received = (await all.receiver.received(4)).map((delivery) => {
+      expect(secretsThatSigned(delivery, [all.secret])).toEqual([all.secret]);
+      return { ...signatureHeaders(delivery), body: delivery.body.toString() };
+    });
+    const different = (read: (each: (typeof received)[number]) => unknown) =>
+      new Set(received.map(read)).size;
+    expect(received[0]?.id).toBe(record?.id);
+    expect([different(({ id }) => id), different(({ body }) => body)]).toEqual([1, 1]);
+    const isNew = [different(({ timestamp }) => timestamp), different(({ signatures }) => signatures[0])];
+    expect(isNew).toEqual([4, 4]);
+  });
+
+  mockTest("D6 every attempt is recorded with its request and its response", async () => {
+    await using all = await subscribe(service, {
+      response: { status: 503, headers: { "x-receiver": "busy" }, body: "b".repeat(20_000) },
+    });
+    const came = await nextDelivery(all);
+    await service.advance("5s");
+    const [record] = await all.deliveries();
+    expect(record?.attempts).toHaveLength(2);
+    const [first, second] = record?.attempts ?? [];
+    expect(first).toMatchObject({
+      ...{ number: 1, kind: "scheduled", status: 503, error: "status 503", durationMs: expect.any(Number) },
+      requestBody: came.body.toString(),
+      responseHeaders: { "x-receiver": "busy" },
+      responseBody: "b".repeat(16_384),
+      faults: [],
+    });
+    expect(first?.requestHeaders).toEqual(came.headers);
+    expect(Date.parse(second?.startedAt ?? "") - Date.parse(first?.startedAt ?? "")).toBe(5_000);
+  });
+});
+
+describe("D3 acknowledgement", () => {
+  mockTest.each([200, 201, 202, 204, 299])("D3 a %i acknowledges the delivery", async (status) => {
+    await using all = await subscribe(service, { response: status });
+    await startTask(all);
+    await service.advance("7d");
+    expect(all.receiver.deliveries).toHaveLength(1);
+    expect(await all.deliveries()).toMatchObject([{ status: "succeeded", nextAttemptAt: null }]);
+  });
+
+  const errors = { hang: `no response within ${timeoutMs} ms`, reset: "ECONNRESET" };
+  mockTest.each([101, 300, 304, 400, 401, 404, 410, 429, 500, 503, "reset", "hang"] as const)(
+    "D3 %s does not acknowledge the delivery, and a retry follows after 5 s",
+    async (response) => {
+      await using all = await subscribe(service, { response });
+      await startTask(all);
+      await service.advance("4s");
+      all.receiver.respondWith(204);
+      await expectArrival(all, 1_000, 2);
+      const [record] = await all.deliveries({ status: "succeeded" });
+      const [first, second] = record?.attempts ?? [];
+      expect(first?.status).toBe(typeof response === "number" ? response : null);
+      expect(first?.error).toContain(typeof response === "number" ? "status" : errors[response]);
+      expect(second).toMatchObject({ status: 204, error: null });
+    },
+  );
+
+  mockTest("D3 a redirect is not followed", async () => {
+    await using elsewhere = await startCapturingReceiver();
+    await using all = await subscribe(service, {
+      response: { status: 307, headers: { location: elsewhere.url } },
+    });
+    await startTask(all);
+    await service.advance("1h");
+    expect(all.receiver.deliveries.length).toBeGreaterThan(1);
+    expect(elsewhere.deliveries).toHaveLength(0);
+  });
+
+  mockTest("D3 an unreachable receiver gets retries until it responds", async () => {
+    await using all = await subscribe(service);
+    await all.receiver.close();
+    await startTask(all);
+    await service.advance("6m");
+    const [record] = await all.deliveries();
+    expect(record?.status).toBe("pending");
+    const refused = expect.stringContaining("ECONNREFUSED");
+    expect(record?.attempts.map(({ error }) => error)).toEqual([refused, refused, refused]);
+  });
+
+  mockTest("D3 a delivery fails after eight attempts over 27 hours", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await startTask(all);
+    await service.advance("30d");
+    const [record] = await all.deliveries();
+    expect(record).toMatchObject({ status: "failed", nextAttemptAt: null });
+    const starts = record?.attempts.map(({ startedAt }) => Date.parse(startedAt)) ?? [];
+    const waits = starts.slice(1).map((start, index) => start - (starts[index] ?? 0));
+    const hours = [1 / 12, 0.5, 2, 5, 10, 10].map((count) => count * hourMs);
+    expect(waits).toEqual([5_000, ...hours]);
+    expect(all.receiver.deliveries).toHaveLength(8);
+  });
+
+  mockTest.each([
+    [503, "8", 8_000],
+    [429, "8", 8_000],
+    [503, "3600", 10_000],
+    [503, "0", 5_000],
+    [503, "later", 5_000],
+    [500, "8", 5_000],
+  ])("D3 a %i with Retry-After %s schedules the retry after %i ms", async (status, retryAfter, waitMs) => {
+    const headers = { "retry-after": retryAfter };
+    await using all = await subscribe(service, { response: { status, headers } });
+    await startTask(all);
+    await expectArrival(all, waitMs, 2);
+  });
+
+  mockTest("D3 a Retry-After with a date schedules the retry at that date", async () => {
+    const headers = { "retry-after": new Date(nowMs() + 9_000).toUTCString() };
+    await using all = await subscribe(service, { response: { status: 503, headers } });
+    await startTask(all);
+    await service.advance(7_999);
+    expect(all.receiver.deliveries).toHaveLength(1);
+    await service.advance(1_001);
+    expect(all.receiver.deliveries).toHaveLength(2);
+  });
+});
+
+describe("D4 a paused endpoint", () => {
+  mockTest("D4 a pending delivery waits while its endpoint is paused, and then continues", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await nextDelivery(all);
+    await service.advance("1s");
+    await update(all, { enabled: false });
+    all.receiver.respondWith(204);
+    await service.advance("7d");
+    expect(all.receiver.deliveries).toHaveLength(1);
+    expect(await all.deliveries()).toMatchObject([{ status: "paused" }]);
+    await update(all, { enabled: true });
+    await service.advance(0);
+    expect(all.receiver.deliveries).toHaveLength(2);
+    expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
+  });
+
+  mockTest("D4 a pause that ends before the next retry does not move the retry", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await nextDelivery(all);
+    await service.advance("1s");
+    await update(all, { enabled: false });
+    await service.advance("2s");
+    await update(all, { enabled: true });
+    await expectArrival(all, 2_000, 2);
+  });
+
+  mockTest("D4 events during a pause are never delivered", async () => {
+    await using paused = await subscribe(service);
+    await using open = await subscribe(service, { within: paused });
+    await update(paused, { enabled: false });
+    await nextDelivery(open);
+    await update(paused, { enabled: true });
+    await service.advance("7d");
+    expect(paused.receiver.deliveries).toHaveLength(0);
+    await nextDelivery(paused);
+  });
+});
+
+describe("D5 at-least-once delivery", () => {
+  mockTest(
+    "D5 a retry goes to its endpoint's new URL, also without a subscription to the event",
+    async () => {
+      await using all = await subscribe(service, { response: 500 });
+      await using moved = await startCapturingReceiver();
+      await nextDelivery(all);
+      await update(all, { url: moved.url, eventTypes: ["documents.synced"] });
+      await startTask(all);
+      await service.advance("5s");
+      expect([all.receiver.deliveries.length, moved.deliveries.length]).toEqual([1, 1]);
+      expect(await all.deliveries()).toMatchObject([{ status: "succeeded" }]);
+    },
+  );
+
+  mockTest("D5 without faults each event of a task is delivered once and in order", async () => {
+    await using all = await subscribe(service);
+    const { taskId } = await startTask(all, { taskType: "TAX_PREP", progression: "immediate" });
+    await service.advance("1d");
+    const stages = Array(5).fill("subtask.completed");
+    expect(all.receiver.deliveries.map(({ event }) => `${event.taskId} ${event.event}`)).toEqual(
+      ["task.running", ...stages, "task.completed"].map((event) => `${taskId} ${event}`),
+    );
+  });
+
+  mockTest("D5 with all faults that the contract permits no delivery is lost", async () => {
+    await service.control.setFaults({ profile: "contract" });
+    await using all = await subscribe(service);
+    for (let count = 0; count < 30; count++)
+      await startTask(all, { taskType: "TAX_PREP", progression: "immediate" });
+    await service.advance("7d");
+    const { deliveries } = all.receiver;
+    const ids = deliveries.map(({ headers }) => String(headers["webhook-id"]));
+    const records = await all.deliveries();
+    expect(records).toHaveLength(30 * 7);
+    expect(records.every(({ status }) => status === "succeeded")).toBe(true);
+    expect(new Set(ids)).toEqual(new Set(records.map(({ id }) => id)));
+    expect(ids.length, "some came more than once").toBeGreaterThan(records.length);
+    const times = deliveries.map(({ event }) => event.occurredAt);
+    expect(times, "some came out of order").not.toEqual(times.toSorted());
+    const signed = deliveries.filter((delivery) => secretsThatSigned(delivery, [all.secret]).length === 1);
+    expect(signed).toHaveLength(deliveries.length);
+  });
+
+  const instruct = ({ endpointId }: Subscriber, ...instructions: DeliveryFault[]) =>
+    service.control.setFaults({ deliveries: [{ endpointId, instructions }] });
+
+  mockTest("D5 the fault duplicate sends the same delivery again", async () => {
+    await using all = await subscribe(service);
+    await instruct(all, { kind: "duplicate", copies: 2 });
+    await startTask(all);
+    const received = await all.receiver.received(3);
+    expect(new Set(received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
+    await service.advance(0);
+    const [record] = await all.deliveries();
+    expect(record?.attempts.map(({ kind }) => kind)).toEqual(["scheduled", "duplicate", "duplicate"]);
+  });
+
+  mockTest("D5 the fault reorder sends a delivery after the next one", async () => {
+    await using all = await subscribe(service);
+    await instruct(all, { kind: "reorder" });
+    const { taskId } = await startTask(all);
+    await service.control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const received = await all.receiver.received(2);
+    expect(received.map(({ event }) => event.event)).toEqual(["task.completed", "task.running"]);
+  });
+
+  mockTest.each([
+    ["reorder, when no other one follows,", { kind: "reorder" }, 5_000, []],
+    ["delay", { kind: "delay", delayMs: 60_000 }, 60_000, []],
+    ["drop, by its first retry,", { kind: "drop" }, 5_000, ["drop"]],
+  ] as const)(
+    "D5 the fault %s sends a delivery late, with a new signature",
+    async (_, fault, afterMs, faults) => {
+      await using all = await subscribe(service);
+      await instruct(all, fault);
+      await startTask(all);
+      await expectArrival(all, afterMs, 1);
+      const { timestamp } = signatureHeaders(all.receiver.deliveries[0]!);
+      expect(Number(timestamp)).toBe(Math.floor(nowMs() / 1_000));
+      const [record] = await all.deliveries({ status: "succeeded" });
+      expect(record?.attempts[0]?.faults).toEqual(expect.arrayContaining([...faults]));
+    },
+  );
+
+  mockTest.each(["wrong-signature", "altered-body", "stale-timestamp"] as const)(
+    "D5 a verifier rejects an attempt with the fault %s and accepts its retry",
+    async (kind) => {
+      await using all = await subscribe(service);
+      all.receiver.respondWith((delivery) => (verdictOf(all.secret, delivery) === "accepts" ? 204 : 401));
+      await instruct(all, { kind });
+      await startTask(all);
+      await service.advance("5s");
+      const [record] = await all.deliveries();
+      expect(record?.attempts).toMatchObject([
+        { status: 401, faults: [kind] },
+        { status: 204, faults: [] },
+      ]);
+    },
+  );
+});
+
+describe("W10 deleting an endpoint", () => {
+  mockTest("W10 a deleted endpoint receives nothing more, pending retries included", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    await nextDelivery(all);
+    await service.advance(0);
+    expect(await remove(all)).toBe(true);
+    await startTask(all);
+    await service.advance("30d");
+    expect(all.receiver.deliveries).toHaveLength(1);
+    expect(await all.deliveries()).toMatchObject([{ status: "cancelled", nextAttemptAt: null }]);
+  });
+
+  mockTest("W10 every use of a deleted endpoint's id fails", async () => {
+    await using all = await subscribe(service);
+    await remove(all);
+    const { endpointId } = all;
+    const options = await all.admin();
+    const responses = await Promise.all([
+      endpoints.remove(endpointId, options),
+      endpoints.update({ endpointId, enabled: true }, options),
+      endpoints.rotate({ endpointId }, options),
+    ]);
+    for (const { message, code } of responses)
+      expect([message, code]).toEqual(["Webhook endpoint not found", "NOT_FOUND"]);
+  });
+});
+
+describe("W13 rotating a secret", () => {
+  const rotate = async ({ endpointId, admin }: Subscriber, gracePeriodSeconds?: number): Promise<string> =>
+    (await done(endpoints.rotate({ endpointId, gracePeriodSeconds }, await admin()))).signingSecret;
+
+  mockTest("W13 standardwebhooks verifies with either secret until the grace period ends", async () => {
+    await using all = await subscribe(service);
+    const fresh = await rotate(all, 3_600);
+    const verdicts = async () => {
+      const delivery = await nextDelivery(all);
+      return [all.secret, fresh].map((secret) => verdictOf(secret, delivery));
+    };
+    await service.advance("59m");
+    expect(await verdicts()).toEqual(["accepts", "accepts"]);
+    await service.advance("1m");
+    expect(await verdicts()).toEqual(["No matching signature found", "accepts"]);
+  });
+
+  mockTest.each([
+    ["the default one, a day", undefined, 86_400_000],
+    ["the longest one, a week", 604_800, 604_800_000],
+    ["none", 0, 0],
+  ])("W13 the old secret signs for the grace period: %s", async (_, seconds, graceMs) => {
+    await using all = await subscribe(service);
+    const fresh = await rotate(all, seconds);
+    const signers = async () => secretsThatSigned(await nextDelivery(all), [fresh, all.secret]);
+    if (graceMs > 0) {
+      await service.advance(graceMs - 1);
+      expect(await signers()).toEqual([fresh, all.secret]);
+      await service.advance(1);
+    }
+    expect(await signers()).toEqual([fresh]);
+    expect(signatureHeaders(await nextDelivery(all)).signatures).toHaveLength(1);
+  });
+
+  mockTest("W13 after two rotations every secret signs until its own grace period ends", async () => {
+    await using all = await subscribe(service);
+    const second = await rotate(all, 600);
+    await service.advance("1m");
+    const third = await rotate(all, 60);
+    const every = [third, second, all.secret];
+    const signers = async () => secretsThatSigned(await nextDelivery(all), every);
+    expect(await signers()).toEqual(every);
+    const delivery = await nextDelivery(all);
+    const [first] = signatureHeaders(delivery).signatures;
+    const headers = { ...delivery.headers, "webhook-signature": first };
+    expect(secretsThatSigned({ ...delivery, headers }, every), "the newest secret is the first").toEqual([
+      third,
+    ]);
+    await service.advance("1m");
+    expect(await signers(), "the second had 60 s").toEqual([third, all.secret]);
+    await service.advance("8m");
+    expect(await signers(), "the first had 600 s").toEqual([third]);
+  });
+
+  mockTest("W13 a retry is signed with the secrets that are valid at that time", async () => {
+    await using all = await subscribe(service, { response: 500 });
+    expect(secretsThatSigned(await nextDelivery(all), [all.secret])).toEqual([all.secret]);
+    const fresh = await rotate(all, 0);
+    await service.advance("5s");
+    const [, retry] = await all.receiver.received(2);
+    expect(secretsThatSigned(retry!, [fresh, all.secret])).toEqual([fresh]);
+  });
+
+  mockTest.each([-1, 604_801])("W13 gracePeriodSeconds of %i is rejected", async (gracePeriodSeconds) => {
+    await using all = await subscribe(service);
+    const input = { endpointId: all.endpointId, gracePeriodSeconds };
+    const { message } = await endpoints.rotate(input, await all.admin());
+    expect(message).toBe("Secret grace period must be between 0 and 604800 seconds");
+  });
+
+  mockTest("W13 the fault old-secret-only leaves out the new secret's signature once", async () => {
+    await using all = await subscribe(service);
+    const fresh = await rotate(all);
+    await service.control.setFaults({
+      deliveries: [{ endpointId: all.endpointId, instructions: [{ kind: "old-secret-only" }] }],
+    });
+    expect(secretsThatSigned(await nextDelivery(all), [fresh, all.secret])).toEqual([all.secret]);
+    expect(secretsThatSigned(await nextDelivery(all), [fresh, all.secret])).toEqual([fresh, all.secret]);
+  });
+});

@@ -1,0 +1,94 @@
+// `npm run docs -- --check` compares what documents derive from. These tests check what nothing generates: that blocks are run,
+// that paths exist, and that lists are complete.
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { receiverErrorCodes } from "workspace-tasks/receiver-kit";
+import { errorCodes } from "workspace-tasks/sdk";
+import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
+import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
+import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
+import { projectFiles } from "../../../scripts/project-files.mjs";
+
+const documents = projectFiles(".", ".md");
+const read = (file: string) => readFileSync(file, "utf8");
+
+/** Whether a block is copied from a tested file, read by the test that its mark names, or says why none runs it. */
+function isChecked(file: string, { language, mark, text }: MarkedBlock): boolean {
+  const [, test] = /^run: (\S+\.ts)$/.exec(mark) ?? [];
+  // A test, or a fixture of tests, that reads the document.
+  if (test !== undefined) return existsSync(test) && read(test).includes(file);
+  if (/^(?:examples|\.ci)\/\S+#\S+$|^imports$|^none: \S/.test(mark)) return true;
+  const isProgram =
+    /^(?:(?:\$ )?(?:npx|npm|node|curl|docker|workspace-tasks|export)|import|const|let|await) /m;
+  return language === "mermaid" || (language === "text" && !isProgram.test(text));
+}
+
+it("each block of the README and docs/ is copied from a tested file, run by a test that reads it, or says why not", () => {
+  const pages = documents.filter((file) => /^README|^docs\//.test(file));
+  const blocks = pages.flatMap((file) => blocksOf(read(file)).map((block) => ({ file, block })));
+  expect(blocks.length).toBeGreaterThan(100);
+  const unchecked = blocks.filter(({ file, block }) => !isChecked(file, block));
+  expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
+});
+
+it("every path that a document names exists", () => {
+  const named = documents.flatMap((file) =>
+    [
+      ...read(file).matchAll(
+        /`((?:test|docs|examples|scripts|bench|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)`/g,
+      ),
+    ].map(([, path = ""]) => ({ file, path })),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ path }) => !existsSync(path))).toEqual([]);
+});
+
+describe("docs/errors.md", () => {
+  const [, sdk = "", receiver = ""] = read("docs/errors.md").split(/^## (?:SDK|Receiver)$/m);
+
+  it.each([
+    ["the SDK", sdk, errorCodes],
+    ["the receiver kit", receiver, receiverErrorCodes],
+  ])("docs/errors.md explains every code of %s once, and no other", (_, section, codes) => {
+    const explained = section.matchAll(
+      /^#### ([A-Z0-9_]+)\n\n[\s\S]+?\n\n\*\*Fix\*\*: |^\| `([A-Z0-9_]+)` \|(?!.*\[below\])/gm,
+    );
+    expect(Array.from(explained, ([, heading, row]) => heading ?? row).toSorted()).toEqual(codes.toSorted());
+  });
+
+  it("docs/errors.md says the status of every rejected request", () => {
+    const statuses = receiver.matchAll(/^\| `([A-Z0-9_]+)` \| (\d+) \|(?!.*\[below\])/gm);
+    expect(Object.fromEntries(Array.from(statuses, ([, code, status]) => [code, Number(status)]))).toEqual(
+      rejectionStatuses,
+    );
+  });
+});
+
+/** Messages of TypeScript, Node, Jest and Babel. */
+const foreignMessages = new Set([
+  'Unexpected token, expected "from"',
+  "has no exported member 'createReceiver'",
+  "Cannot find package 'msw'",
+  "Must use import to load ES Module",
+]);
+
+it("docs/troubleshooting.md quotes messages that exist", () => {
+  const page = read("docs/troubleshooting.md");
+  const sources = projectFiles(".", ".ts")
+    .filter((file) => /^(sdk|mock-server|receiver-kit|cli)\//.test(file))
+    .map(read)
+    .join("\n");
+  const quoted = page.split("\n").flatMap((line) => /^\| `([^`]* [^`]*)`/.exec(line)?.[1] ?? []);
+  const ours = quoted.filter((text) => !foreignMessages.has(text));
+  expect(ours.length).toBeGreaterThan(15);
+  const parts = ours.flatMap((text) => text.split("…").map((part) => part.replace(/^--\w+: /, "").trim()));
+  expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
+});
+
+it("docs/mock-server.md names every kind of fault", () => {
+  const guide = read("docs/mock-server.md");
+  const kinds = [apiFaultSchema, deliveryFaultSchema].flatMap(({ options }) =>
+    options.map(({ shape }) => shape.kind.value),
+  );
+  expect(kinds.filter((kind) => !guide.includes(`\`${kind}\``))).toEqual([]);
+});

@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { expect, it } from "vitest";
+import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { workspaceToken } from "../../support/mock-client.ts";
+
+async function createUpload(mock: MockServer, lengthBytes: number) {
+  const authorization = `Bearer ${await workspaceToken(mock)}`;
+  const headers = { "tus-resumable": "1.0.0", authorization };
+  const created = await fetch(`${mock.baseUrl}/api/uploads`, {
+    method: "POST",
+    headers: { ...headers, "upload-length": String(lengthBytes) },
+  });
+  const location = new URL(created.headers.get("location") ?? "");
+  const arrived = async () =>
+    Number((await fetch(location, { method: "HEAD", headers })).headers.get("upload-offset"));
+  const patch = (offsetBytes: number, body: string) =>
+    fetch(location, { method: "PATCH", headers: { ...headers, ...offsetHeaders(offsetBytes) }, body });
+  return { location, headers, arrived, patch };
+}
+
+const offsetHeaders = (bytes: number) => ({
+  "upload-offset": String(bytes),
+  "content-type": "application/offset+octet-stream",
+});
+
+it("an upload keeps the bytes received before a lost connection, and the client resumes there", async () => {
+  await using mock = await createMockServer();
+  const { location, headers, arrived, patch } = await createUpload(mock, 10);
+  const broken = request(location, {
+    method: "PATCH",
+    headers: { ...headers, ...offsetHeaders(0), "content-length": 10 },
+  });
+  broken.on("error", () => undefined);
+  broken.write("0123456");
+  await expect.poll(arrived, { interval: 1 }).toBe(7);
+  broken.destroy();
+  await expect.poll(async () => (await patch(7, "789")).status, { interval: 1 }).toBe(204);
+  expect(await arrived()).toBe(10);
+  expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
+});
+
+it("the Location of an upload has the host of the client's request", async () => {
+  await using mock = await createMockServer({ hostsAllowed: ["uploads.test"] });
+  const authorization = `Bearer ${await workspaceToken(mock)}`;
+  const { port, hostname } = new URL(mock.baseUrl);
+  const socket = connect(Number(port), hostname);
+  // Not ended: the server closes the connection at once when its client has closed its side.
+  socket.write(
+    `POST /api/uploads HTTP/1.1\r\nHost: uploads.test:8080\r\nTus-Resumable: 1.0.0\r\nAuthorization: ${authorization}\r\n` +
+      "Upload-Length: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+  );
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk) => chunks.push(chunk));
+  await once(socket, "close");
+  expect(Buffer.concat(chunks).toString()).toMatch(
+    /location: http:\/\/uploads\.test:8080\/api\/uploads\/[0-9a-f-]{36}/i,
+  );
+});
+
+it("an upload of five megabytes in one chunk arrives unchanged", async () => {
+  await using mock = await createMockServer();
+  const body = Array.from({ length: 5 * 1_048_576 }, (_, index) =>
+    String.fromCharCode(97 + (index % 26)),
+  ).join("");
+  const { arrived, patch } = await createUpload(mock, body.length);
+  expect((await patch(0, body)).status).toBe(204);
+  expect(await arrived()).toBe(body.length);
+  const [upload] = (await mock.control.listUploads()).data;
+  const { contentBase64 } = await mock.control.getUpload(upload?.id ?? "");
+  expect(Buffer.from(contentBase64, "base64").toString() === body).toBe(true);
+});
+
+it("an upload rejects bytes beyond Upload-Length and keeps those within it", async () => {
+  await using mock = await createMockServer();
+  const { location, headers, arrived } = await createUpload(mock, 4);
+  const chunked = request(location, { method: "PATCH", headers: { ...headers, ...offsetHeaders(0) } });
+  chunked.write("abc");
+  await expect.poll(arrived, { interval: 1 }).toBe(3);
+  chunked.end("defgh");
+  const [response] = await once(chunked, "response");
+  expect(response.statusCode).toBe(413);
+  response.resume();
+  expect(await arrived()).toBe(3);
+});
+
+it("an upload with faults loses no byte when the client asks for the offset", async () => {
+  await using mock = await createMockServer();
+  const { arrived, patch } = await createUpload(mock, 6);
+  await mock.control.setFaults({
+    api: [
+      {
+        operation: "upload.patch",
+        instructions: [
+          { kind: "status", status: 503 },
+          { kind: "reset-before-effect" },
+          { kind: "reset-after-effect" },
+        ],
+      },
+    ],
+  });
+  expect((await patch(0, "abc")).status).toBe(503);
+  await expect(patch(0, "abc")).rejects.toThrow(TypeError);
+  expect(await arrived()).toBe(0);
+  await expect(patch(0, "abc")).rejects.toThrow(TypeError);
+  await mock.control.setFaults({});
+  expect(await arrived()).toBe(3);
+  expect((await patch(3, "def")).status).toBe(204);
+  expect((await mock.control.getFaults()).fired.map(({ subject }) => subject)).toEqual(
+    Array(3).fill("upload.patch"),
+  );
+});

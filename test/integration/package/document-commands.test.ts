@@ -1,0 +1,170 @@
+// What documents tell a reader to type. packed-install.test.ts runs the commands of the README, `npm run docs` copies code from
+// tested examples.
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
+import type { CommandIo } from "../../../cli/command-line.ts";
+import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
+import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
+import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";
+import { runResetCommand } from "../../../mock-server/cli/running/reset-command.ts";
+import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-command.ts";
+import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
+import { blocksOf } from "../../../scripts/marked-blocks.ts";
+import { projectFiles } from "../../../scripts/project-files.mjs";
+import { startCapturingReceiver } from "../../support/capturing-receiver.ts";
+import { runCommand, startCommand } from "../../support/run-command.ts";
+import { linesOf, shellBlockOf, shownArguments } from "../../support/shown-commands.ts";
+import { withFolder } from "../../support/with-folder.ts";
+
+const read = (file: string) => readFileSync(file, "utf8");
+const documents = projectFiles(".", ".md").filter((file) => !/^docs\/(?:api|decisions)\//.test(file));
+
+/** Flags by command, from the help texts in docs/cli.md, which `npm run docs` copies from the commands. */
+const flagsOf = new Map(
+  [...read("docs/cli.md").matchAll(/^### (.+)\n\n```text\n([\s\S]*?)^```$/gm)].map(
+    ([, name = "", help = ""]) => [
+      name,
+      new Set([...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag)),
+    ],
+  ),
+);
+
+/** What is wrong with a command line that starts with `workspace-tasks`; nothing when command and flags exist. */
+function problemsOf(line: string): readonly string[] {
+  const [own = ""] = line.replace(/^.*?\bworkspace-tasks /, "").split(/ (?:--|&&?|\|)(?= |$)/);
+  const words = own.split(/[\s=]+/);
+  const name = [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find((each) => flagsOf.has(each));
+  if (["--help", "…"].includes(own) || own.startsWith("<command>")) return [];
+  if (name === undefined) return [`unknown command ${own}`];
+  const given = words.filter((word) => /^--[a-z]/.test(word));
+  return given
+    .filter((flag) => flag !== "--help" && !flagsOf.get(name)?.has(flag))
+    .map((flag) => `${name} has no flag ${flag}`);
+}
+
+describe("commands in the documents", () => {
+  const commands = documents.flatMap((file) => {
+    const text = read(file).replace(/<!-- commands:begin -->[\s\S]*<!-- commands:end -->/, "");
+    const inline = text
+      .replace(/^```[\s\S]*?^```$/gm, "")
+      .matchAll(/`((?:npx |[\w./]*\/)?workspace-tasks [^`\n]*)`/g);
+    const fenced = blocksOf(text).flatMap((block) => linesOf(block.text));
+    const typed = fenced.filter((line) => /^(?:npx |\$ )?workspace-tasks /.test(line));
+    return [...[...inline].map(([, command = ""]) => command), ...typed].map((command) => ({
+      file,
+      command,
+    }));
+  });
+
+  it("commands in the documents name commands and flags that exist", () => {
+    expect(commands.length).toBeGreaterThan(40);
+    const wrong = commands.flatMap(({ file, command }) =>
+      problemsOf(command).map((problem) => `${file}: ${problem} (${command})`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("commands in the documents are of programs that a reader has: this package, npm, Node, curl, cp, RabbitMQ", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
+    const known = [
+      (line: string) => /^(?:npx )?workspace-tasks /.test(line),
+      (line: string) => /^npm (?:install|ci|start|test)\b|^npx ts-jest |^curl |^export [A-Z_]+=/.test(line),
+      (line: string) => line.startsWith("rabbitmq-plugins enable "),
+      (line: string) => existsSync(/^cp node_modules\/workspace-tasks\/(\S+) \.$/.exec(line)?.[1] ?? ""),
+      (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
+      (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),
+    ];
+    const lines = documents.flatMap((file) =>
+      blocksOf(read(file))
+        .filter(({ language, mark }) => language === "sh" && !mark.startsWith("none: "))
+        .flatMap(({ text }) => linesOf(text).map((line) => ({ file, line }))),
+    );
+    expect(lines.length).toBeGreaterThan(30);
+    expect(lines.filter(({ line }) => !known.some((accepts) => accepts(line)))).toEqual([]);
+  });
+});
+
+it("the session of docs/cli.md works as described", () =>
+  withFolder(async (folder) => {
+    await using receiver = await startCapturingReceiver();
+    const [start = "", ...lines] = shellBlockOf("docs/cli.md", "clock advance");
+    const local = (line: string) =>
+      line
+        .replace(/^workspace-tasks /, "")
+        .replace(/ &$/, "")
+        .replace("http://127.0.0.1:3000/webhooks", receiver.url)
+        .replace("state.json", join(folder, "state.json"))
+        .split(" ");
+    const [, ...flags] = local(start);
+    const mock = startCommand(runMockCommand, [...flags, "--port", "0", "--json"]);
+    const { baseUrl } = JSON.parse(await mock.firstOutput()) as { baseUrl: string };
+    const commands: Readonly<Record<string, (argv: readonly string[], io: CommandIo) => Promise<number>>> = {
+      trigger: runTriggerCommand,
+      clock: runClockCommand,
+      resend: runResendCommand,
+      snapshot: runSnapshotCommand,
+      reset: runResetCommand,
+    };
+    // The receiver fails at first.
+    receiver.respondWith(503);
+    const results: string[] = [];
+    for (const [name = "", ...argv] of lines.map(local)) {
+      if (name === "resend") receiver.respondWith(204);
+      const run = commands[name];
+      if (!run) throw new Error(`no test runs ${name}`);
+      const { code, out, err } = await runCommand(run, argv, { env: { WORKSPACE_TASKS_BASE_URL: baseUrl } });
+      results.push(`${name} ${code} ${out}${err}`);
+    }
+    mock.stop();
+    expect(await mock.result()).toMatchObject({ code: 0 });
+    expect(results.map((text) => text.slice(0, text.indexOf(" ") + 2))).toEqual([
+      "trigger 1",
+      "resend 0",
+      "clock 0",
+      "snapshot 0",
+      "reset 0",
+    ]);
+    expect(results[0]).toContain("503");
+    expect(existsSync(join(folder, "state.json"))).toBe(true);
+    expect(receiver.deliveries.length).toBeGreaterThan(3);
+  }));
+
+it("the mock of docs/mock-scenarios.md starts, and has played the scenario", async () => {
+  const [, ...argv] = shownArguments("docs/mock-scenarios.md", {
+    program: "workspace-tasks",
+    part: "--scenario",
+    values: { "failure-and-recovery.json": "examples/scenarios/failure-and-recovery.json" },
+  });
+  const mock = startCommand(runMockCommand, [...argv, "--port", "0", "--json"]);
+  const { baseUrl } = JSON.parse(await mock.firstOutput()) as { baseUrl: string };
+  const { data } = await createControlClient({ baseUrl }).listTasks();
+  mock.stop();
+  expect([data.length, (await mock.result()).code]).toEqual([1, 0]);
+});
+
+describe("curl in the documents", () => {
+  it.each([
+    ["docs/mock-scenarios.md", "/_mock/v1/scenarios"],
+    ["docs/mock-server.md", "/_mock/v1/overrides"],
+  ])("the request of %s to %s is accepted by a mock", (file, path) =>
+    withFolder(async (folder) => {
+      copyFileSync("examples/scenarios/failure-and-recovery.json", join(folder, "failure-and-recovery.json"));
+      await using mock = await createMockServer();
+      const line = shellBlockOf(file, path).find((each) => each.startsWith("curl ")) ?? "";
+      const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+      const argumentOf = (flag: string) => words[words.indexOf(flag) + 1] ?? "";
+      const url = words.find((word) => word.startsWith("http:")) ?? "";
+      const data = argumentOf("-d");
+      const [header = "", value = ""] = argumentOf("-H").split(": ");
+      const response = await fetch(url.replace("http://127.0.0.1:4010", mock.baseUrl), {
+        method: "POST",
+        headers: { [header]: value },
+        body: data.startsWith("@") ? read(join(folder, data.slice(1))) : data,
+      });
+      expect([response.status, await response.text()]).toEqual([expect.any(Number), expect.any(String)]);
+      expect(response.ok).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,314 @@
+import { describe, expect, it } from "vitest";
+import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const url = "https://receiver.example/hook";
+
+describe.each(transports)("the operations over %s", (transport) => {
+  it("me returns the owner of the key", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const me = await fixture.client.me();
+    expect(me.__typename).toBe("WorkspaceUser");
+    expect(me.__typename === "WorkspaceUser" && [me.role, me.workspace.id, me.user.email]).toEqual([
+      "admin",
+      fixture.mock.workspaceId,
+      "admin@example.com",
+    ]);
+  });
+
+  it("partner.me returns the owner of the partner key, or of the workspace key without one", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const partner = await fixture.client.partner.me();
+    expect(partner.__typename === "User" && [partner.email, partner.workspaces.map(({ id }) => id)]).toEqual([
+      "partner@example.com",
+      [fixture.mock.workspaceId],
+    ]);
+    const firm = fixture.createClient({ partnerApiKey: undefined });
+    expect((await firm.partner.me()).__typename).toBe("WorkspaceUser");
+  });
+
+  it("the event catalog is fetched without a key", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const client = fixture.createClient({ apiKey: "not-a-key" });
+    const catalog = await client.webhooks.catalog();
+    expect(catalog.map(({ name }) => name)).toContain("task.completed");
+    expect(catalog[0]?.payloadSchema).toMatchObject({ $schema: expect.stringContaining("draft-07") });
+    expect(await fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens")).toBe(0);
+  });
+
+  it("a webhook endpoint is created, listed, updated, rotated and deleted", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
+    const { endpoint, signingSecret } = await endpoints.create({ url, eventTypes: ["task.completed"] });
+    expect(endpoint).toMatchObject({ url, description: "", enabled: true, eventTypes: ["task.completed"] });
+    expect(signingSecret).toMatch(/^whsec_/);
+
+    const paused = await endpoints.update(endpoint.id, { enabled: false, eventTypes: null });
+    expect(paused).toMatchObject({ enabled: false, eventTypes: null, url });
+
+    const rotated = await endpoints.rotateSecret(endpoint.id, { gracePeriodSeconds: 60 });
+    expect(rotated.signingSecret).not.toBe(signingSecret);
+
+    expect(await endpoints.list().toArray()).toEqual([rotated.endpoint]);
+    expect(await endpoints.delete(endpoint.id)).toBe(true);
+    expect(await endpoints.list().toArray()).toEqual([]);
+    await expect(endpoints.delete(endpoint.id)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      outcome: "rejected",
+    });
+  });
+
+  it("endpoints are listed completely, by page, and from a checkpoint", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
+    const created = await Promise.all(
+      Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
+    );
+    const ids = created.map(({ endpoint }) => endpoint.id).sort();
+    const pages: string[][] = [];
+    let checkpoint: string | null = null;
+    for await (const page of endpoints.list({ limit: 3 }).pages()) {
+      pages.push(page.items.map(({ id }) => id));
+      checkpoint ??= page.next;
+      expect(page.meta.attempts).toBe(1);
+    }
+    expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
+    expect(pages.flat().sort()).toEqual(ids);
+    const rest = await endpoints.list({ limit: 3, iterator: checkpoint }).toArray();
+    expect(rest.map(({ id }) => id)).toEqual(pages.slice(1).flat());
+    await expect(endpoints.list({ iterator: "nonsense" }).toArray()).rejects.toMatchObject({
+      code: "ITERATOR_INVALID",
+    });
+  });
+
+  it("a partner sets up a workspace, a connection and a job, and starts its import", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { partner } = fixture.client;
+    const workspace = await partner.workspaces.create({
+      displayName: "Ledger & Sons",
+      firmSize: "sm",
+      metadata: { customer: "c-1" },
+    });
+    expect(workspace).toMatchObject({
+      displayName: "Ledger & Sons",
+      status: "active",
+      workspaceType: "partner",
+    });
+    const users = await partner.workspaces.addUsers(workspace.id, {
+      userEmails: ["ann@ledger.example"],
+    });
+    expect(users).toMatchObject([{ email: "ann@ledger.example" }]);
+
+    const pending = await partner.connections.start({
+      workspaceId: workspace.id,
+      providerKey: "acme",
+      inputs: { apiKey: "platform-key" },
+    });
+    expect(pending).toMatchObject({ status: "pending", workspaceId: workspace.id });
+    const connection = await partner.connections.collect(pending.id, {
+      inputs: { referenceId: "r-1" },
+    });
+    expect(connection).toMatchObject({ status: "active", settings: { referenceId: "r-1" } });
+
+    const job = await partner.jobs.create({ connectionId: connection.id, jobName: "Season 2025" });
+    expect(job).toMatchObject({ status: "pending", name: "Season 2025", connectionId: connection.id });
+    const works = await partner.jobs.addWorks(job.id, [
+      { name: "Ann", externalId: "x-1" },
+      { name: "Bob", externalId: "x-2" },
+    ]);
+    expect(works.map(({ connectionJobId }) => connectionJobId)).toEqual([job.id, job.id]);
+    for (const { id } of works) {
+      const artifacts = await partner.works.attachArtifacts(id, [
+        { name: "w2.pdf", type: "w2", externalId: `doc-${id}`, url: "https://platform.example/w2.pdf" },
+      ]);
+      expect(artifacts).toMatchObject([{ jobWorkId: id, workArtifact: { type: "w2", name: "w2.pdf" } }]);
+    }
+    expect(await partner.jobs.startImport(job.id)).toMatchObject({ id: job.id });
+    await expect(partner.jobs.addWorks(job.id, [{ name: "Late", externalId: "x-3" }])).rejects.toMatchObject({
+      code: "CONFLICT",
+      outcome: "rejected",
+    });
+  });
+
+  it("a tax client is created, fetched, listed, given documents and prepared", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { taxClients, uploads, tasks } = fixture.client;
+    const { uploadId } = await uploads.upload(new TextEncoder().encode("wages"), {
+      fileName: "w2.pdf",
+      mimeType: "application/pdf",
+    });
+    const { client, taskId } = await taxClients.create({
+      name: "Ann",
+      externalId: "ann-1",
+      returnType: "F1040",
+      taxYear: 2025,
+      uploadIds: [uploadId],
+    });
+    expect(client).toMatchObject({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 });
+    expect(await taxClients.get(client.id)).toEqual(client);
+    expect(await taxClients.list().toArray()).toEqual([client]);
+
+    const second = await uploads.upload(new Uint8Array(3), {
+      fileName: "1099.pdf",
+      mimeType: "application/pdf",
+    });
+    const added = await taxClients.addDocuments(client.id, { uploadIds: [second.uploadId] });
+    const started = await taxClients.triggerTaxPrep(client.id, { returnType: "F1040" });
+
+    const listed = await taxClients.listTasks(client.id).toArray();
+    expect(listed.map(({ id }) => id).sort()).toEqual([taskId, added.taskId, started.taskId].sort());
+    const preps = await taxClients.listTasks(client.id, { type: "TAX_PREP", limit: 1 }).toArray();
+    expect(preps.map(({ id }) => id)).toEqual([started.taskId]);
+    expect(await tasks.get(started.taskId)).toMatchObject({
+      id: started.taskId,
+      type: "TAX_PREP",
+      client: { id: client.id, name: "Ann" },
+    });
+
+    await expect(
+      taxClients.create({ name: "Ann", externalId: "ann-1", returnType: "F1040", taxYear: 2025 }),
+    ).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(taxClients.triggerTaxPrep(client.id, { returnType: "F990" })).rejects.toMatchObject({
+      outcome: "rejected",
+    });
+    await expect(taxClients.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(taxClients.listTasks(fixture.mock.workspaceId).toArray()).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+
+  it("tasks are listed by every filter, by page", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { tasks } = fixture.client;
+    const started = await Promise.all(
+      Array.from({ length: 5 }, (_, index) =>
+        fixture.mock.control.startTask({
+          taskType: index % 2 === 0 ? "TAX_PREP" : "BINDER",
+          progression: "manual",
+        }),
+      ),
+    );
+    await fixture.mock.control.setTaskStatus(started[0]!.taskId, {
+      status: "FAILED",
+      errorMessage: "unreadable",
+    });
+    const ids = started.map(({ taskId }) => taskId);
+    const idsOf = async (options: Parameters<typeof tasks.list>[0]) =>
+      (await tasks.list(options).toArray()).map(({ id }) => id).sort();
+
+    expect(await idsOf({ limit: 2 })).toEqual([...ids].sort());
+    expect(await idsOf({ types: ["BINDER"] })).toEqual([ids[1], ids[3]].sort());
+    expect(await idsOf({ statuses: ["FAILED"] })).toEqual([ids[0]]);
+    expect(await idsOf({ ids: [ids[4]!, ids[2]!] })).toEqual([ids[2], ids[4]].sort());
+    expect(await idsOf({ clientIds: [started[3]!.clientId] })).toEqual([ids[3]]);
+    expect(await idsOf({ statuses: ["FAILED"], types: ["BINDER"] })).toEqual([]);
+    await expect(tasks.get(fixture.mock.workspaceId)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("request() sends typed documents and strings to either router", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const result = await fixture.client.request<{ me: { id: string } }>(
+      "query Mine { me { ... on WorkspaceUser { id } } }",
+    );
+    expect(result.me.id).toMatch(uuid);
+    const { createWorkspace } = await fixture.client.request<{ createWorkspace: { id: string } }>(
+      "mutation Make($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { id } }",
+      { input: { displayName: "By hand" } },
+      { router: "gateway" },
+    );
+    expect(createWorkspace.id).toMatch(uuid);
+    await expect(fixture.client.request("{ nothingLikeThis }")).rejects.toMatchObject({
+      code: "DOCUMENT_INVALID",
+      outcome: "rejected",
+    });
+    const { data } = await fixture.client
+      .request<{ __typename: string }>("{ __typename }", {}, { authenticated: false })
+      .withMeta();
+    expect(data.__typename).toBe("Query");
+  });
+
+  it("errors of the service have codes", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { endpoints } = fixture.client.webhooks;
+    await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
+      code: "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
+      outcome: "rejected",
+      attempts: 1,
+    });
+    const { partner } = fixture.client;
+    await expect(partner.connections.collect(fixture.mock.workspaceId)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    await expect(
+      partner.jobs.create({ connectionId: fixture.mock.workspaceId, jobName: "x" }),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(
+      partner.jobs.addWorks(fixture.mock.workspaceId, [{ name: "n", externalId: "e" }]),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(partner.jobs.startImport(fixture.mock.workspaceId)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+    await expect(
+      partner.works.attachArtifacts(fixture.mock.workspaceId, [{ name: "n", type: "w2", externalId: "e" }]),
+    ).rejects.toMatchObject({ code: "NOT_FOUND" });
+  });
+
+  it("a wrong key is rejected by the token exchange", async () => {
+    await using fixture = await createSdkFixture(transport);
+    await expect(fixture.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
+      code: "API_KEY_REJECTED",
+      outcome: "not_sent",
+    });
+  });
+});
+
+describe("tasks.waitFor under the virtual clock", () => {
+  it("the tasks of an import are found by their client, and a wait resolves for each", async () => {
+    await using fixture = await createSdkFixture("in-process");
+    const { partner } = fixture.client;
+    const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
+    const { id: connectionId } = await partner.connections.start({
+      workspaceId,
+      providerKey: "acme",
+      inputs: {},
+    });
+    await partner.connections.collect(connectionId);
+    const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
+    await partner.jobs.addWorks(job.id, [
+      { name: "Ann", externalId: "x-1" },
+      { name: "Bob", externalId: "x-2" },
+    ]);
+    await partner.jobs.startImport(job.id);
+    await fixture.mock.clock.advance(1_000);
+
+    const firm = fixture.createClient({
+      apiKey: (await fixture.mock.control.createApiKey({ workspaceId })).apiKey,
+    });
+    const clients = await firm.taxClients.list().toArray();
+    expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
+    const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
+    const done = await fixture.advanceUntilSettled(
+      Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))),
+    );
+    expect(done.map(({ type, status }) => [type, status])).toEqual([
+      ["TAX_PREP", "COMPLETED"],
+      ["TAX_PREP", "COMPLETED"],
+    ]);
+  });
+
+  it("a wait resolves when the task is completed, and reports its stages", async () => {
+    await using fixture = await createSdkFixture("in-process");
+    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP" });
+    const stagesSeen: number[] = [];
+    const task = await fixture.advanceUntilSettled(
+      fixture.client.tasks.waitFor(taskId, {
+        onProgress: ({ subTasks }) =>
+          stagesSeen.push(subTasks.filter(({ status }) => status === "COMPLETED").length),
+      }),
+    );
+    expect(task.status).toBe("COMPLETED");
+    expect(task.result.__typename).toBe("TaskTaxPrepResult");
+    expect(stagesSeen.at(-1)).toBe(5);
+    expect(stagesSeen.length).toBeGreaterThan(1);
+  });
+});

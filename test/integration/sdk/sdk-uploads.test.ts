@@ -1,0 +1,152 @@
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { MockServer } from "workspace-tasks/mock-server";
+import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createCuttingProxy } from "../../support/cutting-proxy.ts";
+import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
+
+const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
+const bytesOf = (length: number) =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 9)) % 251);
+
+/** What the service holds of an upload. */
+async function stored(mock: MockServer, uploadId: string) {
+  const { uploads, uploadContents } = (await mock.control.getSnapshot()).state;
+  const index = uploads.findIndex(({ id }) => id === uploadId);
+  return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
+}
+
+describe.each(transports)("uploads over %s", (transport) => {
+  it("an upload arrives byte for byte, with name and type, and is not counted against the rate limit", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const bytes = bytesOf(250_000);
+    const { uploadId, sizeBytes } = await fixture.client.uploads.upload(bytes, {
+      ...file,
+      chunkBytes: 100_000,
+    });
+    const { record, content } = await stored(fixture.mock, uploadId);
+    expect(sizeBytes).toBe(250_000);
+    expect(content.equals(bytes)).toBe(true);
+    expect(record).toMatchObject({ fileName: "w2.pdf", fileType: "application/pdf", lengthBytes: 250_000 });
+    expect(record?.completedAtMs).not.toBeNull();
+    expect(
+      (await fixture.mock.control.listRateLimits()).data.reduce((used, limit) => used + limit.used, 0),
+    ).toBe(0);
+  });
+
+  it("an upload of a stream of unknown length arrives complete", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const bytes = bytesOf(250_000);
+    async function* parts() {
+      for (let start = 0; start < bytes.byteLength; start += 30_000)
+        yield bytes.subarray(start, start + 30_000);
+    }
+    const { uploadId } = await fixture.client.uploads.upload(parts(), { ...file, chunkBytes: 100_000 });
+    const { record, content } = await stored(fixture.mock, uploadId);
+    expect(content.equals(bytes)).toBe(true);
+    expect(record?.lengthBytes).toBe(250_000);
+  });
+
+  it("an upload that is too large is rejected before a byte is sent", async () => {
+    await using fixture = await createSdkFixture(transport, {
+      mock: { settings: { bounds: { uploadBytesMax: 1_000 } } },
+    });
+    const steps: number[] = [];
+    const upload = fixture.client.uploads.upload(bytesOf(1_001), {
+      ...file,
+      onProgress: ({ sentBytes }) => steps.push(sentBytes),
+    });
+    await expect(upload).rejects.toMatchObject({
+      code: "UPLOAD_REJECTED",
+      httpStatus: 413,
+      outcome: "rejected",
+    });
+    expect(steps).toEqual([]);
+  });
+
+  it("an upload with a read-only key is rejected", async () => {
+    await using fixture = await createSdkFixture(transport);
+    const { apiKey } = await fixture.mock.control.createApiKey({ access: "read_only" });
+    const upload = fixture.createClient({ apiKey }).uploads.upload(bytesOf(5), file);
+    await expect(upload).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+  });
+});
+
+it("an upload that takes longer than the lifetime of a token continues with fresh ones", async () => {
+  await using fixture = await createSdkFixture("in-process");
+  const bytes = bytesOf(50_000);
+  async function* slow() {
+    for (let start = 0; start < bytes.byteLength; start += 5_000) {
+      await fixture.mock.clock.advance("100s");
+      yield bytes.subarray(start, start + 5_000);
+    }
+  }
+  const { uploadId } = await fixture.client.uploads.upload(slow(), { ...file, chunkBytes: 5_000 });
+  expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
+  const exchanges = await fixture.requests("exchangeSurfaceRefreshTokenForAccessTokens");
+  expect(exchanges).toBeGreaterThan(3);
+  expect(exchanges).toBeLessThanOrEqual(11);
+});
+
+describe("an upload over interrupted connections", () => {
+  const sources: Record<string, (path: string, bytes: Uint8Array) => UploadBody> = {
+    "of bytes": (_, bytes) => bytes,
+    "of a file's stream": (path) => createReadStream(path),
+  };
+  const upload = (client: WorkspaceTasksClient, body: UploadBody) =>
+    client.uploads.upload(body, { ...file, chunkBytes: 400_000 });
+
+  it.each(Object.entries(sources))(
+    "%s arrives complete, and confirmed bytes are not sent again",
+    async (_, make) => {
+      await using fixture = await createSdkFixture("http");
+      await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
+      const folder = await mkdtemp(join(tmpdir(), "upload-"));
+      try {
+        const bytes = bytesOf(2_000_000);
+        await writeFile(join(folder, "w2.pdf"), bytes);
+        const client = fixture.createClient({ baseUrl: proxy.origin });
+        proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
+        const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
+        expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
+        expect(proxy.cuts).toBe(4);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    },
+  );
+
+  it("an upload fails when no request succeeds any more, and can be resumed later", async () => {
+    await using fixture = await createSdkFixture("http");
+    await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
+    const client = fixture.createClient({ baseUrl: proxy.origin });
+    const bytes = bytesOf(1_000_000);
+    let uploadUrl = "";
+    let confirmed = 0;
+    proxy.cutAfter(600_000, ...Array.from({ length: 50 }, () => 1));
+    const first = client.uploads.upload(bytes, {
+      ...file,
+      chunkBytes: 400_000,
+      maxRetries: 2,
+      onProgress(progress) {
+        uploadUrl = progress.uploadUrl;
+        confirmed = progress.sentBytes;
+      },
+    });
+    await expect(first).rejects.toMatchObject({ code: "UPLOAD_FAILED", outcome: "unknown" });
+    expect(confirmed).toBe(400_000);
+
+    proxy.cutAfter();
+    const resumed: number[] = [];
+    const { uploadId } = await client.uploads.upload(bytes, {
+      ...file,
+      resumeUrl: uploadUrl,
+      onProgress: ({ sentBytes }) => resumed.push(sentBytes),
+    });
+    expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
+    expect(resumed[0]).toBeGreaterThanOrEqual(400_000);
+  });
+});

@@ -1,0 +1,311 @@
+import type * as ReceiverKit from "workspace-tasks/receiver-kit";
+import type * as Sdk from "workspace-tasks/sdk";
+import { withoutFencing, withoutUniqueness } from "../../support/broken-inboxes.ts";
+import { overrideInbox } from "../../support/wrap-inbox.ts";
+import type { Invariant } from "./invariants.ts";
+import { importPatched, type Patch } from "./patched-product.ts";
+import type { Products } from "./world.ts";
+
+// Known bugs. If the simulation does not detect one of them, it proves nothing about the guard that the mutant lacks.
+
+export type Mutant = {
+  readonly name: string;
+  /** What is wrong with it. */
+  readonly bug: string;
+  /** The invariants that it may violate first. */
+  readonly violates: readonly Invariant[];
+} & (
+  | { readonly product: "sdk" | "receiver-kit"; readonly patches: readonly Patch[] }
+  | { readonly products: Pick<Products, "connection" | "store"> }
+);
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "no-uniqueness",
+    bug: "every copy of a delivery becomes a row",
+    violates: ["I1", "I2", "I6"],
+    products: { connection: withoutUniqueness },
+  },
+  {
+    name: "acknowledge-before-commit",
+    bug: "a delivery is acknowledged before its row is committed",
+    violates: ["I1"],
+    products: {
+      connection: (inbox) =>
+        overrideInbox(inbox, {
+          async insert(row) {
+            inbox.insert(row).catch(() => {});
+            return { outcome: "new" };
+          },
+        }),
+    },
+  },
+  {
+    name: "acknowledge-duplicate-at-once",
+    bug: "a duplicate is acknowledged while the first insert is still in progress",
+    violates: ["I1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return first.then(() => {",
+        replace: "first.catch(() => {});\n      return Promise.resolve().then(() => {",
+      },
+    ],
+  },
+  {
+    name: "no-fencing",
+    bug: "a worker whose lease has expired can settle the row",
+    violates: ["I3", "I4"],
+    products: { store: withoutFencing },
+  },
+  {
+    name: "endless-lease",
+    bug: "a row that a crashed process had claimed is never claimed again",
+    violates: ["I5", "E1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
+        replace: "if (key.worker !== null) {",
+      },
+    ],
+  },
+  {
+    name: "calls-without-limit",
+    bug: "a call of the inbox whose connection died is awaited without limit",
+    violates: ["I5", "E1", "C1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return withTimeout(result, limitMs, limits.clock, late);",
+        replace: "void late; void withTimeout; return result;",
+      },
+    ],
+  },
+  {
+    name: "late-insert-acknowledged",
+    bug: "a delivery that the inbox did not store in time is acknowledged",
+    violates: ["I1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: 'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs));',
+        replace:
+          'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs)).catch(() => ({ outcome: "new" }) as const);',
+      },
+    ],
+  },
+  {
+    name: "leases-by-the-clock",
+    bug: "a lease ends when the clock of the store says so, also when that clock was set forward",
+    violates: ["C1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return lowMs === undefined ? null : Math.ceil(monotonicMs + lowMs);",
+        replace: "return lowMs === undefined ? null : Number.MAX_SAFE_INTEGER;",
+      },
+    ],
+  },
+  {
+    name: "due-in-the-future",
+    bug: "what was stored before the clock of the store was set back waits until that time comes again",
+    violates: ["I5", "E1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "const queued = [...keys.queue(source)];",
+        replace: "const queued = [...keys.queue(source)].slice(0, 0);",
+      },
+    ],
+  },
+  {
+    name: "retention-by-the-clock",
+    bug: "a clock that is set forward by a year makes every row expire",
+    violates: ["I1", "I2", "I3", "I6"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "Math.round(Math.min(nowMs, lastMs + catchUp * elapsedMs))",
+        replace: "Math.round(Math.max(nowMs, 0 * catchUp * (lastMs + elapsedMs)))",
+      },
+    ],
+  },
+  {
+    name: "api-times-trusted",
+    bug: "a time of the tasks API in the far future becomes an ordering head",
+    violates: ["C2"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return at !== undefined && !isFarFuture(at, nowMs) ? at : undefined;",
+        replace: "return at;",
+      },
+    ],
+  },
+  {
+    name: "reconcile-compares-times",
+    bug: "a status with an older time than the head is never applied, although the tasks API says so",
+    violates: ["E1"],
+    product: "receiver-kit",
+    patches: [
+      { find: "if (head.position !== before || isRecent) {", replace: "if (head.position.length > 0) {" },
+    ],
+  },
+  {
+    name: "candidates-left-out",
+    bug: "a reconciliation fetches only the first of the candidates",
+    violates: ["R1"],
+    product: "receiver-kit",
+    patches: [{ find: "yield* page;\n    afterKey", replace: "yield* page.slice(0, 1);\n    afterKey" }],
+  },
+  {
+    name: "order-not-strict",
+    bug: "`>` became `>=`: an event that arrives with a second id is applied again",
+    violates: ["I3"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "alreadyApplied: position === head && replays === 0",
+        replace: "alreadyApplied: false",
+      },
+      {
+        find: "return advance.position < head || (advance.position === head && !advance.allowSame);",
+        replace: "return advance.position < head;",
+      },
+    ],
+  },
+  {
+    name: "drop-microseconds",
+    bug: "`occurredAt` is parsed by Date, which drops microseconds",
+    violates: ["I3", "E1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);",
+        replace: "return BigInt(Date.parse(text)) * 1_000_000n + 0n * BigInt(seconds) * BigInt(nanoseconds);",
+      },
+    ],
+  },
+  {
+    name: "verify-decoded-text",
+    bug: "the signature is computed over decoded text instead of the bytes",
+    violates: ["I6"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "signatureOf(key, signedPrefix, rawBody)",
+        replace: 'signatureOf(key, signedPrefix, Buffer.from(rawBody).toString("utf8"))',
+      },
+    ],
+  },
+  {
+    name: "retired-secret",
+    bug: "a retired secret still verifies",
+    violates: ["I6", "I2"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "cache.delete(oldest);\n    return keys;",
+        replace: "cache.delete(oldest);\n    return [...cache.values()].flat();",
+      },
+    ],
+  },
+  {
+    name: "workspace-of-another-tenant",
+    bug: "an event that names another tenant's workspace is accepted",
+    violates: ["T1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "if (named === undefined || named === null || named === tenant.workspaceId) return;",
+        replace: "if (named !== tenant) return;",
+      },
+    ],
+  },
+  {
+    name: "ids-of-all-tenants",
+    bug: "a delivery is taken for a copy of another tenant's with the same id that is being stored",
+    violates: ["I1", "T1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "const name = JSON.stringify([source, webhook.id]);",
+        replace: "const name = webhook.id;",
+      },
+    ],
+  },
+  {
+    name: "tenant-of-the-last-request",
+    bug: "while the secrets are unavailable, those of the last request verify",
+    violates: ["T1", "I6", "W1"],
+    product: "receiver-kit",
+    patches: [
+      {
+        find: "async function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {\n  try {\n    return await find();\n  } catch (cause) {",
+        replace:
+          "let last: SigningKeys | undefined;\nasync function orUnavailable(name: string, find: () => Promise<SigningKeys>): Promise<SigningKeys> {\n  try {\n    last = await find();\n    return last;\n  } catch (cause) {\n    if (last) return last;",
+      },
+    ],
+  },
+  {
+    name: "no-age-limit",
+    bug: "a captured delivery is accepted at any age",
+    violates: ["I6"],
+    product: "receiver-kit",
+    patches: [{ find: "if (ageSeconds > toleranceSeconds) {", replace: "if (ageSeconds > 1e9) {" }],
+  },
+  {
+    name: "one-request-too-many",
+    bug: "the limiter permits one request more than the limit",
+    violates: ["L1"],
+    product: "sdk",
+    patches: [{ find: "if (needed < 0) return 0;", replace: "if (needed <= 0) return 0;" }],
+  },
+  {
+    name: "permit-before-token",
+    bug: "a call takes its slot before the token exchange",
+    violates: ["L2"],
+    product: "sdk",
+    patches: [
+      {
+        find: "const credential = await credentials.get(scope);",
+        replace: "const credential = credentials.current() ?? (await credentials.unexchanged());",
+      },
+      {
+        find: "const current = credentials.current();",
+        replace: "const current = credentials.current() ?? (await credentials.get(scope));",
+      },
+      {
+        find: "  reject(rejected: Credential, mayBePermission: boolean): boolean {",
+        replace:
+          '  async unexchanged(): Promise<Credential> {\n    const { key, clientScope } = this.#options;\n    return { token: "", isAccepted: false, keyHash: (await key(clientScope)).hash };\n  }\n\n  reject(rejected: Credential, mayBePermission: boolean): boolean {',
+      },
+    ],
+  },
+  {
+    name: "retry-unknown-mutation",
+    bug: "a mutation with an unknown outcome is retried",
+    violates: ["O1"],
+    product: "sdk",
+    patches: [
+      {
+        find: 'if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };',
+        replace: "",
+      },
+    ],
+  },
+];
+
+export type MutantProducts = Disposable & { readonly products: Partial<Products> };
+
+/** The products with the mutant's bug. */
+export async function productsOf(mutant: Mutant): Promise<MutantProducts> {
+  if ("products" in mutant) return { products: mutant.products, [Symbol.dispose]() {} };
+  if (mutant.product === "sdk") {
+    const { module, [Symbol.dispose]: dispose } = await importPatched<typeof Sdk>("sdk", mutant);
+    return { products: { sdk: module }, [Symbol.dispose]: dispose };
+  }
+  const patched = await importPatched<typeof ReceiverKit>("receiver-kit", mutant);
+  return { products: { receiverKit: patched.module }, [Symbol.dispose]: patched[Symbol.dispose] };
+}

@@ -1,0 +1,98 @@
+import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import type * as ReceiverKit from "workspace-tasks/receiver-kit";
+import type * as Sdk from "workspace-tasks/sdk";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { type CrashCounts, noCrashes } from "./crash-points.ts";
+import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";
+import type { Invariant, Violation } from "./invariants.ts";
+import { createRandom, type Random } from "./random.ts";
+import type { SimulationSettings } from "./settings.ts";
+import { createStoreClock, type StoreClock } from "./store-clock.ts";
+import { createTrace, type Trace } from "./trace.ts";
+
+export type Store = InboxStore<ReceiverKit.MemoryTransaction>;
+
+/** The code under test. A mutant replaces a part of it. */
+export interface Products {
+  readonly sdk: Pick<typeof Sdk, "createClient">;
+  readonly receiverKit: Pick<typeof ReceiverKit, "createReceiver" | "memoryInbox" | "NonRetryableError">;
+  /** Wraps the connection of one receiver process to the store. */
+  readonly connection?: ((connection: Store) => Store) | undefined;
+  /** Wraps the store that all processes share. */
+  readonly store?: ((store: Store) => Store) | undefined;
+}
+
+/** What all parts of one run share. */
+export interface SimulationWorld {
+  readonly settings: SimulationSettings;
+  readonly products: Products;
+  readonly clock: VirtualClock;
+  readonly storeClock: StoreClock;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly crashes: CrashCounts;
+  /** How often each kind of fault was injected. */
+  readonly faults: FaultCounts;
+  /** Counts a fault that is not drawn by `faultOccurs`. */
+  injected(kind: FaultKind): void;
+  readonly storeOutage: StoreOutage;
+  /** The first violation; the run ends with the step in which it was found. */
+  readonly violation: Violation | undefined;
+  /** Records a violation when `holds` is false. The message is built only then. */
+  check(invariant: Invariant, holds: boolean, message: () => string): void;
+  /** Draws whether a fault occurs now; always false after `disableFaults`. */
+  faultOccurs(fault: Fault, random: Random): boolean;
+  /** Turns all faults off, so that the run can quiesce. */
+  disableFaults(): void;
+}
+
+/** A failover of the store, as its clients see it. */
+export interface StoreOutage {
+  /** Increases with each failover; a call that began before it has an unknown outcome. */
+  failovers: number;
+  /** Until then no call connects, in monotonic time. */
+  untilMs: number;
+}
+
+export const source = "default";
+export const mainTenant = "main";
+
+/** The source under which the deliveries of the service are stored. */
+export function storedSource({ tenants }: SimulationSettings): string {
+  return tenants ? `${source}/${mainTenant}` : source;
+}
+
+export function createWorld(settings: SimulationSettings, products: Products): SimulationWorld {
+  const clock = createVirtualClock();
+  const trace = createTrace(clock.now);
+  let violation: Violation | undefined;
+  let faultsOff = false;
+  const faults = noFaults();
+  return {
+    faults,
+    injected(kind) {
+      faults[kind] += 1;
+    },
+    storeOutage: { failovers: 0, untilMs: 0 },
+    ...{ settings, products, clock, trace, storeClock: createStoreClock(clock) },
+    random: createRandom(settings.seed),
+    crashes: noCrashes(),
+    get violation() {
+      return violation;
+    },
+    check(invariant, holds, message) {
+      if (holds || violation) return;
+      violation = { invariant, message: message() };
+      trace.log(`VIOLATION of ${invariant}: ${violation.message}`);
+      trace.endTail();
+    },
+    faultOccurs(fault, random) {
+      if (!random.happens(settings.probabilities[fault]) || faultsOff) return false;
+      faults[fault] += 1;
+      return true;
+    },
+    disableFaults() {
+      faultsOff = true;
+    },
+  };
+}

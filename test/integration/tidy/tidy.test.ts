@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { projectFiles } from "../../../scripts/project-files.mjs";
+import { longestFiles } from "../../support/longest-files.ts";
+import { houseRules, violations } from "./house-rules.ts";
+import type { SourceFile } from "./import-graph.ts";
+import { layerViolations, readLayers } from "./layers.ts";
+
+const read = (...endings: string[]): readonly SourceFile[] =>
+  projectFiles(".", ...endings).map((path) => ({ path, text: readFileSync(path, "utf8") }));
+const sources = read(".ts", ".tsx", ".mjs", ".js");
+const documents = read(".md", ".graphql");
+
+describe("the house rules", () => {
+  it("the house rules hold in every file", () => {
+    expect(sources.length).toBeGreaterThan(30);
+    expect(violations([...sources, ...documents])).toEqual([]);
+  });
+
+  it("every test file that is to start first exists", () => {
+    const paths = new Set(sources.map(({ path }) => path));
+    expect(longestFiles.filter((file) => !paths.has(file))).toEqual([]);
+  });
+
+  // One broken example per rule.
+  const broken: Record<string, SourceFile> = {
+    "the three products do not import each other": {
+      path: "receiver-kit/a.ts",
+      text: 'import { createClient } from "../sdk/client.ts";',
+    },
+    "only commands import the shared command line": {
+      path: "receiver-kit/receiver.ts",
+      text: 'import type { CommandIo } from "../cli/command-line.ts";',
+    },
+    "the event contract imports only zod": {
+      path: "sdk/events/a.ts",
+      text: 'import { createHash } from "node:crypto";',
+    },
+    "optional peers are imported only behind their entry point": {
+      path: "receiver-kit/receiver.ts",
+      text: 'import type { Request } from "express";',
+    },
+    "signer and verifier share no code": {
+      path: "receiver-kit/signature/verifier.ts",
+      text: 'import { Webhook } from "standardwebhooks";',
+    },
+    "time, randomness and the environment are injected": {
+      path: "sdk/credentials/credentials.ts",
+      text: "const expired = Date.now() > expiresAt;",
+    },
+    "no index.ts below the first level": { path: "mock-server/delivery/index.ts", text: "" },
+    "file names are kebab-case": { path: "sdk/rateLimiter.ts", text: "" },
+    "a file has at most 350 lines": { path: "sdk/everything.ts", text: "\n".repeat(351) },
+    "tests are declared with it": {
+      path: "test/unit/a.test.ts",
+      text: `import { expect, ${"te"}st } from "vitest";`,
+    },
+    "no notes for later, no skipped tests": { path: "sdk/client.ts", text: `// ${"TO"}DO: retry` },
+  };
+
+  it.each(houseRules)("the rule '$name' finds a broken example and accepts a valid file", ({ name }) => {
+    const ruleOf = (file: SourceFile) => violations([file]).filter(({ message }) => message.includes(name));
+    const example = broken[name];
+    expect(example && ruleOf(example)).toHaveLength(1);
+    expect(violations([{ path: "sdk/clock.ts", text: 'import { z } from "zod";\n' }])).toEqual([]);
+  });
+});
+
+describe("the layers of ARCHITECTURE.md", () => {
+  const layers = readLayers(readFileSync("ARCHITECTURE.md", "utf8"));
+
+  it("cover the three products", () => {
+    expect([...layers.keys()]).toEqual(["sdk", "mock-server", "receiver-kit"]);
+  });
+
+  it("hold for every import of the sources, type imports included", () => {
+    expect(layerViolations(sources, layers)).toEqual([]);
+  });
+});
+
+describe("the check of layers", () => {
+  const layers = readLayers("```layers sdk\nclient.ts\nlow/ side/   two neighbours\nground.ts\n```\n");
+  const file = (path: string, ...imports: string[]): SourceFile => ({
+    path: `sdk/${path}`,
+    text: imports.map((specifier) => `import type { A } from "${specifier}";`).join("\n"),
+  });
+  const sound = [
+    file("client.ts", "./low/a.ts"),
+    file("low/a.ts", "./b.ts", "../ground.ts", "zod"),
+    file("low/b.ts"),
+    file("side/c.ts", "../ground.ts"),
+    file("ground.ts"),
+  ];
+  const changed = (path: string, ...imports: string[]) => [
+    ...sound.filter((other) => other.path !== `sdk/${path}`),
+    file(path, ...imports),
+  ];
+
+  it("accepts imports of lower layers", () => {
+    expect(layerViolations(sound, layers)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "an upward import of a type",
+      changed("ground.ts", "./client.ts"),
+      "sdk/ground.ts imports sdk/client.ts, a higher layer",
+    ],
+    [
+      "an import of a neighbour",
+      changed("side/c.ts", "../low/b.ts"),
+      "sdk/side/c.ts imports sdk/low/b.ts, its neighbour in one layer",
+    ],
+    ["a cycle of files", changed("low/b.ts", "./a.ts"), "a cycle of files: sdk/low/a.ts, sdk/low/b.ts"],
+    [
+      "a cycle of folders inside a layer",
+      [...changed("low/a.ts", "./deep/d.ts"), file("low/deep/d.ts", "../b.ts")],
+      "a cycle of folders: sdk/low, sdk/low/deep",
+    ],
+    ["a file in no layer", [...sound, file("new.ts")], "sdk/new.ts is in no layer of ARCHITECTURE.md"],
+    [
+      "a layer without files",
+      sound.filter(({ path }) => path !== "sdk/side/c.ts"),
+      "sdk/side/ is in ARCHITECTURE.md and has no file",
+    ],
+  ])("finds %s", (_, files, message) => {
+    expect(layerViolations(files, layers)).toContain(message);
+  });
+});
+
+describe("public surface", () => {
+  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { exports: Record<string, unknown> };
+
+  it("every entry point stands in the README", () => {
+    const readme = readFileSync("README.md", "utf8");
+    const missing = Object.keys(manifest.exports)
+      .map((key) => key.replace("./", "workspace-tasks/"))
+      .filter((name) => name !== "workspace-tasks/package.json" && !readme.includes(name));
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,219 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import axe from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { buildPage } from "./support/built-page.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, fillFixture, type InspectorFixture } from "./support/inspector-fixture.ts";
+import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
+
+/** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
+const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
+const pictures = keepPictures
+  ? fileURLToPath(new URL("../../../docs/images/", import.meta.url))
+  : mkdtempSync(join(tmpdir(), "inspector-pictures-"));
+
+let browser: Browser;
+let fixture: InspectorFixture;
+beforeAll(async () => {
+  buildPage();
+  mkdirSync(pictures, { recursive: true });
+  fixture = await createInspectorFixture();
+  await fillFixture(fixture);
+  browser = await launchChromium();
+});
+afterAll(async () => {
+  await browser.close();
+  await fixture[Symbol.asyncDispose]();
+  if (!keepPictures) rmSync(pictures, { recursive: true });
+});
+
+/** Every view, with and without a selected row: its address, and an element that appears last. */
+async function viewsOf({ mock }: InspectorFixture) {
+  const waiting = (await mock.control.listDeliveries({ order: "desc", rejected: true, event: "task.failed" }))
+    .data[0]?.id;
+  const rejected = (await mock.control.listRequests({ order: "desc" })).data.find(
+    ({ errors }) => errors.length > 0,
+  )?.sequence;
+  const task = (await mock.control.listTasks({ order: "desc", status: "RUNNING" })).data[0]?.taskId;
+  return {
+    overview: { hash: "#/overview", shows: ".rejections .toned" },
+    tasks: { hash: "#/tasks", shows: "[role=option]" },
+    task: { hash: `#/tasks/${task}`, shows: ".timeline .open" },
+    deliveries: { hash: "#/deliveries", shows: "[role=option]" },
+    delivery: { hash: `#/deliveries/${waiting}`, shows: ".rail .attempt" },
+    signatures: { hash: "#/signatures", shows: "option:nth-child(2)" },
+    signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-wait" },
+    endpoints: { hash: "#/endpoints", shows: ".facts" },
+    requests: { hash: "#/requests", shows: "[role=option]" },
+    request: { hash: `#/requests/${rejected}`, shows: ".detail pre" },
+    faults: { hash: "#/faults", shows: ".items .badge" },
+    run: { hash: "#/run", shows: ".code-editor .cm-line" },
+    setup: { hash: "#/setup", shows: "[aria-label=Worlds] b" },
+    unknown: { hash: "#/nowhere", shows: "main .nothing" },
+  } as const;
+}
+
+type View = keyof Awaited<ReturnType<typeof viewsOf>>;
+
+const viewNames: readonly View[] = [
+  ...(["overview", "tasks", "task", "deliveries", "delivery", "signatures", "signature"] as const),
+  ...(["endpoints", "requests", "request", "faults", "run", "setup", "unknown"] as const),
+];
+
+async function show(inspector: InspectorPage, view: View): Promise<void> {
+  const { hash, shows } = (await viewsOf(fixture))[view];
+  await inspector.go(hash);
+  await inspector.page.locator(shows).first().waitFor({ state: "attached" });
+}
+
+type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
+
+async function violations(page: Page, options: object = {}): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
+  const { violations: found } = (await page.evaluate(
+    `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...options })})`,
+  )) as {
+    violations: readonly Violation[];
+  };
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}
+
+/** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
+const overflowPixels = (page: Page) =>
+  page.evaluate(`Math.max(...[document.scrollingElement, ...document.querySelectorAll(
+    ".bar, .view, .detail, .windowed-rows, .panel, dialog"
+  )].map((element) => element.scrollWidth - element.clientWidth))`) as Promise<number>;
+
+/** What the page does about its new size. */
+const twoFrames = (page: Page) =>
+  page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+
+/** The only rules whose result depends on the theme. */
+const rulesOfColor = { runOnly: ["color-contrast", "link-in-text-block"] };
+
+describe("every view of the inspector", () => {
+  let inspector: InspectorPage;
+  beforeAll(async () => {
+    inspector = await InspectorPage.open(browser, fixture.mock);
+  });
+  afterAll(() => inspector[Symbol.asyncDispose]());
+
+  it.each(viewNames)(
+    "%s passes the accessibility checks and does not scroll sideways, wide and on a phone, light and dark",
+    async (view) => {
+      const { page } = inspector;
+      await show(inspector, view);
+      for (const [width, size] of [
+        ["wide", widescreen],
+        ["on a phone", phone],
+      ] as const) {
+        await page.setViewportSize(size);
+        await page.emulateMedia({ colorScheme: "light" });
+        await twoFrames(page);
+        expect(await violations(page), width).toEqual([]);
+        expect(await overflowPixels(page), width).toBe(0);
+        await page.emulateMedia({ colorScheme: "dark" });
+        expect(await violations(page, rulesOfColor), `${width}, dark`).toEqual([]);
+      }
+    },
+  );
+});
+
+it("the help dialog passes the accessibility checks", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock);
+  await inspector.button("Keys").click();
+  await inspector.page.getByRole("dialog").waitFor();
+  expect(await violations(inspector.page)).toEqual([]);
+});
+
+it("long URLs and names make no view wider, and the views of a phone scroll to the current one", async () => {
+  await using crowded = await createInspectorFixture();
+  const url = `http://127.0.0.1:1/${"segment/".repeat(60)}`;
+  const { id } = await crowded.mock.control.createEndpoint({ url });
+  const { taskId } = await crowded.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await crowded.mock.clock.advance(0);
+  await using inspector = await InspectorPage.open(browser, crowded.mock);
+  const { page } = inspector;
+  for (const size of [widescreen, phone]) {
+    await page.setViewportSize(size);
+    for (const hash of [
+      `#/deliveries?endpointId=${id}`,
+      `#/tasks/${taskId}`,
+      "#/endpoints",
+      "#/faults",
+      "#/setup",
+    ]) {
+      await inspector.go(hash);
+      await page.getByText("segment/").first().waitFor({ state: "attached" });
+      expect(await overflowPixels(page), hash).toBe(0);
+    }
+  }
+  const current = page.getByRole("navigation").locator("[aria-current]");
+  await expect.poll(async () => ((await current.boundingBox())?.x ?? 0) + 40).toBeLessThan(phone.width);
+  await inspector.go("#/tasks");
+  const rejected = inspector.rows.first().getByTitle("1 delivery rejected");
+  expect(await rejected.boundingBox()).toMatchObject({ width: expect.any(Number) });
+  expect(await rejected.textContent()).toBe("1rejected");
+});
+
+it("a phone shows either the list or the selected row", async () => {
+  await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
+  const { page, rows, detail } = inspector;
+  await rows.first().click();
+  await detail.getByText("Attempt 1").waitFor();
+  expect(await page.getByRole("listbox").isVisible()).toBe(false);
+  await inspector.button("‹ All deliveries").click();
+  await rows.first().waitFor();
+  expect(await detail.count()).toBe(0);
+});
+
+describe("pictures of the inspector", () => {
+  const bytesMax = 200_000;
+
+  it.each<[string, typeof widescreen, "light" | "dark", View]>([
+    ["overview", widescreen, "light", "overview"],
+    ["deliveries", widescreen, "light", "delivery"],
+    ["signatures", widescreen, "light", "signature"],
+  ])("%s is at most 200 KB", async (name, size, colorScheme, view) => {
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
+    await show(inspector, view);
+    if (view === "overview") await makeTraffic(inspector.page);
+    if (view === "signature") await breakSignature(inspector.page);
+    const path = join(pictures, `inspector-${name}.png`);
+    await inspector.page.screenshot({ path });
+    expect(statSync(path).size).toBeLessThan(bytesMax);
+  });
+
+  /** A minute of the mock's time with requests at a changing rate. */
+  async function makeTraffic(page: Page): Promise<void> {
+    const { mock } = fixture;
+    const { requests: before } = await mock.control.getOverview();
+    // A key of its own: others may have used up their rate limit in this minute.
+    const token = await workspaceToken(
+      mock,
+      (await mock.control.createApiKey({ access: "read_only" })).apiKey,
+    );
+    for (let second = 0; second < 56; second++) {
+      const requests = Math.round(1.2 + Math.sin(second / 5) + 0.8 * Math.cos(second / 2.3));
+      for (let sent = 0; sent < requests; sent++)
+        await callGraphql(mock, "query Me { me { __typename } }", { token });
+      await mock.control.advanceClock({ by: "1s" });
+    }
+    const { requests } = await mock.control.getOverview();
+    await page.getByText(`${requests - before} in the last minute`).waitFor();
+    const { now } = await mock.control.getClock();
+    await page.getByRole("banner").getByText(now.slice(11, 19)).waitFor();
+  }
+
+  async function breakSignature(page: Page): Promise<void> {
+    const body = page.getByLabel("Body, exactly as received");
+    await body.fill(JSON.stringify(JSON.parse(await body.inputValue()), null, 2));
+    await page.locator("[data-code=BODY_REWRITTEN]").waitFor();
+  }
+});

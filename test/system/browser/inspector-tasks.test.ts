@@ -1,0 +1,400 @@
+import { readFileSync } from "node:fs";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { buildPage } from "./support/built-page.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
+import { InspectorPage, labelsStay, type PageOptions, phone } from "./support/inspector-page.ts";
+
+// The tasks of a person who debugs an integration, each without a terminal and with its number of steps: a click, a key,
+// or a text that is pasted.
+
+let browser: Browser;
+let fixture: InspectorFixture;
+beforeAll(async () => {
+  buildPage();
+  browser = await launchChromium(["--host-resolver-rules=MAP devbox.example 127.0.0.1"]);
+  fixture = await createInspectorFixture({ hostsAllowed: ["devbox.example"] });
+});
+afterEach(async () => {
+  await fixture.mock.control.reset();
+  fixture.respond("billing", 204);
+});
+afterAll(async () => {
+  await browser.close();
+  await fixture[Symbol.asyncDispose]();
+});
+
+class Steps {
+  count = 0;
+  readonly #page: Page;
+
+  constructor(page: Page) {
+    this.#page = page;
+  }
+
+  async click(target: Locator): Promise<void> {
+    this.count++;
+    await target.click();
+  }
+
+  async press(key: string): Promise<void> {
+    this.count++;
+    await this.#page.keyboard.press(key);
+  }
+
+  async paste(target: Locator, text: string): Promise<void> {
+    this.count++;
+    await target.fill(text);
+  }
+}
+
+async function open(options: PageOptions = {}) {
+  const inspector = await InspectorPage.open(browser, fixture.mock, options);
+  await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  const view = (name: string) =>
+    inspector.page.getByRole("navigation").getByRole("link", { name: new RegExp(`^${name}`) });
+  return { inspector, page: inspector.page, steps: new Steps(inspector.page), view };
+}
+
+const clipboardOf = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+
+/** A task whose delivery the receiver has rejected. */
+async function rejectedTask() {
+  const { mock, respond } = fixture;
+  await mock.control.createEndpoint({ url: receiverUrls.billing });
+  respond("billing", 500);
+  const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await mock.clock.advance(0);
+  const [delivery] = (await mock.control.listDeliveries()).data;
+  return { taskId, deliveryId: delivery?.id ?? "" };
+}
+
+describe("tasks of a developer in the inspector", () => {
+  it("why a delivery was rejected is read after 1 step, and it is replayed after 2", async () => {
+    await rejectedTask();
+    const opened = await open();
+    await using inspector = opened.inspector;
+    const { page, steps } = opened;
+    const rejected = page.locator("section", {
+      has: page.getByRole("heading", { name: "Rejected deliveries" }),
+    });
+    await rejected.getByText("try 2 of 8 in 5 s").waitFor();
+    await page.getByRole("link", { name: "Deliveries 1 rejected" }).waitFor();
+    await steps.click(rejected.getByRole("link", { name: "task.running" }));
+    const words = inspector.detail.locator(".notice").getByText('{"error":"the database is locked"}');
+    expect((await words.boundingBox())?.y).toBeLessThan(600);
+    const sections = inspector.detail.getByRole("heading", { level: 4, name: /^(Response \d+|Request)$/ });
+    expect(await sections.allTextContents()).toEqual(["Response 500", "Request"]);
+    expect(steps.count).toBe(1);
+    fixture.respond("billing", 204);
+    await steps.press("r");
+    await inspector.detail.getByText("Attempt 2").waitFor();
+    await inspector.detail.getByText("succeeded").first().waitFor();
+    expect(steps.count).toBe(2);
+  });
+
+  it("a token expires three minutes later, after 5 steps", async () => {
+    const { inspector: opened, page, steps, view } = await open();
+    await using inspector = opened;
+    await steps.click(view("Run"));
+    await steps.click(page.getByLabel("Keep the token"));
+    await steps.click(inspector.button("Run"));
+    const response = page.getByRole("region", { name: "Response" });
+    await response.getByText('"__typename": "WorkspaceUser"').waitFor();
+    await steps.click(inspector.button("advance 3m"));
+    await page.locator("time").filter({ hasText: "12:03:00" }).waitFor();
+    await steps.click(inspector.button("Run"));
+    await response.getByText("token expired").waitFor();
+    expect(steps.count).toBe(5);
+  });
+
+  it("the next three calls get the service's own 429 after 3 steps", async () => {
+    const token = await workspaceToken(fixture.mock);
+    const { inspector: opened, page, steps, view } = await open();
+    await using inspector = opened;
+    await steps.click(view("Faults"));
+    const form = page.getByRole("region", { name: "On calls to the API" });
+    await steps.paste(form.getByLabel("Count"), "3");
+    await steps.click(inspector.button("add: On calls to the API"));
+    await page.getByText("the next 3 times").waitFor();
+    await page.getByRole("link", { name: "3 faults are active" }).waitFor();
+    for (const expected of [429, 429, 429, 200]) {
+      const response = await fixture.mock.fetch("/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: '{"query":"{ me { __typename } }"}',
+      });
+      const { status, headers } = response;
+      expect([status, headers.get("retry-after")]).toEqual([expected, expected === 429 ? "1" : null]);
+      expect((await response.text()).includes('"RATE_LIMITED"')).toBe(expected === 429);
+    }
+    await page.getByText("Fired (3)").waitFor();
+    expect(steps.count).toBe(3);
+  });
+
+  it("all events of a task are found by an id from a log, after 3 steps", async () => {
+    const { taskId } = await rejectedTask();
+    await fixture.mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const { inspector: opened, page, steps } = await open({ hash: "#/faults" });
+    await using inspector = opened;
+    await steps.press("/");
+    await steps.paste(page.getByRole("combobox", { name: "Search everything" }), taskId);
+    await steps.press("Enter");
+    await inspector.detail.getByText("task.completed").waitFor();
+    await inspector.detail.getByText("task.running").waitFor();
+    expect(steps.count).toBe(3);
+  });
+
+  it("a colleague gets one delivery with its bytes as a link, after 3 steps", async () => {
+    const { deliveryId } = await rejectedTask();
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
+    const { inspector: opened, page, steps, view } = await open();
+    await using inspector = opened;
+    await steps.click(view("Deliveries"));
+    await steps.click(inspector.rows.first());
+    await steps.click(page.getByRole("button", { name: "Copy link with the bytes" }));
+    await inspector.button("Copied").waitFor();
+    expect(steps.count).toBe(3);
+    const link = await clipboardOf(page);
+    // The colleague's mock has never seen the delivery.
+    await page.goto("about:blank");
+    await fixture.mock.control.reset();
+    await page.goto(link);
+    await page.getByText("Headers and bytes").click();
+    await page.getByText("the database is locked").waitFor();
+    await expect
+      .poll(() => page.getByLabel("Body, exactly as received").inputValue())
+      .toBe(attempt?.requestBody);
+  });
+
+  it("a colleague gets the whole state as a file after 2 steps, and restores it after 4", async () => {
+    await rejectedTask();
+    const { inspector: opened, page, steps, view } = await open();
+    await using inspector = opened;
+    await steps.click(view("Setup"));
+    const download = page.waitForEvent("download");
+    await steps.click(inspector.button("Export state"));
+    const file = await (await download).path();
+    expect(steps.count).toBe(2);
+    expect(JSON.parse(readFileSync(file, "utf8")).state.deliveries).toHaveLength(1);
+    await fixture.mock.control.reset();
+    const restoring = new Steps(page);
+    await restoring.click(view("Setup"));
+    restoring.count++;
+    await page.getByLabel("File to restore").setInputFiles(file);
+    await restoring.click(inspector.button("Replace state by the file"));
+    await restoring.click(inspector.button("Press again to confirm"));
+    await page.getByRole("link", { name: "Deliveries 1 rejected" }).waitFor();
+    expect(restoring.count).toBe(4);
+  });
+
+  it("a request is copied as a curl command that works, after 3 steps", async () => {
+    const token = await workspaceToken(fixture.mock);
+    await callGraphql(fixture.mock, "query Mine { me { __typename } }", { token });
+    const { inspector: opened, page, steps, view } = await open();
+    await using inspector = opened;
+    await steps.click(view("Requests"));
+    await steps.click(inspector.rows.filter({ hasText: "Mine" }));
+    await steps.click(inspector.button("Copy as curl"));
+    await inspector.button("Copied").waitFor();
+    expect(steps.count).toBe(3);
+    const command = await clipboardOf(page);
+    const authorization = /authorization: (Bearer [\w.-]+)/.exec(command)?.[1] ?? "";
+    expect(authorization).not.toContain(token);
+    const [, url = "", body = ""] = /POST \\\n {2}'([^']+)'[\s\S]*--data-raw '([^']+)'/.exec(command) ?? [];
+    const headers = { "content-type": "application/json", authorization };
+    const response = await fetch(url, { method: "POST", headers, body });
+    expect(await response.json()).toEqual({ data: { me: { __typename: "WorkspaceUser" } } });
+    await inspector.page.getByRole("link", { name: "Open in Run" }).click();
+    await page.locator(".cm-content").getByText("query Mine").waitFor();
+  });
+});
+
+describe("the editor of the inspector", () => {
+  it("takes what is typed quickly, and keeps it and the response while another view is open", async () => {
+    const { inspector: opened, page, view } = await open({ ...phone, hash: "#/run" });
+    await using inspector = opened;
+    const editor = page.locator(".cm-content");
+    await editor.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.press("Delete");
+    await page.keyboard.type("{ me { __typename } } # mine");
+    await editor.getByText("{ me { __typename } } # mine").waitFor();
+    await page.getByLabel("Variables, as JSON").fill("{nope");
+    await inspector.button("Run").click();
+    await page.getByText("the variables are not JSON").waitFor();
+    await page.getByLabel("Variables, as JSON").fill("");
+    await page.getByLabel("Variables, as JSON").press("Control+Enter");
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    await response.getByText('"__typename": "WorkspaceUser"').waitFor();
+    // On a phone the response is below the document: it is scrolled into sight.
+    expect((await response.boundingBox())?.y).toBeLessThan(600);
+    await view("Tasks").click();
+    await page.getByRole("heading", { level: 2, name: "Tasks" }).waitFor();
+    await page.goBack();
+    await editor.getByText("{ me { __typename } } # mine").waitFor();
+    await response.getByText('"__typename": "WorkspaceUser"').waitFor();
+    await page.getByLabel("operation", { exact: true }).selectOption("Me");
+    await editor.getByText("query Me").waitFor();
+  });
+
+  it("shows the start of a response of megabytes, and of its long strings", async () => {
+    const { inspector: opened, page } = await open({ hash: "#/run" });
+    await using inspector = opened;
+    const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: "x".repeat(100) }));
+    const long = "y".repeat(1_000_000);
+    const body = `{"rows":${JSON.stringify(rows)},"long":"${long}","exact":12345678901234567890}`;
+    await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
+    await inspector.button("Run").click();
+    const json = page.getByRole("region", { name: "Response body" });
+    await json.getByText('"exact": 12345678901234567890').waitFor();
+    expect(await page.locator("*").count()).toBeLessThan(2_000);
+    await json.getByText("100 more of 20000").waitFor();
+    await json.getByText("998002 more characters").waitFor();
+    await page.getByRole("group", { name: "Response body as" }).getByText("Exact").click();
+    await page.getByText(/\d+ characters more\./).waitFor();
+    expect(
+      (await page.getByRole("region", { name: "Response", exact: true }).textContent())?.length,
+    ).toBeLessThan(100_000);
+  });
+});
+
+describe("the first minute in the inspector", () => {
+  it("shows URL, key and snippets of a new mock, creates an endpoint, sends it an event and replays it", async () => {
+    const { mock } = fixture;
+    const { inspector: opened, page, view } = await open();
+    await using inspector = opened;
+    await inspector.button("copy the API key").click();
+    await expect.poll(() => clipboardOf(page)).toBe(mock.apiKey);
+    const snippet = page.getByRole("region", { name: "Snippets" });
+    await snippet.getByText(mock.baseUrl).waitFor();
+    await page.getByRole("button", { name: "Receiver" }).click();
+    await snippet.getByText("createReceiver").first().waitFor();
+
+    fixture.respond("billing", 500);
+    await page.getByRole("link", { name: "Send an event" }).click();
+    await page.getByLabel("URL of the receiver").fill(receiverUrls.billing);
+    await inspector.button("Create endpoint").click();
+    await page.getByLabel("event to send").selectOption("documents.synced");
+    await page.getByLabel(/^Payload/).fill('{"clientId":"of-this-test"}');
+    await inspector.button("Send event").click();
+    await page.getByRole("link", { name: "Its deliveries" }).first().click();
+    await inspector.rows.getByText("documents.synced").waitFor();
+    await inspector.button("Replay rejected (1)").waitFor();
+    fixture.respond("billing", 204);
+    await inspector.button("Replay rejected (1)").click();
+    await inspector.rows.getByText("succeeded").waitFor();
+    const [delivery] = (await mock.control.listDeliveries()).data;
+    expect((await mock.control.getDelivery(delivery?.id ?? "")).attempts[0]?.requestBody).toContain(
+      "of-this-test",
+    );
+
+    await view("Endpoints").click();
+    const endpoint = page.getByRole("region", { name: receiverUrls.billing });
+    await endpoint.getByRole("button", { name: "Rotate secret" }).click();
+    await endpoint.getByText("still valid, ends in 1 d").waitFor();
+    await endpoint.getByRole("button", { name: "Pause" }).click();
+    await endpoint.getByRole("button", { name: "Resume" }).waitFor();
+    await endpoint.getByRole("button", { name: /^Delete/ }).click();
+    await inspector.button("Press again to confirm").click();
+    await page.getByText("No endpoint yet.").waitFor();
+  });
+});
+
+describe("the inspector", () => {
+  it("works in the ninth tab, because hidden tabs hold no connection", async () => {
+    const { inspector: opened, page: first } = await open();
+    await using _ = opened;
+    const hidden =
+      "Object.defineProperty(document, 'hidden', { configurable: true, get: () => window.isHidden ?? true })";
+    for (let tab = 0; tab < 7; tab++) {
+      const page = await first.context().newPage();
+      await page.addInitScript(hidden);
+      await page.goto(fixture.mock.inspectorUrl);
+      await page.getByRole("status").getByText("paused").waitFor();
+    }
+    const last = await first.context().newPage();
+    await last.goto(`${fixture.mock.inspectorUrl}#/tasks`);
+    await last.getByRole("status").getByText("live").waitFor();
+    await last.getByText("No task. Start one above").waitFor();
+    // A tab that is shown again catches up.
+    const shown = first.context().pages()[1] as Page;
+    await shown.bringToFront();
+    await fixture.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+    await shown.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
+    await shown.getByRole("link", { name: "1 tasks" }).waitFor();
+  });
+
+  it("checks signatures and copies over plain http from another host", async () => {
+    const { deliveryId } = await rejectedTask();
+    const { port } = new URL(fixture.mock.baseUrl);
+    const page = await browser.newPage();
+    await page.addInitScript(labelsStay);
+    await page.goto(`http://devbox.example:${port}/_mock/#/signatures/${deliveryId}%2F1`);
+    expect(await page.evaluate("isSecureContext")).toBe(false);
+    await page.getByText("The signature is right").waitFor();
+    await page.goto(`http://devbox.example:${port}/_mock/#/deliveries/${deliveryId}`);
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    await page.close();
+  });
+
+  it("returns from a row to its list with the back button of a phone, and names unknown addresses", async () => {
+    const { deliveryId } = await rejectedTask();
+    const { inspector: opened, page } = await open({ ...phone, hash: "#/deliveries?text=task" });
+    await using inspector = opened;
+    await inspector.rows.first().click();
+    await inspector.detail.getByText("Attempt 1").waitFor();
+    await page.goBack();
+    await inspector.detail.waitFor({ state: "detached" });
+    expect(new URL(page.url()).hash).toBe("#/deliveries?text=task");
+    await page.goto(`${fixture.mock.inspectorUrl}#/signatures/none%2F1`);
+    await page.getByText("The mock has no such attempt").waitFor();
+    await page.goto(`${fixture.mock.inspectorUrl}#/signatures/${deliveryId}%2F9`);
+    await page.getByText("The mock has no such attempt").waitFor();
+    await page.goto(`${fixture.mock.inspectorUrl}#/nowhere`);
+    await page.getByText("There is no view “nowhere”.").waitFor();
+    // The browser itself logs the status of the response.
+    expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
+  });
+
+  it("says so when a view cannot be loaded, because the mock was replaced by another version", async () => {
+    const { inspector: opened, page, view } = await open();
+    await using inspector = opened;
+    await page.route(/assets\/faults-.*\.js/, (route) => route.fulfill({ status: 404 }));
+    await view("Faults").click();
+    await page.getByText("This view could not be loaded.").waitFor();
+    await page.unroute(/assets\/faults-.*\.js/);
+    await inspector.button("Load the page again").click();
+    await page.getByText("No fault is active.").waitFor();
+    expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
+  });
+
+  it("creates a world with a page of its own, which survives that the world is dropped", async () => {
+    await using mock = await createMockServer({ clock: "virtual" });
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/setup" });
+    const { page } = inspector;
+    await page.getByLabel("Name of a new world").fill("mine");
+    await inspector.button("Create empty").click();
+    await page.getByRole("link", { name: "mine" }).click();
+    await page.getByRole("heading", { level: 1, name: "mine" }).waitFor();
+    await page.getByRole("button", { name: "Start a task" }).waitFor();
+    await page.getByRole("button", { name: "Start a task" }).click();
+    await page.getByRole("heading", { name: "TAX_PREP" }).waitFor();
+    expect((await mock.control.listTasks()).data).toEqual([]);
+
+    await mock.control.dropWorld("mine");
+    await page.getByRole("alert").filter({ hasText: "The mock does not respond." }).waitFor();
+    await mock.control.createWorld({ name: "mine" });
+    await page.getByRole("status").getByText("live").waitFor();
+    // The task of the world before, which the page reads again.
+    await page.getByText("There is no task with this id.").waitFor();
+    // What the browser prints may arrive until then.
+    await page.context().close();
+    expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
+  });
+});

@@ -1,0 +1,517 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { createMockServer } from "workspace-tasks/mock-server";
+import { callGraphql, exchangeApiKey } from "../../support/mock-client.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { buildPage } from "./support/built-page.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
+import { InspectorPage, phone } from "./support/inspector-page.ts";
+
+let browser: Browser;
+beforeAll(async () => {
+  buildPage();
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
+
+/** A delivery of `task.running` that its receiver has rejected once. */
+async function rejectedDelivery(fixture: InspectorFixture) {
+  const { mock } = fixture;
+  const endpoint = await mock.control.createEndpoint({ url: receiverUrls.billing });
+  fixture.respond("billing", 503);
+  const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await mock.clock.advance(0);
+  const [summary] = (await mock.control.listDeliveries({ order: "desc" })).data;
+  return { ...endpoint, taskId, deliveryId: summary?.id ?? "" };
+}
+
+describe("the overview of the inspector", () => {
+  it("counts the requests of the last minute of the mock's time, also those before it was opened", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    const call = () => callGraphql(mock, "{ webhookEventCatalog { name } }");
+    for (let sent = 0; sent < 3; sent++) await call();
+    await using inspector = await InspectorPage.open(browser, mock);
+    const { page } = inspector;
+    await page.getByText("3 in the last minute").waitFor();
+    await call();
+    await page.getByText("4 in the last minute").waitFor();
+    await inspector.button("advance 1m").click();
+    await page.getByText("0 in the last minute").waitFor();
+    await call();
+    await page.getByText("1 in the last minute").waitFor();
+    await mock.control.reset();
+    await page.getByText("0 in the last minute").waitFor();
+    await call();
+    await page.getByText("1 in the last minute").waitFor();
+  });
+});
+
+describe("the tasks view of the inspector", () => {
+  it("shows a task from its start through its stages to its end as the clock advances", async () => {
+    await using fixture = await createInspectorFixture();
+    await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    const { detail, rows, page } = inspector;
+    await page.getByText("No task. Start one above").waitFor();
+    await page.getByLabel("type of the new task").selectOption("TAX_REVIEW");
+    await inspector.button("Start task").click();
+
+    const stages = detail.getByRole("list", { name: "Stages" }).getByRole("listitem");
+    await stages.filter({ hasText: "reconciliation" }).getByText("so far").waitFor();
+    await stages.filter({ hasText: "review" }).getByText("in 1 s").waitFor();
+    await rows.filter({ hasText: "RUNNING" }).waitFor();
+    await page.getByRole("button", { name: /^To next/ }).click();
+    await stages.filter({ hasText: "review" }).getByText("so far").waitFor();
+    expect(await stages.filter({ hasText: "reconciliation" }).textContent()).toContain("1 s");
+
+    await inspector.button("advance 1m").click();
+    await rows.filter({ hasText: "COMPLETED" }).waitFor();
+    const events = detail.locator(".items").getByRole("listitem");
+    await events
+      .filter({ hasText: /\dtask\.completed/ })
+      .getByText("succeeded")
+      .waitFor();
+    await expect.poll(() => events.count()).toBe(4);
+  });
+
+  it("fails, restarts and completes a manual task", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    const { detail } = inspector;
+    await inspector.button("Start manual task").click();
+    await detail.getByRole("textbox", { name: "stage" }).fill("a stage of my own");
+    await inspector.button("start the stage").click();
+    await detail.getByText("a stage of my own").waitFor();
+    await inspector.button("finish the stage").click();
+    await detail.getByText("so far").waitFor({ state: "detached" });
+    await inspector.button("Fail").click();
+    await detail.getByText("failed in the inspector").waitFor();
+    await inspector.button("Run again").click();
+    await inspector.button("Complete").click();
+    await detail.getByText("COMPLETED").waitFor();
+    const [task] = (await fixture.mock.control.listTasks()).data;
+    expect(task).toMatchObject({ status: "COMPLETED", stages: 1, stagesDone: 1 });
+  });
+});
+
+describe("the deliveries view of the inspector", () => {
+  it("shows the next retry of a failed delivery, its success when the clock advances, and its replay", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/deliveries" });
+    const { detail, rows } = inspector;
+    await rows.filter({ hasText: "rejected" }).getByText("503").click();
+    const attempts = detail.getByRole("list", { name: "Attempts" }).getByRole("listitem");
+    await attempts.filter({ hasText: "Next attempt" }).getByText("in 5 s").waitFor();
+    await attempts.filter({ hasText: "Next attempt" }).getByText("try 2 of 8").waitFor();
+    await attempts.getByText("the database is locked").first().waitFor();
+
+    fixture.respond("billing", 204);
+    await inspector.page.getByRole("button", { name: /^To next/ }).click();
+    await rows.filter({ hasText: "succeeded" }).waitFor();
+    await attempts.filter({ hasText: "Attempt 2" }).getByText("succeeded").waitFor();
+    await expect.poll(() => attempts.count()).toBe(2);
+
+    await inspector.button("Replay").click();
+    await attempts.filter({ hasText: "Attempt 3" }).getByText("replay").waitFor();
+    const { attempts: sent } = await fixture.mock.control.getDelivery(deliveryId);
+    expect(sent.map(({ status }) => status)).toEqual([503, 204, 204]);
+    expect(new Set(sent.map(({ requestHeaders }) => requestHeaders["webhook-id"]))).toEqual(
+      new Set([deliveryId]),
+    );
+  });
+
+  it("shows the exact body, as text, as hex and in a curl command", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
+      hash: `#/deliveries/${deliveryId}`,
+    });
+    await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
+    const body = attempt?.requestBody ?? "";
+    const shown = inspector.detail.getByRole("group", { name: "Body as", exact: true });
+    await shown.getByText("Exact").click();
+    expect(await inspector.detail.locator(".body-text pre").last().textContent()).toBe(body);
+    await inspector.detail.getByText(`${Buffer.byteLength(body)} bytes`).waitFor();
+    await shown.getByText("Indented").click();
+    const json = inspector.detail.getByRole("region", { name: "Body", exact: true });
+    await json.getByText('"taskType": "BINDER"').waitFor();
+    await json.getByRole("button", { name: /^value, \d+ fields$/ }).click();
+    await json.getByText('"taskType": "BINDER"').waitFor({ state: "detached" });
+    expect(await json.textContent()).toMatch(/^\{ \d+ fields \}$/);
+    await shown.getByText("Hex").click();
+    await inspector.detail.getByText("0000 7b 22 69 64").waitFor();
+    await inspector.button("Copy as curl").click();
+    await inspector.button("Copied").waitFor();
+    const copied = await inspector.page.evaluate("navigator.clipboard.readText()");
+    expect(copied).toContain(body);
+    expect(copied).toContain(`webhook-signature: ${attempt?.requestHeaders["webhook-signature"]}`);
+  });
+});
+
+describe("the signatures view of the inspector", () => {
+  it("reports a valid attempt, and the mistake in an altered paste", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
+      hash: `#/deliveries/${deliveryId}`,
+    });
+    const { page } = inspector;
+    await page.getByRole("link", { name: "Check the signature" }).click();
+    await page.getByText("The signature is right, but its time is far").waitFor();
+
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
+    const { requestHeaders = {}, requestBody = "" } = attempt ?? {};
+    const head = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`);
+    const paste = (body: string) =>
+      page.getByLabel("Paste a whole request").fill([...head, "", body].join("\n"));
+    const found = page.locator("[data-code]");
+
+    await paste(JSON.stringify(JSON.parse(requestBody), null, 2));
+    await found.and(page.locator("[data-code=BODY_REWRITTEN]")).waitFor();
+    await paste(`${requestBody}\n`);
+    await found.and(page.locator("[data-code=BODY_TRAILING_NEWLINE]")).waitFor();
+    await paste(requestBody.replace("BINDER", "BLINDER"));
+    await page.getByText('the mock sent "INDER').waitFor();
+    const codes = await found.evaluateAll((notices) => notices.map(({ dataset }) => dataset["code"]));
+    // The mock of this fixture has a virtual clock.
+    expect(codes).toEqual(["BODY_ALTERED", "TIMESTAMP_VIRTUAL"]);
+
+    const difference = page.getByRole("region", { name: "Sent and received body" });
+    await difference.getByText('"taskType": "BLINDER"').waitFor();
+
+    await paste(requestBody);
+    await page.getByText("The signature is right, but its time is far").waitFor();
+    await page.getByLabel(/^Secret/).fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
+    await page.locator("[data-code=SECRET_WRONG]").waitFor();
+    await inspector.button("Clear").click();
+    await page.getByText("select an attempt of the mock").waitFor();
+  });
+
+  it("reports the fault that altered an attempt", async () => {
+    await using fixture = await createInspectorFixture({
+      faults: { deliveries: [{ instructions: [{ kind: "wrong-signature" }] }] },
+    });
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
+    await inspector.page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    await inspector.page.locator("[data-code=ALTERED_BY_FAULT]").waitFor();
+    await inspector.page.getByText("A receiver must reject it.").waitFor();
+  });
+});
+
+describe("the faults view of the inspector", () => {
+  it("adds a fault, shows that it fired, and ends all faults", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
+    const { page } = inspector;
+    await page.getByText("No fault is active.").waitFor();
+    await inspector.button("add: On calls to the API").click();
+    const active = page.getByRole("listitem");
+    await active.filter({ hasText: "429 of the service" }).getByText("the next time").waitFor();
+    await page.getByRole("link", { name: "1 fault is active" }).waitFor();
+    const rejected = await fixture.mock.fetch("/graphql", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"query":"{ webhookEventCatalog { name } }"}',
+    });
+    expect(rejected.status).toBe(200); // The catalog is public, and not counted.
+    await inspector.button("end the rule: 429 of the service, retry after 1 s").click();
+    await page.getByText("No fault is active.").waitFor();
+    await inspector.button("Add the contract's faults").click();
+    await page.getByText("20 % of the time").first().waitFor();
+    await inspector.button("End all faults").click();
+    await page.getByText("Fired (0)").waitFor();
+  });
+});
+
+describe("a fault form of the inspector", () => {
+  it("rejects a misspelt operation with the nearest one, and keeps focus and place of its button", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
+    const { page, complaints } = inspector;
+    const operation = page.getByLabel("Operation");
+    await operation.fill("createClien");
+    const add = inspector.button("add: On calls to the API");
+    const before = await add.boundingBox();
+    await add.click();
+    await page.getByText("unknown operation createClien; did you mean createClient?").waitFor();
+    expect(await page.locator("#operations option[value=createClient]").count()).toBe(1);
+    await operation.fill("createClient");
+    await add.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "1 fault is active" }).waitFor();
+    expect(await add.boundingBox()).toEqual(before);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Add");
+    // The browser itself logs the status of the response.
+    expect(complaints.splice(0)).toEqual([expect.stringContaining("400")]);
+  });
+});
+
+describe("the requests view of the inspector", () => {
+  it("shows the reason of a rejection, and redacts the key", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/requests" });
+    await exchangeApiKey(mock);
+    await callGraphql(mock, "mutation Sweep { deleteWebhookEndpoint(endpointId: 1) }").catch(() => undefined);
+    const { page, rows } = inspector;
+    await rows.filter({ hasText: "Sweep" }).click();
+    await inspector.detail.getByText("no authorization header").waitFor();
+    await page.getByLabel("requests that contain").fill("exchange");
+    await rows.filter({ hasText: "Sweep" }).waitFor({ state: "detached" });
+    await rows.filter({ hasText: "exchangeSurface" }).click();
+    await inspector.detail.getByText("keys and tokens are redacted").waitFor();
+    expect(await page.content()).not.toContain(mock.apiKey);
+  });
+});
+
+/** The requests of a page that get secrets of an endpoint. */
+function secretsFetched({ page }: InspectorPage): readonly string[] {
+  const fetched: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (/\/endpoints\/./.test(pathname)) fetched.push(pathname);
+  });
+  return fetched;
+}
+
+describe("signing secrets in the inspector", () => {
+  it("are fetched only on request, and then still hidden", async () => {
+    await using fixture = await createInspectorFixture();
+    const { signingSecret } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    const { page } = inspector;
+    const fetched = secretsFetched(inspector);
+    for (const view of ["overview", "tasks", "deliveries", "signatures", "requests", "faults", "endpoints"]) {
+      await page
+        .getByRole("navigation")
+        .getByRole("link", { name: new RegExp(view, "i") })
+        .click();
+      await page.getByRole("heading", { level: 2, name: new RegExp(view, "i") }).waitFor();
+      expect(await page.content()).not.toContain(signingSecret);
+    }
+    expect(fetched).toEqual([]);
+    await inspector.button("Fetch the secrets").click();
+    await inspector.button("show secret 1").waitFor();
+    expect(fetched).toHaveLength(1);
+    expect(await page.content()).not.toContain(signingSecret);
+    await inspector.button("show secret 1").click();
+    await page.getByText(signingSecret).waitFor();
+    await inspector.button("hide secret 1").click();
+    expect(await page.content()).not.toContain(signingSecret);
+  });
+
+  it("are fetched of one endpoint only to check the signature of its delivery", async () => {
+    await using fixture = await createInspectorFixture();
+    await fixture.mock.control.createEndpoint({ url: receiverUrls.portal });
+    const { id, deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
+    const fetched = secretsFetched(inspector);
+    const { page } = inspector;
+    const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
+    const paste = page.getByLabel("Paste a whole request");
+    const secret = page.getByLabel(/^Secret/);
+    await secret.fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
+    await paste.fill(`webhook-id: ${deliveryId}\n\n${attempt?.requestBody}`);
+    await page.getByText("webhook-signature is missing").waitFor();
+    expect(fetched).toEqual([]);
+    await inspector.button("Clear").click();
+    await page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    await page.getByText("The signature is right").waitFor();
+    expect(fetched).toEqual([expect.stringContaining(id)]);
+    expect(await page.locator(".items").textContent()).not.toContain(receiverUrls.portal);
+  });
+});
+
+describe("markup in data of the inspector", () => {
+  const markup = `<img src=x onerror="document.title='owned'"><b>bold</b>`;
+
+  it("is shown as text in every view", async () => {
+    await using fixture = await createInspectorFixture();
+    const { mock } = fixture;
+    const { taskId } = await rejectedDelivery(fixture);
+    await mock.control.setTaskStatus(taskId, { status: "FAILED", errorMessage: markup });
+    await mock.control.addCatalogEvent({ name: "task.markup" });
+    await mock.control.sendEvent({ name: "task.markup", payload: { text: markup } });
+    await mock.clock.advance(0);
+    await callGraphql(mock, "query ($x: String!) { me { __typename } }", { variables: { x: markup } }).catch(
+      () => undefined,
+    );
+    const [delivery] = (await mock.control.listDeliveries({ order: "desc" })).data;
+    const [request] = (await mock.control.listRequests({ order: "desc" })).data;
+    for (const hash of [
+      `#/tasks/${taskId}`,
+      `#/deliveries/${delivery?.id}`,
+      `#/signatures/${delivery?.id}%2F1`,
+      `#/requests/${request?.sequence}`,
+    ]) {
+      await using inspector = await InspectorPage.open(browser, mock, { hash });
+      const { page } = inspector;
+      await page.getByText("<b>bold</b>").first().waitFor();
+      expect(await page.locator("img, main b:text-is('bold')").count(), hash).toBe(0);
+      expect(await page.title()).not.toBe("owned");
+    }
+  });
+
+  it("cannot run, because the content security policy forbids inline code", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    const { page, complaints } = inspector;
+    const header = await page.request.get(fixture.mock.inspectorUrl);
+    expect(header.headers()["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
+    await page.evaluate(`
+      document.body.insertAdjacentHTML("beforeend", ${JSON.stringify(markup)});
+      const script = document.createElement("script");
+      script.textContent = "document.title = 'owned'";
+      document.body.append(script);
+    `);
+    await expect
+      .poll(() => complaints.filter((text) => text.includes("Content Security Policy")).length)
+      .toBeGreaterThan(1);
+    expect(await page.title()).toBe("Overview · workspace-tasks mock");
+    complaints.length = 0;
+  });
+});
+
+describe("the keyboard in the inspector", () => {
+  it("reaches every view, every row and its actions", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+    await fixture.mock.clock.advance(0);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    const { page } = inspector;
+    const { keyboard } = page;
+    const selected = page.getByRole("option", { selected: true }).and(page.locator(".row"));
+
+    await keyboard.press("3");
+    await page.getByRole("heading", { level: 2, name: "Deliveries" }).waitFor();
+    await inspector.rows.nth(1).waitFor();
+    await keyboard.press("j");
+    await keyboard.press("j");
+    await expect.poll(() => selected.getAttribute("id")).toBe(`row-${deliveryId}`);
+    await keyboard.press("k");
+    await expect.poll(() => selected.getAttribute("aria-posinset")).toBe("1");
+    await page.getByRole("listbox").focus();
+    await keyboard.press("End");
+    await expect.poll(() => selected.getAttribute("aria-posinset")).toBe("2");
+    await expect
+      .poll(() => page.getByRole("listbox").getAttribute("aria-activedescendant"))
+      .toBe(`row-${deliveryId}`);
+
+    await inspector.detail.getByText("Attempt 1").waitFor();
+    await keyboard.press("r");
+    await inspector.detail.getByText("Attempt 2").waitFor();
+    await keyboard.press("n");
+    await inspector.detail.getByText("Attempt 3").waitFor();
+    await keyboard.press("Escape");
+    await inspector.detail.waitFor({ state: "detached" });
+
+    await keyboard.press("f");
+    await keyboard.type("task.failed?1");
+    expect(await page.getByLabel("deliveries that contain").inputValue()).toBe("task.failed?1");
+    await page.getByText("Nothing matches the filter.").waitFor();
+    await page.getByLabel("deliveries that contain").blur();
+    await keyboard.press("/");
+    await keyboard.type(deliveryId);
+    await page
+      .getByRole("listbox", { name: "Search results" })
+      .getByText("delivery", { exact: true })
+      // While the id is typed, other deliveries match, too.
+      .first()
+      .waitFor();
+    await keyboard.press("Enter");
+    await inspector.detail.getByText("Attempt 3").waitFor();
+    await keyboard.press("?");
+    await page.getByRole("dialog").getByText("replay the selected delivery").waitFor();
+    await keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+  });
+});
+
+describe("the page of the inspector", () => {
+  it("says why a read failed, reads again, and shows no diagnosis before it has the secrets", async () => {
+    await using fixture = await createInspectorFixture();
+    const { deliveryId } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/overview" });
+    const { page, complaints } = inspector;
+    const endpoints = /\/v1\/endpoints$/;
+    await page.route(endpoints, (route) => route.fulfill({ status: 502, body: "<h1>Bad Gateway</h1>" }));
+    await inspector.go(`#/signatures/${deliveryId}%2F1`);
+    await page.getByText(/Not everything could be read: expected a mock at .*, got HTTP 502/).waitFor();
+    await expect.poll(() => page.getByLabel("webhook-id", { exact: true }).inputValue()).toBe(deliveryId);
+    expect(await page.locator("[data-code]").count()).toBe(0);
+    await page.unroute(endpoints);
+    await page.getByText("The signature is right, but its time is far").waitFor();
+    await page.getByText("Not everything could be read").waitFor({ state: "detached" });
+    expect(complaints.splice(0).filter((text) => !text.includes("502"))).toEqual([]);
+  });
+
+  it("shows every filter, and removes one that has no field", async () => {
+    await using fixture = await createInspectorFixture();
+    const { id } = await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock, {
+      ...phone,
+      hash: `#/deliveries?endpointId=${id}&rejected=true&status=nonsense`,
+    });
+    const { page } = inspector;
+    await inspector.rows.first().waitFor();
+    await expect.poll(() => page.getByLabel("endpoint", { exact: true }).inputValue()).toBe(id);
+    expect(await page.getByLabel("endpoint", { exact: true }).isVisible()).toBe(true);
+    expect(await page.getByLabel("last response").isVisible()).toBe(false);
+    expect(await page.getByLabel("status", { exact: true }).inputValue()).toBe("");
+    await inspector.button("remove the filter rejected").click();
+    await expect.poll(() => new URL(page.url()).hash).not.toContain("rejected");
+  });
+
+  it("resets the mock after a second press", async () => {
+    await using fixture = await createInspectorFixture();
+    await rejectedDelivery(fixture);
+    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await inspector.page.getByRole("link", { name: "1 tasks" }).waitFor();
+    await inspector.button("Reset the mock").click();
+    expect((await fixture.mock.control.listTasks()).data).toHaveLength(1);
+    await inspector.button("Press again to confirm").click();
+    await inspector.page.getByRole("link", { name: "0 tasks" }).waitFor();
+    expect((await fixture.mock.control.listTasks()).data).toEqual([]);
+  });
+
+  it("shows a lost connection, and the next mock on the same port", async () => {
+    const first = await createMockServer({ clock: "virtual" });
+    const inspector = await InspectorPage.open(browser, first, { hash: "#/tasks" });
+    const { page, complaints } = inspector;
+    const port = Number(new URL(first.baseUrl).port);
+    await first.close();
+    await page.getByRole("alert").filter({ hasText: "The mock does not respond." }).waitFor();
+    expect(await inspector.button("Start task").isDisabled()).toBe(true);
+    await page.getByRole("link", { name: /^Deliveries/ }).click();
+    await page.getByText("Not read yet: the mock does not respond.").waitFor();
+    await page.getByRole("link", { name: /^Tasks/ }).click();
+    await using second = await createMockServer({ clock: "virtual", port });
+    await second.control.startTask({ taskType: "TAX_ADVISOR", progression: "manual" });
+    await inspector.rows.filter({ hasText: "TAX_ADVISOR" }).waitFor();
+    await page.getByRole("status").getByText("live").waitFor();
+    expect(complaints.splice(0).filter((text) => !text.includes("ERR_"))).toEqual([]);
+    await inspector[Symbol.asyncDispose]();
+  });
+
+  it("has no buttons for a real clock, and keeps a number that is typed while the clock ticks", async () => {
+    await using mock = await createMockServer();
+    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/faults" });
+    const { page } = inspector;
+    await page.getByText("real clock", { exact: true }).waitFor();
+    expect(await inspector.button("advance 1m").count()).toBe(0);
+    const count = page.getByRole("region", { name: "On calls to the API" }).getByLabel("Count");
+    await count.fill("3");
+    const time = page.locator(".clock time");
+    for (let tick = 0; tick < 2; tick++) {
+      const before = await time.textContent();
+      await expect.poll(() => time.textContent()).not.toBe(before);
+    }
+    expect(await count.inputValue()).toBe("3");
+  });
+});

@@ -1,0 +1,62 @@
+import type { Random } from "../../../integration/simulation/random.ts";
+import type { KillableReceiverOptions } from "../../../support/killable-receiver.ts";
+import type { PostgresDatabases } from "../../../support/postgres.ts";
+import { findPostgres } from "../../../support/postgres-binaries.ts";
+import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { KillWorld } from "./kill-world.ts";
+import {
+  openStores,
+  type ReceiverStores,
+  receiverStores,
+  type StoreName,
+  storeNames,
+} from "./receiver-store.ts";
+
+export interface KillOptions {
+  /** Receivers on one store. */
+  readonly processes: number;
+  /** How often each of them is killed in a run. */
+  readonly rounds: number;
+  /** Default: a server of its own. */
+  readonly postgres?: PostgresDatabases | undefined;
+}
+
+const nameOf = (store: StoreName) => `${storeNames[store]}: kill -9 of every receiver, again and again`;
+
+export function killCell(
+  stores: ReceiverStores,
+  store: StoreName,
+  { processes, rounds }: KillOptions,
+  options?: Partial<KillableReceiverOptions>,
+): ChaosCell {
+  return {
+    ...{ name: nameOf(store), brokenMs: 0 },
+    async start() {
+      const world = await KillWorld.start(await stores.create(), processes, options);
+      return Object.assign(world, {
+        inject: (random: Random) => world.kill(random, rounds),
+        repair: () => world.settled(),
+      });
+    },
+  };
+}
+
+export function killGroup(options: KillOptions): ChaosGroup {
+  const postgres = findPostgres();
+  return {
+    cells: receiverStores.map(nameOf),
+    missing: "missing" in postgres ? postgres.missing : undefined,
+    async start() {
+      const opened = {
+        sqlite: await openStores("sqlite"),
+        postgres: await openStores("postgres", options.postgres),
+      };
+      return {
+        cells: receiverStores.map((store) => killCell(opened[store], store, options)),
+        async [Symbol.asyncDispose]() {
+          for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import type { Random } from "../../../integration/simulation/random.ts";
+import { findPostgres } from "../../../support/postgres-binaries.ts";
+import { findClockLibrary } from "../../../support/settable-clock.ts";
+import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { jump } from "./clock-jump.ts";
+import { PostgresWorld, type PostgresWorldOptions } from "./postgres-world.ts";
+
+interface Fault extends Omit<ChaosCell, "start">, Pick<PostgresWorldOptions, "diskBytes" | "hasClocks"> {
+  /** Breaks something and returns how it is repaired. */
+  inject(world: PostgresWorld, random: Random): Promise<() => Promise<void>>;
+}
+
+const faults: readonly Fault[] = [
+  {
+    name: "PostgreSQL: kill -9 of the primary and loss of its disk; it rejoins empty",
+    brokenMs: 1_500,
+    async inject({ cluster }) {
+      const lost = cluster.primary;
+      await lost.lose();
+      return async () => {
+        await cluster.promote();
+        await cluster.rejoin(lost);
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: kill -9 of a standby and loss of its disk; it rejoins empty",
+    brokenMs: 1_000,
+    rejectsNothing: true,
+    async inject({ cluster }, random) {
+      const lost = random.sample(cluster.standbys);
+      await lost?.lose();
+      return async () => {
+        if (lost) await cluster.rejoin(lost);
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: immediate stop of the primary, which starts again",
+    brokenMs: 1_000,
+    async inject({ cluster }) {
+      await cluster.primary.stopImmediately();
+      return () => cluster.primary.resume();
+    },
+  },
+  {
+    name: "PostgreSQL: immediate stop of both standbys, which start again",
+    brokenMs: 1_500,
+    async inject({ cluster }) {
+      for (const standby of cluster.standbys) await standby.stopImmediately();
+      return async () => {
+        for (const standby of cluster.standbys) await standby.resume();
+        await cluster.untilReplicated();
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: a silent network between the primary and a standby",
+    brokenMs: 2_000,
+    rejectsNothing: true,
+    async inject({ cluster }, random) {
+      const heal = cluster.cut([random.sample(cluster.standbys) ?? cluster.primary]);
+      return async () => heal();
+    },
+  },
+  {
+    name: "PostgreSQL: a silent network between the primary and both standbys",
+    brokenMs: 2_000,
+    async inject({ cluster }) {
+      const heal = cluster.cut(cluster.standbys);
+      return async () => heal();
+    },
+  },
+  {
+    name: "PostgreSQL: a primary without its standbys continues beside its successor, and rejoins",
+    brokenMs: 1_500,
+    async inject({ cluster }) {
+      const former = cluster.primary;
+      const heal = cluster.cut(cluster.standbys);
+      await cluster.promote();
+      heal();
+      return async () => {
+        await former.stopImmediately();
+        await cluster.rejoin(former);
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: SIGSTOP of the primary, which continues",
+    brokenMs: 2_000,
+    async inject({ cluster }) {
+      const thaw = cluster.primary.freeze();
+      return async () => thaw();
+    },
+  },
+  {
+    name: "PostgreSQL: SIGSTOP of the primary, which continues beside its successor, and rejoins",
+    brokenMs: 3_000,
+    async inject({ cluster }) {
+      const former = cluster.primary;
+      const thaw = former.freeze();
+      await cluster.promote();
+      setTimeout(thaw, 1_500);
+      return async () => {
+        await former.stopImmediately();
+        await cluster.rejoin(former);
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: kill -9 of a receiver",
+    brokenMs: 500,
+    async inject(world) {
+      await world.receiver(1).kill();
+      return () => world.startReceiver(1);
+    },
+  },
+  {
+    name: "PostgreSQL: SIGSTOP of a receiver, beyond its leases",
+    brokenMs: 3_000,
+    async inject(world) {
+      const thaw = world.receiver(1).freeze();
+      return async () => thaw();
+    },
+  },
+  {
+    name: "PostgreSQL: a silent network between a receiver and the servers",
+    brokenMs: 8_000,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.freezeAll();
+      return async () => {
+        for (const proxy of proxies) proxy.heal();
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: silent death of the connections between a receiver and the servers",
+    brokenMs: 500,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.freezeExisting();
+      return async () => {};
+    },
+  },
+  {
+    name: "PostgreSQL: a receiver whose network is silent is stopped, and another one starts",
+    brokenMs: 500,
+    async inject(world, random) {
+      const onlyExisting = random.happens(0.5);
+      for (const proxy of world.proxies) onlyExisting ? proxy.freezeExisting() : proxy.freezeAll();
+      await world.receiver(0).stop();
+      return async () => {
+        for (const proxy of world.proxies) proxy.heal();
+        await world.startReceiver(0);
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: full disk of the primary",
+    brokenMs: 3_000,
+    diskBytes: 192 * 1024 * 1024,
+    ...{ usesUpWorld: true },
+    async inject({ cluster }) {
+      const free = await cluster.fillDisk();
+      return async () => {
+        await free();
+        await cluster.primary.resumeIfEnded();
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: the clock of the primary is set by up to 30 days, and back",
+    ...{ brokenMs: 1_500, rejectsNothing: true, hasClocks: true },
+    inject: async ({ clocks }, random) => jump(clocks?.server, 30 * 86_400, random),
+  },
+  {
+    name: "PostgreSQL: the clock of a receiver is set by up to 4 minutes, and back",
+    ...{ brokenMs: 1_500, rejectsNothing: true, hasClocks: true },
+    inject: async ({ clocks }, random) => jump(clocks?.receiver, 240, random),
+  },
+];
+
+/** Mounting a small disk needs root. */
+const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
+
+/** Each cell has servers of its own. */
+export function postgresGroup(template?: string): ChaosGroup {
+  const postgres = findPostgres();
+  const hasClocks = !("missing" in findClockLibrary());
+  const possible = faults.filter(
+    (fault) => (fault.diskBytes === undefined || canMount()) && (!fault.hasClocks || hasClocks),
+  );
+  return {
+    cells: possible.map(({ name }) => name),
+    missing: "missing" in postgres ? postgres.missing : undefined,
+    async start() {
+      const cellOf = ({ inject, diskBytes, hasClocks, ...cell }: Fault): ChaosCell => ({
+        ...cell,
+        async start() {
+          const world = await PostgresWorld.start({ diskBytes, hasClocks, template });
+          let repair = async () => {};
+          return Object.assign(world, {
+            inject: async (random: Random) => {
+              repair = await inject(world, random);
+            },
+            repair: () => repair(),
+          });
+        },
+      });
+      return {
+        cells: possible.map(cellOf),
+        async [Symbol.asyncDispose]() {},
+      };
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import { fileURLToPath } from "node:url";
+import type { Random } from "../../../integration/simulation/random.ts";
+import { bundledProgram } from "../../../support/bundled-program.ts";
+import { findPostgres } from "../../../support/postgres-binaries.ts";
+import { findRabbitmq } from "../../../support/rabbitmq-binaries.ts";
+import { findClockLibrary } from "../../../support/settable-clock.ts";
+import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { jump } from "./clock-jump.ts";
+import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
+
+const programFile = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
+
+interface Fault extends Omit<ChaosCell, "start"> {
+  /** True where the time limits are those of production. */
+  readonly hasUsualTimes?: boolean;
+  /** Breaks something and returns how it is repaired. */
+  inject(world: RabbitmqWorld, random: Random): Promise<() => Promise<void>>;
+}
+
+async function killNodes(world: RabbitmqWorld, killed: readonly number[]): Promise<() => Promise<void>> {
+  const { cluster } = world.servers;
+  await Promise.all(killed.map((index) => cluster.killNode(index)));
+  return async () => {
+    await Promise.all(killed.map((index) => cluster.startNode(index)));
+  };
+}
+
+const others = (leader: number) => nodes.filter((index) => index !== leader);
+
+const nodeFaults: readonly Fault[] = [
+  {
+    name: "RabbitMQ: kill -9 of the queue's leader",
+    brokenMs: 2_000,
+    inject: async (world) => killNodes(world, [await world.leader()]),
+  },
+  {
+    name: "RabbitMQ: kill -9 of a follower",
+    brokenMs: 2_000,
+    inject: async (world, random) => killNodes(world, [random.sample(others(await world.leader())) ?? 0]),
+  },
+  {
+    name: "RabbitMQ: kill -9 of two of three nodes",
+    brokenMs: 3_000,
+    inject: async (world, random) => {
+      const leader = await world.leader();
+      return killNodes(world, [leader, random.sample(others(leader)) ?? 0]);
+    },
+  },
+  {
+    name: "RabbitMQ: loss of a node and its disk",
+    brokenMs: 3_000,
+    async inject({ servers: { cluster } }, random) {
+      const destroyed = random.pick(nodes);
+      const survivor = (destroyed + 1) % 3;
+      await cluster.destroyNode(destroyed);
+      return () => cluster.replaceNode(destroyed, survivor);
+    },
+  },
+  {
+    name: "RabbitMQ: SIGSTOP of the queue's leader, which continues",
+    brokenMs: 6_000,
+    async inject(world) {
+      const thaw = world.servers.cluster.freezeNode(await world.leader());
+      return async () => thaw();
+    },
+  },
+  {
+    name: "RabbitMQ: the queue's leader parted from the other nodes, not from its clients",
+    brokenMs: 6_000,
+    inject: async (world) => world.servers.cluster.isolateNode(await world.leader()),
+  },
+  {
+    name: "RabbitMQ: memory alarm",
+    brokenMs: 1_500,
+    async inject({ servers: { cluster } }) {
+      const setTo = (share: string) =>
+        cluster.evaluate(0, `vm_memory_monitor:set_vm_memory_high_watermark(${share})`);
+      await setTo("0.0001");
+      return async () => {
+        await setTo("0.4");
+      };
+    },
+  },
+  {
+    name: "RabbitMQ: full disk",
+    brokenMs: 1_500,
+    async inject({ servers: { cluster } }) {
+      const setTo = (bytes: string) =>
+        cluster.evaluate(0, `rabbit_disk_monitor:set_disk_free_limit(${bytes})`);
+      await setTo("1000000000000000");
+      return async () => {
+        await setTo("50000000");
+      };
+    },
+  },
+];
+
+const processFaults: readonly Fault[] = [
+  {
+    name: "RabbitMQ: kill -9 of a process with an intake",
+    brokenMs: 500,
+    async inject(world) {
+      await world.killProcess("intake", 1);
+      return () => world.startProcess("intake", 1);
+    },
+  },
+  {
+    name: "RabbitMQ: kill -9 of a process with consumers",
+    ...{ brokenMs: 500, rejectsNothing: true },
+    async inject(world, random) {
+      const index = random.pick([0, 1]);
+      await world.killProcess("consumer", index);
+      return () => world.startProcess("consumer", index);
+    },
+  },
+  {
+    name: "RabbitMQ: SIGSTOP of a process with an intake, which continues",
+    brokenMs: 2_000,
+    async inject(world) {
+      const thaw = world.freezeProcess("intake", 1);
+      return async () => thaw();
+    },
+  },
+  {
+    name: "RabbitMQ: SIGSTOP of a process with consumers, beyond its leases",
+    ...{ brokenMs: 4_000, rejectsNothing: true },
+    async inject(world, random) {
+      const thaw = world.freezeProcess("consumer", random.pick([0, 1]));
+      return async () => thaw();
+    },
+  },
+  {
+    name: "RabbitMQ: a silent network for an intake and a consumer",
+    brokenMs: 6_000,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.freezeAll();
+      return async () => {
+        for (const proxy of proxies) proxy.heal();
+      };
+    },
+  },
+  {
+    name: "RabbitMQ: PostgreSQL of a shard down",
+    ...{ brokenMs: 2_000, rejectsNothing: true },
+    async inject({ servers: { postgres } }) {
+      await postgres[1].stopImmediately();
+      return () => postgres[1].resume();
+    },
+  },
+];
+
+/** With so long an outage, deliveries arrive slowly. */
+function allShardsDown(outageMs: number): Fault {
+  const isLong = outageMs > 60_000;
+  const gapMs = isLong ? 1_000 : 100;
+  return {
+    name: `RabbitMQ: PostgreSQL of all shards down for ${outageMs / 1_000} s`,
+    ...{ brokenMs: outageMs, rejectsNothing: true, hasUsualTimes: isLong },
+    // Eight senders, and two events per task.
+    load: {
+      tasks: Math.ceil((8 / 2) * (outageMs / (gapMs / 2))),
+      ...{ beforeMs: 1_000, afterMs: 1_000, gapMs, drainTimeoutMs: 60_000 + outageMs },
+    },
+    async inject({ servers: { postgres } }) {
+      for (const server of postgres) await server.stopImmediately();
+      return async () => {
+        for (const server of postgres) await server.resume();
+      };
+    },
+  };
+}
+
+const clockFaults: readonly Fault[] = [
+  {
+    name: "RabbitMQ: the clock of a node is set by up to a day, and back",
+    ...{ brokenMs: 1_500, rejectsNothing: true },
+    inject: async ({ servers: { clocks } }, random) => jump(clocks?.broker, 86_400, random),
+  },
+  {
+    name: "RabbitMQ: the clock of a shard's PostgreSQL is set by up to 30 days, and back",
+    ...{ brokenMs: 1_500, rejectsNothing: true },
+    inject: async ({ servers: { clocks } }, random) => jump(clocks?.database, 30 * 86_400, random),
+  },
+  {
+    name: "RabbitMQ: the clocks of an intake and a consumer are set by up to 4 minutes, and back",
+    ...{ brokenMs: 1_500, rejectsNothing: true },
+    inject: async ({ servers: { clocks } }, random) => jump(clocks?.receivers, 240, random),
+  },
+];
+
+export const rabbitmqGroup = (outageMs: number): ChaosGroup =>
+  groupOf([...nodeFaults, ...processFaults, allShardsDown(outageMs)], false);
+
+export const rabbitmqClockGroup = (): ChaosGroup => groupOf(clockFaults, true);
+
+function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
+  const missing = [findPostgres(), findRabbitmq(), ...(hasClocks ? [findClockLibrary()] : [])].flatMap(
+    (found) => ("missing" in found ? [found.missing] : []),
+  );
+  return {
+    cells: faults.map(({ name }) => name),
+    missing: missing[0],
+    async start() {
+      const program = await bundledProgram(programFile);
+      const servers = await RabbitmqServers.start({ hasClocks });
+      let worlds = 0;
+      const cellOf = ({ inject, hasUsualTimes = false, ...cell }: Fault): ChaosCell => ({
+        ...cell,
+        async start() {
+          worlds += 1;
+          const world = await RabbitmqWorld.start(servers, {
+            program,
+            hasUsualTimes,
+            name: `chaos-${worlds}`,
+          });
+          let repair = async () => {};
+          return Object.assign(world, {
+            inject: async (random: Random) => {
+              repair = await inject(world, random);
+            },
+            repair: () => repair(),
+          });
+        },
+      });
+      return {
+        cells: faults.map(cellOf),
+        [Symbol.asyncDispose]: () => servers[Symbol.asyncDispose](),
+      };
+    },
+  };
+}

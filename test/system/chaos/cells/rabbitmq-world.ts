@@ -1,0 +1,167 @@
+// Three RabbitMQ nodes, two shards on a PostgreSQL server each, two processes with an intake and two with consumers.
+
+import type { Pool } from "pg";
+import { createFreezingProxy, type FreezingProxy } from "../../../support/freezing-proxy.ts";
+import { receiverTables } from "../../../support/killable-receiver.ts";
+import { type PostgresDatabase, PostgresServer } from "../../../support/postgres.ts";
+import { RabbitmqCluster } from "../../../support/rabbitmq.ts";
+import { RunningProgram } from "../../../support/running-program.ts";
+import { SettableClock } from "../../../support/settable-clock.ts";
+import type { ChaosWorld } from "../chaos-cell.ts";
+import type { RabbitmqReceiverOptions } from "../rabbitmq-receiver-program.ts";
+import { readEffects, readStates } from "./effect-rows.ts";
+
+export const nodes = [0, 1, 2] as const;
+type Role = RabbitmqReceiverOptions["role"];
+
+/** The servers of several worlds. Disposing ends them. */
+export class RabbitmqServers implements AsyncDisposable {
+  readonly cluster: RabbitmqCluster;
+  readonly postgres: readonly [PostgresServer, PostgresServer];
+  /** Of the first node, the second PostgreSQL server, and the first process of each kind. */
+  readonly clocks: Clocks | undefined;
+
+  private constructor(
+    cluster: RabbitmqCluster,
+    postgres: readonly [PostgresServer, PostgresServer],
+    clocks: Clocks | undefined,
+  ) {
+    this.cluster = cluster;
+    this.postgres = postgres;
+    this.clocks = clocks;
+  }
+
+  static async start({ hasClocks }: { readonly hasClocks: boolean }): Promise<RabbitmqServers> {
+    const clocks = hasClocks
+      ? { broker: new SettableClock(), database: new SettableClock(), receivers: new SettableClock() }
+      : undefined;
+    const cluster = await RabbitmqCluster.start(3, clocks?.broker.env);
+    const first = await PostgresServer.start();
+    const second = await PostgresServer.start({ env: clocks?.database.env });
+    return new RabbitmqServers(cluster, [first, second], clocks);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cluster[Symbol.asyncDispose]();
+    for (const server of this.postgres) await server[Symbol.asyncDispose]();
+    for (const clock of Object.values(this.clocks ?? {})) clock[Symbol.dispose]();
+  }
+}
+
+interface Clocks {
+  readonly broker: SettableClock;
+  readonly database: SettableClock;
+  readonly receivers: SettableClock;
+}
+
+export interface RabbitmqWorldOptions extends Pick<RabbitmqReceiverOptions, "name" | "hasUsualTimes"> {
+  /** Arguments of `node` for a process. */
+  readonly program: readonly string[];
+}
+
+/** What cells do to the world. */
+export class RabbitmqWorld implements ChaosWorld {
+  readonly servers: RabbitmqServers;
+  readonly ports: number[] = [];
+  /** Between the first processes of each kind and the nodes. */
+  readonly proxies: FreezingProxy[] = [];
+  readonly #options: RabbitmqWorldOptions;
+  readonly #databases: PostgresDatabase[] = [];
+  readonly #pools: Pool[] = [];
+  readonly #processes: Record<Role, RunningProgram[]> = { intake: [], consumer: [] };
+
+  private constructor(servers: RabbitmqServers, options: RabbitmqWorldOptions) {
+    this.servers = servers;
+    this.#options = options;
+  }
+
+  static async start(servers: RabbitmqServers, worldOptions: RabbitmqWorldOptions): Promise<RabbitmqWorld> {
+    const world = new RabbitmqWorld(servers, worldOptions);
+    try {
+      for (const server of servers.postgres) {
+        const database = await server.database();
+        world.#databases.push(database);
+        const pool = database.pool({ max: 1 });
+        world.#pools.push(pool);
+        for (const statement of receiverTables) await pool.query(statement);
+      }
+      for (const index of nodes) world.proxies.push(await createFreezingProxy(servers.cluster.portOf(index)));
+      await Promise.all(
+        [0, 1].flatMap((index) => [
+          world.startProcess("intake", index),
+          world.startProcess("consumer", index),
+        ]),
+      );
+      return world;
+    } catch (error) {
+      await world[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Starts a process in the place of the former one. */
+  async startProcess(role: Role, index: number): Promise<void> {
+    const urls =
+      index === 0
+        ? this.proxies.map(({ port }) => `amqp://guest:guest@127.0.0.1:${port}`)
+        : this.servers.cluster.urls;
+    const shards = this.#databases.map(({ url }) => url);
+    const { program, ...named } = this.#options;
+    const options: RabbitmqReceiverOptions = { role, urls, ...named, shards };
+    const env = index === 0 ? this.servers.clocks?.receivers.env : undefined;
+    const started = new RunningProgram([...program, JSON.stringify(options)], env && { env });
+    this.#processes[role][index] = started;
+    const [, port] = await started.said(role === "intake" ? /^port (\d+)$/m : /^(consuming)$/m);
+    if (role === "intake") this.ports[index] = Number(port);
+  }
+
+  async killProcess(role: Role, index: number): Promise<void> {
+    const killed = this.#processes[role][index];
+    killed?.signal("SIGKILL");
+    await killed?.ended();
+  }
+
+  /** Stops a process and returns how it continues. */
+  freezeProcess(role: Role, index: number): () => void {
+    const frozen = this.#processes[role][index];
+    frozen?.signal("SIGSTOP");
+    return () => frozen?.signal("SIGCONT");
+  }
+
+  /** The node that leads the first queue of the first shard. */
+  async leader(): Promise<number> {
+    const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.#options.name}.v1.s0of2.p0">>)`;
+    const pid = `element(2, amqqueue:get_pid(element(2, rabbit_amqqueue:lookup(${queue}))))`;
+    // A node that has just started may not know it.
+    return await Promise.any(
+      nodes.map(async (asked) => {
+        const response = await this.servers.cluster.evaluate(asked, pid);
+        const [, index] = /rabbit(\d)@/.exec(response) ?? [];
+        if (index === undefined) throw new Error(`no leader was found: ${response}`);
+        return Number(index);
+      }),
+    );
+  }
+
+  effects() {
+    return readEffects((statement) => this.#rows(statement));
+  }
+
+  states() {
+    return readStates((statement) => this.#rows(statement));
+  }
+
+  async #rows(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const results = await Promise.all(this.#pools.map((pool) => pool.query(statement)));
+    return results.flatMap(({ rows }) => rows);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const running of [...this.#processes.intake, ...this.#processes.consumer]) {
+      running.signal("SIGKILL");
+      await running.ended();
+    }
+    for (const proxy of this.proxies) await proxy[Symbol.asyncDispose]();
+    for (const database of this.#databases) await database[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,62 @@
+// Some cells of the chaos matrix, one short run each; `npm run chaos` runs all of them for as long as one likes.
+
+import { describe, expect, it } from "vitest";
+import { postgresTemplate, sharedPostgres } from "../../support/shared-server.ts";
+import { describeWithPostgres, itWithPostgres } from "../../support/with-postgres.ts";
+import { killCell } from "./cells/kill-cells.ts";
+import { postgresGroup } from "./cells/postgres-cells.ts";
+import { openStores } from "./cells/receiver-store.ts";
+import type { ChaosCell } from "./chaos-cell.ts";
+import { isFlawless, runCell } from "./run-cell.ts";
+
+const timeoutMs = 300_000;
+
+async function run(cell: ChaosCell) {
+  await using world = await cell.start();
+  return await runCell(cell, world, 1);
+}
+
+async function expectFlawless(cell: ChaosCell): Promise<void> {
+  const report = await run(cell);
+  expect(report, report.examples.join("\n")).toMatchObject({ lost: 0, twice: 0, wrong: 0 });
+  expect(isFlawless(report, cell)).toBe(true);
+  expect(report.acknowledged).toBeGreaterThan(100);
+}
+
+describe("receivers that are killed with SIGKILL at random instants", { timeout: timeoutMs }, () => {
+  it("lose nothing, apply nothing twice and leave no wrong state on one SQLite file", async () => {
+    await using stores = await openStores("sqlite");
+    await expectFlawless(killCell(stores, "sqlite", { processes: 2, rounds: 2 }));
+  });
+
+  itWithPostgres("lose nothing, apply nothing twice and leave no wrong state on PostgreSQL", async () => {
+    await using stores = await openStores("postgres", await sharedPostgres());
+    await expectFlawless(killCell(stores, "postgres", { processes: 3, rounds: 2 }));
+  });
+
+  it("are counted as losing deliveries when they acknowledge them before they store them", async () => {
+    await using stores = await openStores("sqlite");
+    const cell = killCell(stores, "sqlite", { processes: 1, rounds: 2 }, { losesDeliveries: true });
+    const load = { tasks: 100, beforeMs: 400, afterMs: 400, gapMs: 10, drainTimeoutMs: 3_000 };
+    const report = await run({ ...cell, load });
+    expect(report.lost).toBeGreaterThan(0);
+    expect(isFlawless(report, cell)).toBe(false);
+  });
+});
+
+const faults = [
+  "immediate stop of the primary, which starts again",
+  "kill -9 of the primary and loss of its disk; it rejoins empty",
+  "silent death of the connections between a receiver and the servers",
+  "a silent network between a receiver and the servers",
+  "a receiver whose network is silent is stopped, and another one starts",
+];
+
+describeWithPostgres("two receivers on a primary with two standbys", { timeout: timeoutMs }, () => {
+  it.each(faults)("lose nothing, apply nothing twice and leave no wrong state: %s", async (fault) => {
+    await using group = await postgresGroup(await postgresTemplate()).start();
+    const cell = group.cells.find(({ name }) => name === `PostgreSQL: ${fault}`);
+    if (!cell) throw new Error(`there is no cell ${fault}`);
+    await expectFlawless(cell);
+  });
+});

@@ -1,0 +1,127 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export const deployment = join(import.meta.dirname, "../../../examples/deployment");
+const manifestFile = join(import.meta.dirname, "../../../package.json");
+const packed = join(import.meta.dirname, "../../../examples/frameworks/dist/package");
+const execute = promisify(execFile);
+
+/** The environment of a machine that does not run this test. */
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(
+    ([name]) => !/^npm_|VITEST|^NODE_(OPTIONS|ENV)$|WORKSPACE_TASKS/.test(name),
+  ),
+);
+
+/** A folder as a user's repository: its files, a manifest that names the packed build, a lock file. */
+export async function createApplication(
+  folder: string,
+  files: readonly string[],
+  manifest: object = {},
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const [tarball = ""] = readdirSync(packed);
+  cpSync(join(packed, tarball), join(folder, tarball));
+  for (const file of files) cpSync(join(deployment, file), join(folder, file));
+  const { devDependencies } = JSON.parse(readFileSync(manifestFile, "utf8"));
+  const names = [
+    "pg",
+    "@opentelemetry/api",
+    "@opentelemetry/exporter-prometheus",
+    "@opentelemetry/sdk-metrics",
+  ];
+  const versions = Object.fromEntries(names.map((name) => [name, devDependencies[name]]));
+  const dependencies = { "workspace-tasks": `file:${tarball}`, ...versions };
+  const text = JSON.stringify({
+    name: "application",
+    version: "1.0.0",
+    type: "module",
+    dependencies,
+    ...manifest,
+  });
+  writeFileSync(join(folder, "package.json"), text);
+  const lock = ["install", "--package-lock-only", "--prefer-offline", "--no-audit", "--no-fund"];
+  await execute("npm", lock, { cwd: folder, env: environment });
+}
+
+export interface Instruction {
+  readonly name: string;
+  readonly text: string;
+}
+
+export function instructionsOf(dockerfile: string): readonly Instruction[] {
+  return readFileSync(join(deployment, dockerfile), "utf8")
+    .split("\n")
+    .filter((line) => line && !line.startsWith("#"))
+    .map((line) => {
+      const [name = "", ...rest] = line.split(" ");
+      return { name, text: rest.join(" ") };
+    });
+}
+
+/** Executes what builds an image, in an empty folder; returns the environment and the commands of the image. */
+export async function buildImage(dockerfile: string, context: string, image: string) {
+  mkdirSync(image);
+  const env: Record<string, string> = {};
+  let command: readonly string[] = [];
+  let check: readonly string[] = [];
+  const ports: number[] = [];
+  const known: Record<string, (text: string) => unknown> = {
+    FROM: () => {},
+    WORKDIR: () => {},
+    USER: () => {},
+    EXPOSE: (text) => ports.push(Number(text)),
+    ENV: (text) => {
+      const [name = "", value = ""] = text.split("=");
+      env[name] = value;
+    },
+    COPY: (text) => {
+      for (const file of text.split(" ").slice(0, -1)) cpSync(join(context, file), join(image, file));
+    },
+    RUN: (text) => execute("sh", ["-c", text], { cwd: image, env: { ...environment, ...env } }),
+    HEALTHCHECK: (text) => {
+      check = JSON.parse(text.slice(text.indexOf("CMD ") + 4)) as string[];
+    },
+    CMD: (text) => {
+      command = JSON.parse(text) as string[];
+    },
+  };
+  for (const { name, text } of instructionsOf(dockerfile)) {
+    const run = known[name];
+    if (!run) throw new Error(`${dockerfile}: unknown instruction ${name}`);
+    await run(text);
+  }
+  return { env, command, check, ports };
+}
+
+/** A command in a process group of its own; disposing it ends the group. */
+export class RunningCommand implements Disposable {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output = "";
+
+  constructor([file = "", ...args]: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
+    this.#child = spawn(file, args, { cwd, detached: true, stdio: "pipe", env: { ...environment, ...env } });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.output += text;
+      });
+    }
+    // The end of the command, which may leave a background process with its output behind.
+    this.ended = new Promise((resolve) => this.#child.once("exit", (code) => resolve(code)));
+  }
+
+  terminate(): void {
+    this.#child.kill("SIGTERM");
+  }
+
+  [Symbol.dispose](): void {
+    try {
+      process.kill(-(this.#child.pid ?? 0), "SIGKILL");
+    } catch {
+      // The group has no process left.
+    }
+  }
+}

@@ -1,0 +1,307 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../support/listen.ts";
+import { PostgresServer } from "../../support/postgres.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { secretA, signDelivery } from "../../support/signed-delivery.ts";
+import {
+  buildImage,
+  createApplication,
+  deployment,
+  instructionsOf,
+  RunningCommand,
+} from "./deployment-fixture.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: what is missing in a file fails the test that reads it
+type Loose = any;
+const frameworks = createRequire(join(import.meta.dirname, "../../../examples/frameworks/package.json"));
+const { parseAllDocuments } = frameworks("yaml") as {
+  parseAllDocuments(text: string, options: object): readonly Loose[];
+};
+
+const read = (file: string) => readFileSync(join(deployment, file), "utf8");
+const documentsOf = (file: string): readonly Loose[] =>
+  parseAllDocuments(read(file), { merge: true, strict: true }).map((document) => {
+    expect([...document.errors, ...document.warnings], file).toEqual([]);
+    return document.toJS();
+  });
+
+/** The variables that a program reads. */
+const variablesOf = (program: string) => [
+  ...[...read(program).matchAll(/process\.env\.(\w+)/g)].map(([, name]) => name),
+  ...(/const \{([^}]*)\} = process\.env/.exec(read(program))?.[1]?.match(/\b[A-Z_]{4,}\b/g) ?? []),
+];
+const serverVariables = variablesOf("server.mjs");
+const at = (port: number, command: readonly string[]) =>
+  command.map((part) => part.replaceAll(/\b(3000|4010)\b/g, String(port)));
+
+let folder: string;
+let server: PostgresServer;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "workspace-tasks-deployment-"));
+  const manifest = { scripts: { test: "node tests.mjs" } };
+  [server] = await Promise.all([
+    PostgresServer.start(),
+    createApplication(join(folder, "application"), ["server.mjs", "migrate.mjs", "receiver.mjs"], manifest),
+  ]);
+  writeFileSync(
+    join(folder, "application/tests.mjs"),
+    `import { createClient } from "workspace-tasks/sdk";
+const { WORKSPACE_TASKS_BASE_URL: baseUrl, WORKSPACE_TASKS_API_KEY: apiKey } = process.env;
+const client = createClient({ baseUrl, apiKey });
+console.log("passed", (await client.me()).__typename);
+await client.close();
+`,
+  );
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const get = (port: number, path: string) =>
+  fetch(`http://127.0.0.1:${port}${path}`).then(
+    async (response) => ({ status: response.status, body: await response.text() }),
+    () => ({ status: 0, body: "" }),
+  );
+
+async function deliver(port: number): Promise<number> {
+  const timestampSeconds = Math.floor(Date.now() / 1000);
+  const { headers, body } = signDelivery({ body: JSON.stringify(sampleEvent()), timestampSeconds });
+  const init = { method: "POST", headers: { ...headers }, body: new Uint8Array(body) };
+  return (await fetch(`http://127.0.0.1:${port}/webhooks`, init)).status;
+}
+
+describe("the Dockerfile of the receiver", () => {
+  it("the Dockerfile of the receiver builds an image that migrates, serves, reports its health, and ends in order", async () => {
+    const image = join(folder, "image");
+    const { env, command, check } = await buildImage("Dockerfile", join(folder, "application"), image);
+    const database = { ...env, DATABASE_URL: server.url() };
+    using migration = new RunningCommand(["node", "migrate.mjs"], image, database);
+    expect(await migration.ended, migration.output).toBe(0);
+
+    const port = await freePort();
+    const settings = { PORT: String(port), DRAIN_MS: "1000", WORKSPACE_TASKS_SIGNING_SECRET: secretA };
+    using receiver = new RunningCommand(command, image, { ...database, ...settings });
+    await expect.poll(async () => (await get(port, "/ready")).status, { timeout: 20_000 }).toBe(200);
+    using health = new RunningCommand(at(port, check), image, env);
+    expect(await health.ended, health.output).toBe(0);
+    expect(await deliver(port)).toBe(200);
+    expect((await get(port, "/metrics")).body).toMatch(/deliveries_total\{.*accepted.*\} 1/);
+    expect((await get(port, "/other")).status).toBe(404);
+
+    receiver.terminate();
+    await expect.poll(async () => (await get(port, "/ready")).status).toBe(503);
+    // The load balancer may not have noticed.
+    expect(await deliver(port)).toBe(200);
+    expect((await get(port, "/live")).status).toBe(200);
+    expect(await receiver.ended).toBe(0);
+    expect(receiver.output).toMatch(/ready for webhooks/);
+    using deadHealth = new RunningCommand(at(port, check), image, env);
+    expect(await deadHealth.ended).toBe(1);
+  });
+
+  it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {
+    const settings = { PORT: String(await freePort()), DATABASE_URL: "postgres://127.0.0.1:1/none" };
+    const env = { ...settings, WORKSPACE_TASKS_SIGNING_SECRET: secretA };
+    using receiver = new RunningCommand(["node", "server.mjs"], join(folder, "image"), env);
+    expect(await receiver.ended).toBe(1);
+  });
+
+  it("the Dockerfile of the receiver copies what its programs and the files of the other deployments name", () => {
+    const copied = instructionsOf("Dockerfile").flatMap(({ name, text }) =>
+      name === "COPY" ? text.split(" ") : [],
+    );
+    for (const file of ["compose.yaml", "kubernetes.yaml", "webhooks.service"]) {
+      const programs = read(file).match(/\w+\.mjs/g) ?? [];
+      expect(programs.length, file).toBeGreaterThan(0);
+      expect(programs.filter((program) => !copied.includes(program))).toEqual([]);
+    }
+  });
+});
+
+describe("the Dockerfile of the mock", () => {
+  it("the Dockerfile of the mock builds an image whose mock is healthy, and serves under the name of its service", async () => {
+    const image = join(folder, "mock-image");
+    const { command, check } = await buildImage("mock.Dockerfile", join(folder, "application"), image);
+    const port = await freePort();
+    using mock = new RunningCommand(at(port, command), image, {});
+    await expect
+      .poll(async () => (await get(port, "/_mock/v1/health")).status, { timeout: 20_000 })
+      .toBe(200);
+    using health = new RunningCommand(at(port, check), image, {});
+    expect(await health.ended, health.output).toBe(0);
+    const asMock = ["--silent", "--header", "Host: mock:4010", `http://127.0.0.1:${port}/_mock/v1/health`];
+    expect(execFileSync("curl", asMock, { encoding: "utf8" })).toContain("{");
+    mock.terminate();
+    expect(await mock.ended).toBe(0);
+  });
+});
+
+describe("the compose file", () => {
+  it("the compose file passes variables that the programs read; its mock delivers to its receiver, which accepts", async () => {
+    const [compose] = documentsOf("compose.yaml");
+    const { database, migrate, receiver, mock } = compose.services;
+    const { environment = {}, ports } = receiver;
+    expect(Object.keys(environment).filter((name) => !serverVariables.includes(name))).toEqual([]);
+    expect(Object.keys(migrate.environment ?? {})).toEqual(["DATABASE_URL"]);
+    expect(Object.keys(database.environment ?? {})).toEqual(["POSTGRES_PASSWORD"]);
+    expect([ports, mock.ports]).toEqual([["127.0.0.1:3000:3000"], ["127.0.0.1:4010:4010"]]);
+
+    const [mockPort, receiverPort] = [await freePort(), await freePort()];
+    const image = join(folder, "image");
+    const settings = {
+      ...environment,
+      DATABASE_URL: server.url(),
+      PORT: String(receiverPort),
+      DRAIN_MS: "0",
+    };
+    using receiving = new RunningCommand(["node", "server.mjs"], image, settings);
+    await expect.poll(async () => (await get(receiverPort, "/ready")).status, { timeout: 20_000 }).toBe(200);
+    // In place of the container's name: not a loopback name, but it leads to this computer.
+    const here = (part: string) =>
+      part
+        .replace("4010", String(mockPort))
+        .replace("receiver:3000", `0.0.0.0:${receiverPort}`)
+        .replace("=receiver", "=0.0.0.0");
+    const command = mock.command?.map(here) ?? [];
+    using running = new RunningCommand(command, join(folder, "mock-image"), {});
+    await expect.poll(() => running.output, { timeout: 20_000 }).toContain("Ctrl+C stops it");
+    const [program = ""] = command;
+    const trigger = [program, "trigger", "task.completed", "--mock", `http://127.0.0.1:${mockPort}`];
+    using triggering = new RunningCommand(trigger, join(folder, "mock-image"), {});
+    expect(await triggering.ended, triggering.output).toBe(0);
+    expect(triggering.output).toMatch(/succeeded after 1 attempt/);
+    await expect.poll(() => receiving.output).toMatch(/task \S+ is COMPLETED/);
+  });
+});
+
+describe("the Kubernetes manifests", () => {
+  it("the Kubernetes manifests name paths, ports and variables of the server, and leave it the time that it needs to end", () => {
+    const [job, workload, service] = documentsOf("kubernetes.yaml");
+    const { metadata, spec } = workload.spec.template;
+    const [container] = spec.containers;
+    const names = container.env.map(({ name }: Loose) => name);
+    expect(names.toSorted()).toEqual(serverVariables.toSorted());
+    const numberOf = (name: string) =>
+      Number(container.env.find((entry: Loose) => entry.name === name)?.value);
+    const port = numberOf("PORT");
+    expect(container.ports).toEqual([{ containerPort: port }]);
+    for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const) {
+      const { path, port: probed } = container[probe].httpGet;
+      expect(probed).toBe(port);
+      expect(read("server.mjs")).toContain(`request.url === "${path}"`);
+    }
+    expect(service.spec.ports[0].targetPort).toBe(port);
+    expect(service.spec.selector).toEqual(metadata.labels);
+    const { periodSeconds, failureThreshold } = container.readinessProbe;
+    expect(numberOf("DRAIN_MS")).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
+    // The drain, a delivery that is being stored, running handlers, connections of the pool.
+    const neededMs = numberOf("DRAIN_MS") + 10_000 + 10_000 + 5_000;
+    expect(spec.terminationGracePeriodSeconds * 1000).toBeGreaterThan(neededMs);
+    const [migration] = job.spec.template.spec.containers;
+    expect(migration.command).toEqual(["node", "migrate.mjs"]);
+    expect(migration.env.map(({ name }: Loose) => name)).toEqual(variablesOf("migrate.mjs"));
+  });
+});
+
+describe("the systemd unit", () => {
+  it("the systemd unit sets variables that the server reads, and is valid where systemd can tell", () => {
+    const unit = read("webhooks.service");
+    const set = [...unit.matchAll(/^Environment=(.*)$/gm)].flatMap(
+      ([, text = ""]) => text.match(/[A-Z_]+(?==)/g) ?? [],
+    );
+    expect(set.filter((name) => name !== "NODE_ENV" && !serverVariables.includes(name))).toEqual([]);
+    let verdict = "";
+    try {
+      const options = { encoding: "utf8", stdio: "pipe" } as const;
+      verdict = execFileSync(
+        "systemd-analyze",
+        ["verify", "--man=no", join(deployment, "webhooks.service")],
+        options,
+      );
+    } catch (error) {
+      const { code, stderr } = error as { code?: string; stderr?: string };
+      verdict = code === "ENOENT" ? "" : String(stderr);
+    }
+    expect(verdict.split("\n").filter((line) => line.includes("webhooks.service"))).toEqual([]);
+  });
+});
+
+describe("the workflow that releases", () => {
+  it("the workflow that releases runs programs of the repository, in versions of actions that the other workflow has", () => {
+    const [release] = documentsOf("../../../.ci/release.yaml");
+    const { environment, steps } = release.jobs.publish;
+    expect([release.permissions["id-token"], release.on.push.tags, environment]).toEqual([
+      "write",
+      ["v*"],
+      "npm",
+    ]);
+    const used = (text: string) => [...text.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
+    expect(used(read("../../../.ci/release.yaml"))).toEqual(
+      expect.arrayContaining(used(read("github-actions.yaml"))),
+    );
+    const commands = steps.flatMap(({ run }: Loose): string[] => run ?? []);
+    const programs = commands.filter((command: string) => !command.startsWith("npm publish "));
+    expect(programs.length).toBe(3);
+    const missing = programs.filter((command: string) => {
+      const [, program = ""] = /^(?:node )?(\S+)/.exec(command) ?? [];
+      return !existsSync(join(deployment, "../../..", program));
+    });
+    expect(missing).toEqual([]);
+    // The file that a step writes is the one that the last step keeps.
+    expect(read("../../../.ci/release.yaml").match(/sbom\.cdx\.json/g)).toHaveLength(2);
+  });
+});
+
+describe.concurrent("the pipeline", () => {
+  it("the pipeline of GitHub Actions runs the tests with a mock, and check-receiver", {
+    timeout: 120_000,
+  }, async ({ expect }) => {
+    const [workflow] = documentsOf("github-actions.yaml");
+    const { steps } = workflow.jobs.test;
+    const port = await freePort();
+    const application = await copyOfApplication("github");
+    const output: string[] = [];
+    for (const { run, env } of steps.filter((step: Loose) => step.run)) {
+      const variables = Object.entries(env ?? {}).map(([name, value]) => [name, String(value)]);
+      const bash = ["bash", "-e", "-o", "pipefail", "-c", run ?? ""];
+      using step = new RunningCommand(at(port, bash), application, {
+        ...Object.fromEntries(variables),
+        ...(env && { PORT: String(port) }),
+      });
+      expect(await step.ended, step.output).toBe(0);
+      output.push(step.output);
+    }
+    expect(output.join("\n")).toMatch(/passed WorkspaceUser/);
+    expect(output.join("\n")).toMatch(/MUST/);
+  });
+
+  it("the pipeline of GitLab runs the tests with a mock, and check-receiver", { timeout: 120_000 }, async ({
+    expect,
+  }) => {
+    const [pipeline] = documentsOf("gitlab-ci.yaml");
+    const run = async (job: "test" | "receiver", expected: RegExp) => {
+      const port = await freePort();
+      const application = await copyOfApplication(`gitlab-${job}`);
+      const script = [...pipeline.before_script, ...pipeline[job].script].join("\n");
+      const bash = at(port, ["bash", "-e", "-o", "pipefail", "-c", script]);
+      using running = new RunningCommand(bash, application, { ...pipeline.variables, PORT: String(port) });
+      expect(await running.ended, running.output).toBe(0);
+      expect(running.output).toMatch(expected);
+    };
+    await Promise.all([run("test", /passed WorkspaceUser/), run("receiver", /MUST/)]);
+  });
+});
+
+async function copyOfApplication(name: string): Promise<string> {
+  const target = join(folder, name);
+  execFileSync("cp", ["-r", join(folder, "application"), target]);
+  return target;
+}

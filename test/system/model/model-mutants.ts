@@ -1,0 +1,219 @@
+import type { Patch } from "../../integration/simulation/patched-product.ts";
+import type { ModelCheck } from "./check-model.ts";
+
+/** A fault of the protocol, and what of the model it must violate. */
+export interface ModelMutant extends ModelCheck {
+  readonly name: string;
+  readonly bug: string;
+  readonly violates: readonly string[];
+  readonly patches: readonly Patch[];
+}
+
+const workers = { model: "workers", bounds: { LOST_CLAIMS: 0 } } as const;
+const shared = { model: "shared-transaction" } as const;
+const intake = { model: "intake" } as const;
+
+export const modelMutants: readonly ModelMutant[] = [
+  {
+    ...workers,
+    name: "lease-by-key",
+    bug: "a lease is recognised by its key alone: neither generation nor worker are compared",
+    violates: ["I3", "I4", "K1", "A1"],
+    patches: [{ find: " && key[k].worker == l.worker && key[k].generation == l.generation", replace: "" }],
+  },
+  {
+    model: "workers",
+    name: "name-of-process",
+    bug: "claims of one process have one name, and the database loses a claim",
+    violates: ["I3", "I4", "K1", "A1"],
+    patches: [
+      { find: "         names++;\n         claim(KEY,", replace: "         names = 1;\n         claim(KEY," },
+    ],
+  },
+  {
+    ...workers,
+    name: "head-not-compared",
+    bug: "an event is applied although a newer one was applied before its claim",
+    violates: ["I3"],
+    patches: [
+      { find: "  :: l.head >= position(r) ->", replace: "  :: l.head > ROWS ->" },
+      { find: "row[r].state == pending && key[k].head >= position(r) ->", replace: "key[k].head > ROWS ->" },
+    ],
+  },
+  {
+    ...workers,
+    name: "not-superseded",
+    bug: "an event is applied although a request applied a newer one since its claim",
+    violates: ["I3"],
+    patches: [
+      { find: "row[r].state == pending && key[k].head >= position(r) ->", replace: "key[k].head > ROWS ->" },
+    ],
+  },
+  {
+    ...workers,
+    name: "attempt-not-counted",
+    bug: "an attempt whose lease expired is not counted",
+    violates: ["A1"],
+    patches: [{ find: "              row[r_].attempts++;\n", replace: "" }],
+  },
+  {
+    ...workers,
+    name: "attempt-of-another-row",
+    bug: "a crash counts for the first due row of the key, not for the one that was being handled",
+    violates: ["A1"],
+    patches: [
+      {
+        find: "    :: key[k].claimed & bit(r_) ->\n",
+        replace: "    :: keyOf(r_) == k && row[r_].state == pending && row[r_].due == 0 ->\n",
+      },
+    ],
+  },
+  {
+    ...workers,
+    name: "leased-key-claimed",
+    bug: "a key that another worker holds can be claimed",
+    violates: ["K1", "A1"],
+    patches: [
+      {
+        find: "       isIdle(w) && isDue(KEY) ->\n",
+        replace: "       isIdle(w) && key[KEY].wake != NEVER -> key[KEY].wake = 0;\n",
+      },
+    ],
+  },
+  {
+    ...workers,
+    name: "lease-never-expires",
+    bug: "a key whose worker crashed is never claimed again",
+    violates: ["A1", "I5"],
+    patches: [
+      {
+        find: "isDue(k) && key[k].worker != 0 -> recover(k)",
+        replace: "isDue(k) && key[k].worker != 0 -> key[k].wake = NEVER",
+      },
+    ],
+  },
+  {
+    ...workers,
+    name: "late-row-asleep",
+    bug: "a row that is stored while its key is leased is not found when the lease ends",
+    violates: ["I5"],
+    patches: [
+      {
+        find: "next_ = (count_ == 1 && outcome == retry -> RETRY : 0);",
+        replace: "next_ = (outcome == retry -> RETRY : NEVER);",
+      },
+    ],
+  },
+  {
+    ...workers,
+    name: "ended-twice",
+    bug: "a row that has ended can end once more while its lease lasts",
+    violates: ["I3", "I4"],
+    patches: [
+      {
+        find: "  :: isHeld(k, l) && row[r].state == pending ->\n       row[r].attempts",
+        replace: "  :: isHeld(k, l) ->\n       row[r].attempts",
+      },
+    ],
+  },
+  {
+    ...workers,
+    name: "retry-resets-attempts",
+    bug: "a failed attempt is not counted",
+    violates: ["A1"],
+    patches: [
+      { find: "(outcome == release -> 0 : 1)", replace: "(outcome == release || outcome == retry -> 0 : 1)" },
+    ],
+  },
+  {
+    ...workers,
+    name: "duplicate-stored",
+    bug: "a delivery that was stored before is stored again",
+    model: "intake",
+    bounds: {},
+    violates: ["I4"],
+    patches: [{ find: "  :: row[r].state == absent ->\n", replace: "  :: row[r].state != pending ->\n" }],
+  },
+  {
+    ...shared,
+    name: "committed-without-a-lease",
+    bug: "a shared transaction commits although the lease of one member was lost",
+    violates: ["I3", "I4"],
+    patches: [
+      { find: "row[i].state == pending) -> isValid = false", replace: "row[i].state == pending) -> skip" },
+    ],
+  },
+  {
+    ...shared,
+    name: "keys-not-locked",
+    bug: "the keys of a shared transaction are not locked between the check and the commit",
+    violates: ["I3", "I4"],
+    patches: [
+      {
+        find: "#define isLocked(k) ((checked[0] | checked[1] | inDoubt[0] | inDoubt[1]) & bit(k))",
+        replace: "#define isLocked(k) false",
+      },
+    ],
+  },
+  {
+    ...shared,
+    name: "repeated-at-once",
+    bug: "events are repeated while the transaction whose result is unknown can still commit",
+    violates: ["I3", "I4"],
+    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) ->" }],
+  },
+  {
+    ...shared,
+    name: "not-repeated",
+    bug: "events whose shared transaction was rolled back are not handled again",
+    property: "liveness",
+    violates: ["I5"],
+    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) && false ->" }],
+  },
+  {
+    ...intake,
+    name: "promised-before-the-confirm",
+    bug: "the intake responds 200 before the broker has confirmed",
+    violates: ["I1"],
+    patches: [
+      {
+        find: "published[e] != NEVER && message[published[e]].state != written ->",
+        replace: "published[e] != NEVER ->",
+      },
+    ],
+  },
+  {
+    ...intake,
+    name: "acknowledged-before-the-insert",
+    bug: "the consumer acknowledges messages before it has stored them",
+    violates: ["I1"],
+    patches: [
+      { find: "batch == 0 ->\n", replace: "batch == 0 -> acknowledge(batch);\n" },
+      { find: "bit(m) : 0) };\n", replace: "bit(m) : 0) };\n         acknowledge(batch);\n" },
+    ],
+  },
+  {
+    ...intake,
+    name: "batch-acknowledged",
+    bug: "the consumer acknowledges the whole batch when a part of it was stored",
+    violates: ["I1"],
+    patches: [
+      {
+        find: "acknowledge(storedOnes); batch",
+        replace: "storedOnes = (storedOnes != 0 -> batch : 0); acknowledge(storedOnes); batch",
+      },
+    ],
+  },
+  {
+    ...intake,
+    name: "acknowledged-by-delivery",
+    bug: "a message counts as acknowledged when it is delivered, and its consumer crashes",
+    violates: ["I1", "I5"],
+    patches: [
+      {
+        find: "message[m].state == delivered -> message[m].state = confirmed",
+        replace: "message[m].state == delivered -> message[m].state = free",
+      },
+    ],
+  },
+];

@@ -1,0 +1,171 @@
+// The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
+// other tools (Jest, NestJS, TypeScript) is in scripts/consumer-matrix.mjs.
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { rolldown } from "rolldown";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { deadLinks } from "../../../scripts/dead-links.mjs";
+import { unpackPackage } from "../../../scripts/unpack-package.mjs";
+
+type Target = string | { readonly [condition: string]: Target };
+
+let project: string;
+let installed: string;
+let exports: Readonly<Record<string, Target>>;
+
+beforeAll(async () => {
+  if (!existsSync("dist/cjs/sdk/index.js"))
+    throw new Error("there is nothing to pack: run npm run build first");
+  project = await mkdtemp(join(tmpdir(), "workspace-tasks-formats-"));
+  installed = unpackPackage(project, ["express"]);
+  exports = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")).exports;
+}, 60_000);
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+/** What a CommonJS program prints. */
+async function run(text: string, ...flags: readonly string[]): Promise<string> {
+  const args = [...flags, "--input-type=commonjs", "-e", `(async () => {${text}\n})()`];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project });
+  return stdout.trim();
+}
+// Node then resolves `require` as Jest and bundlers do: to the CommonJS build.
+const commonJs = "--no-experimental-require-module";
+
+const isDocument = (path: string) => path.endsWith(".md") || path === "llms.txt";
+
+describe("the packed tarball", () => {
+  it("the packed tarball contains the target of every link in its documents, pictures included", async () => {
+    const documents = readdirSync(installed, { recursive: true }).map(String).filter(isDocument);
+    expect(documents).toContain("README.md");
+    expect(documents.length).toBeGreaterThan(30);
+    expect(deadLinks(installed, documents)).toEqual([]);
+  });
+
+  it("the packed tarball contains the source of every line that a source map or a declaration map leads to", () => {
+    const files = readdirSync(installed, { recursive: true }).map(String);
+    const maps = files.filter((file) => file.endsWith(".map"));
+    const missing = maps.flatMap((file) => {
+      const map = JSON.parse(readFileSync(join(installed, file), "utf8"));
+      const sources: readonly string[] = map.sources;
+      return sources.filter(
+        (source, index) =>
+          !map.sourcesContent?.[index] && !existsSync(join(installed, dirname(file), source)),
+      );
+    });
+    expect(missing).toEqual([]);
+    const declarations = files.filter((file) => file.endsWith(".d.ts") && file.startsWith("dist"));
+    expect(declarations.filter((file) => !maps.includes(`${file}.map`))).toEqual([]);
+  });
+
+  it("the packed tarball has every entry point as CommonJS, but that of vitest, which is an ES module itself", async () => {
+    const names = Object.keys(exports).filter((name) => name !== "." && typeof exports[name] === "object");
+    const [esmOnly, others] = [
+      names.filter((name) => name.endsWith("/vitest")),
+      names.filter((name) => !/vitest|msw/.test(name)),
+    ];
+    expect(esmOnly).toHaveLength(1);
+    const text = others.map(
+      (name) => `console.log(Object.keys(require("workspace-tasks/${name.slice(2)}")).length > 0);`,
+    );
+    const loaded =
+      "console.log(Object.keys(require.cache).every((path) => !/workspace-tasks.dist.(?!cjs)/.test(path)))";
+    const output = await run(`${text.join("")}${loaded}`, commonJs);
+    expect(output.split("\n")).toEqual([...others, "loaded"].map(() => "true"));
+  });
+});
+
+it("the root of the package is the SDK, for import and for require", async () => {
+  const same = `
+    const [root, sdk] = await Promise.all([import("workspace-tasks"), import("workspace-tasks/sdk")]);
+    console.log(root.createClient === sdk.createClient, require("workspace-tasks") === require("workspace-tasks/sdk"));`;
+  expect(await run(same)).toBe("true true");
+  expect(await run(same, commonJs)).toBe("true true");
+});
+
+describe("import and require in one process", () => {
+  it("import and require get the same module on Node, which can require an ES module", async () => {
+    const same =
+      'console.log((await import("workspace-tasks/sdk")).createClient === require("workspace-tasks/sdk").createClient)';
+    expect(await run(same)).toBe("true");
+    expect(await run(same, commonJs)).toBe("false");
+  });
+
+  const bothCopies = `
+    const load = async (name) => [await import("workspace-tasks/" + name), require("workspace-tasks/" + name)];
+    const [esm, cjs] = await load("sdk");
+    const [esmMock, cjsMock] = await load("mock-server");
+    const [esmKit, cjsKit] = await load("receiver-kit");`;
+
+  it("two copies of the package recognise each other's errors", async () => {
+    const output = await run(
+      `${bothCopies}
+      const errorOf = (call) => { try { call(); } catch (error) { return error; } };
+      console.log(
+        esm.isWorkspaceTasksError(errorOf(() => cjs.createClient({})), "CONFIGURATION_INVALID"),
+        cjs.isWorkspaceTasksError(errorOf(() => esm.createClient({})), "CONFIGURATION_INVALID"),
+        esmKit.isReceiverError(new cjsKit.NonRetryableError(""), "NON_RETRYABLE"),
+        esmMock.isMockServerError(await cjsMock.createMockServer({ port: "x" }).catch((error) => error)),
+      );`,
+      commonJs,
+    );
+    expect(output).toBe("true true true true");
+  });
+
+  it("two copies of the package share the rate limit of a key, and give their mocks different URLs", async () => {
+    const output = await run(
+      `${bothCopies}
+      const mocks = await Promise.all([esmMock, cjsMock].map(({ createMockServer }) => createMockServer({ listen: false, seed: 1 })));
+      const [{ baseUrl, apiKey, fetch }, other] = mocks;
+      const clients = [esm, cjs].map(({ createClient }) => createClient({ baseUrl, apiKey, fetch }));
+      for (const client of clients) await client.me();
+      console.log(clients.map((client) => client.rateLimit().used).join(), baseUrl === other.baseUrl);
+      await Promise.all([...clients, ...mocks].map((each) => each.close()));`,
+      commonJs,
+    );
+    expect(output).toBe("2,2 false");
+  });
+
+  it("a middleware of one copy rejects for a receiver of the other as for its own", async () => {
+    const output = await run(
+      `${bothCopies}
+      const { webhookMiddleware } = require("workspace-tasks/receiver-kit/express");
+      const rejected = [];
+      const receiver = esmKit.createReceiver({
+        secrets: ["whsec_" + Buffer.alloc(32).toString("base64")],
+        inbox: esmKit.memoryInbox(),
+        onRejected: ({ code }) => rejected.push(code),
+        logger: { debug() {}, info() {}, warn() {}, error() {} },
+      });
+      const server = require("node:http").createServer(webhookMiddleware(receiver)).listen(0, "127.0.0.1", async () => {
+        const { status } = await fetch("http://127.0.0.1:" + server.address().port, { method: "POST", body: "{}" });
+        console.log(status, rejected.join());
+        server.close();
+        await receiver.close();
+      });`,
+      commonJs,
+    );
+    expect(output).toBe("400 HEADER_MISSING");
+  });
+});
+
+it("a minified handler with a client has at most 120 KB and nothing of graphql-js", async () => {
+  const handler = join(project, "handler.mjs");
+  await writeFile(
+    handler,
+    `import { createClient } from "workspace-tasks/sdk";
+const client = createClient({ baseUrl: "https://service.example", apiKey: process.env.KEY });
+export default () => client.me();`,
+  );
+  const bundle = await rolldown({ input: handler, platform: "node" });
+  const { output } = await bundle.generate({ format: "esm", minify: true });
+  await bundle.close();
+  const [{ code, moduleIds }] = output;
+  expect(moduleIds.filter((id) => /node_modules.graphql\b(?!-)/.test(id))).toEqual([]);
+  expect(Buffer.byteLength(code)).toBeLessThan(120_000);
+  expect(code).toContain("service.example");
+});

@@ -1,0 +1,73 @@
+// check-receiver against receivers that are not its reference. What it finds of other libraries is in
+// docs/maintainers/receiver-reports.md, by scripts/receiver-reports.ts.
+
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit/audit";
+import { audit } from "../../../receiver-kit/audit/audit-receiver.ts";
+import { failedIds, oldSecret, secret } from "../../support/receivers/audit-fixture.ts";
+import { githubSigning } from "../../support/receivers/github-signing.ts";
+import { startKitReceiver } from "../../support/receivers/kit-receiver.ts";
+import type { RunningReceiver } from "../../support/receivers/running-receiver.ts";
+import { serveReceiver } from "../../support/receivers/running-receiver.ts";
+import { serveInProcess, startPythonReceiver } from "../../support/receivers/served-receiver.ts";
+import { itWithPython } from "../../support/with-python.ts";
+
+const quick = {
+  observeSettleMs: 40,
+  observeTimeoutMs: 3_000,
+  timeoutMs: 3_000,
+  stallTimeoutMs: 4_000,
+} as const;
+
+// Whole runs against processes that wait for several time limits: quick on an idle machine, not on a busy one.
+const patient = { timeout: 120_000 };
+
+describe.concurrent("check-receiver against other receivers", patient, () => {
+  const passing = async (receiver: RunningReceiver, options: { readonly oldSecret?: string } = {}) => {
+    const { url, observeUrl } = receiver;
+    const report = await auditReceiver({ url, secret, observeUrl, ...quick, ...options });
+    expect(failedIds(report)).toEqual([]);
+    expect([report.observed, exitCodeOf(report)]).toEqual([true, 0]);
+    return report;
+  };
+
+  itWithPython("check-receiver passes a receiver in Python", async () => {
+    await using receiver = await startPythonReceiver(secret, 2);
+    await passing(receiver);
+  });
+
+  it("check-receiver passes the receiver of this kit, and skips no check", async () => {
+    await using receiver = await startKitReceiver([secret, oldSecret], { bodyTimeoutMs: 2_000 });
+    const { results } = await passing(receiver, { oldSecret });
+    expect(results.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+  });
+
+  it("check-receiver names the check during which a receiver stopped accepting connections", async () => {
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        if (body.startsWith("{")) return response.end();
+        server.close();
+        return server.closeAllConnections();
+      });
+    });
+    const { url } = await serveReceiver(server);
+    const only = ["bodies.not-an-object", "baseline.still-responding"];
+    const report = await auditReceiver({ url, secret, only, ...quick });
+    expect(report.stoppedDuring).toEqual(["bodies.not-an-object"]);
+    expect(failedIds(report)).toEqual(only);
+    expect(exitCodeOf(report)).toBe(1);
+  });
+
+  it("check-receiver detects a 2xx without an effect, as octokit returns behind a JSON parser", async () => {
+    await using receiver = await serveInProcess("octokit-behind-json-parser", secret);
+    const { url, observeUrl } = receiver;
+    const observed = await audit({ url, secret, observeUrl, ...quick }, githubSigning);
+    expect([observed.problem?.code, exitCodeOf(observed)]).toEqual(["OBSERVE_URL", 2]);
+    // Without the observe URL, the 2xx responses to forgeries still reveal it.
+    const only = ["signature.forged", "signature.altered-byte"];
+    const unobserved = await audit({ url, secret, only, ...quick }, githubSigning);
+    expect(failedIds(unobserved)).toEqual(only);
+  });
+});

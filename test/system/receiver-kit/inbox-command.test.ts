@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
+import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { claimOptions, doneWith, newRowOf, runningAt } from "../../support/inbox-rows.ts";
+import { postgresInbox, sqliteInbox } from "../../support/inbox-stores.ts";
+import type { PostgresDatabase } from "../../support/postgres.ts";
+import { runCommand } from "../../support/run-command.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { sharedPostgres } from "../../support/shared-server.ts";
+import { shownArguments } from "../../support/shown-commands.ts";
+import { hasPostgres } from "../../support/with-postgres.ts";
+
+let database: PostgresDatabase | undefined;
+let directory: string;
+beforeAll(async () => {
+  if (hasPostgres) database = await (await sharedPostgres()).database();
+  directory = await mkdtemp(path.join(tmpdir(), "workspace-tasks-command-"));
+});
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+const run = (...argv: readonly string[]) => runCommand(runInboxCommand, argv);
+
+/** One row done, one dead, two quarantined, one of them replayable. */
+async function fill(inbox: InboxStore): Promise<void> {
+  await inbox.open();
+  await inbox.insert(runningAt("task-1", 1, { id: "done" }));
+  const [done] = (await inbox.claim(claimOptions())).claims;
+  await inbox.begin(done!, doneWith(done!), { timeoutMs: 1_000 }).commit();
+  await inbox.insert(runningAt("task-2", 1, { id: "dead" }));
+  const [dead] = (await inbox.claim(claimOptions())).claims;
+  await inbox.fail(dead!, { kind: "dead", error: "Error: no such client" });
+  await inbox.insert(newRowOf(sampleEvent(), { id: "fixable", quarantine: "was not understood" }));
+  await inbox.insert(
+    runningAt("task-3", 1, { id: "odd", quarantine: "body is not JSON", body: Buffer.from("\u001b[2J{") }),
+  );
+  await inbox.close();
+}
+
+it("the inbox commands of docs/webhooks.md list and reset heads, and list and replay dead events", async () => {
+  const store = path.join(directory, "shown.db");
+  await fill(sqliteInbox(store));
+  const shown = (part: string) =>
+    shownArguments("docs/webhooks.md", {
+      ...{ program: "workspace-tasks inbox", part },
+      values: { "webhooks.db": store, "<task id>": "task-1" },
+    });
+  expect((await run(...shown("heads list"))).out).toContain('["task-1"]');
+  expect((await run(...shown("heads reset"))).out).toBe("task-1  reset\n");
+  expect((await run(...shown("inbox list"))).out.match(/ (?:dead|quarantined) /g)).toHaveLength(4);
+  expect((await run(...shown("inbox replay"))).out).toBe("dead  replayed\n");
+});
+
+for (const kind of ["SQLite", "PostgreSQL"])
+  describe.skipIf(kind === "PostgreSQL" && !hasPostgres)(`the inbox command on ${kind}`, () => {
+    let store: string;
+    let schema: string[];
+    let stores = 0;
+
+    beforeEach(async () => {
+      const name = `command_${++stores}`;
+      if (kind === "SQLite") {
+        store = path.join(directory, `${name}.db`);
+        schema = [];
+        await fill(sqliteInbox(store));
+      } else {
+        store = database!.url;
+        schema = ["--schema", name];
+        const pool = database!.pool();
+        await fill(postgresInbox(pool, { schema: name }));
+        await pool.end();
+      }
+    });
+
+    const inbox = (...argv: string[]) => run(...argv, "--store", store, ...schema);
+
+    it("inbox list prints all rows, or those of a state", async () => {
+      const all = await inbox("list");
+      expect(all.code).toBe(0);
+      expect(all.out).toMatch(/dead +task\.running +dead +\S+ +1 +Error: no such client/);
+      const quarantined = await inbox("list", "--state", "quarantined", "--json");
+      expect(JSON.parse(quarantined.out).map((row: { id: string }) => row.id)).toEqual(["odd", "fixable"]);
+      const paged = JSON.parse((await inbox("list", "--limit", "1", "--json")).out);
+      expect(paged).toHaveLength(1);
+      expect(JSON.parse((await inbox("list", "--before", String(paged[0].seq), "--json")).out)).toHaveLength(
+        3,
+      );
+      expect((await inbox("list", "--source", "other")).out).toBe("no rows\n");
+    });
+
+    it("inbox show prints a row with its body, with control characters escaped", async () => {
+      const { code, out } = await inbox("show", "odd");
+      expect(code).toBe(0);
+      expect(out).toContain("last error  body is not JSON");
+      expect(out).toContain("\\u001b[2J{");
+      expect(out).not.toContain("\u001b");
+      const json = JSON.parse((await inbox("show", "odd", "--json")).out);
+      expect(json).toMatchObject({
+        state: "quarantined",
+        body: { base64: Buffer.from("\u001b[2J{").toString("base64") },
+      });
+    });
+
+    it("inbox stats counts rows by state", async () => {
+      expect((await inbox("stats")).out).toMatch(/dead +1\n/);
+      expect(JSON.parse((await inbox("stats", "--json")).out).rows).toMatchObject({
+        done: 1,
+        dead: 1,
+        quarantined: 2,
+      });
+    });
+
+    it("inbox show, replay and discard report rows that they cannot find or change", async () => {
+      expect(await inbox("show", "absent")).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("absent"),
+      });
+      expect(await inbox("replay", "absent", "--json")).toMatchObject({ code: 1 });
+      expect(await inbox("discard", "done")).toMatchObject({ code: 1, out: "done  not-discardable\n" });
+    });
+
+    it("inbox replay replays rows by id or by state, and reports those it could not", async () => {
+      expect(await inbox("replay", "dead")).toMatchObject({ code: 0, out: "dead  replayed\n" });
+      expect(await inbox("replay", "dead")).toMatchObject({ code: 1, out: "dead  not-replayable\n" });
+      const all = await inbox("replay", "--state", "quarantined", "--json");
+      expect(all.code).toBe(1);
+      expect(
+        JSON.parse(all.out).map(({ id, outcome }: Record<string, string>) => `${id} ${outcome}`),
+      ).toEqual(["odd not-replayable", "fixable replayed"]);
+      const rows = JSON.parse((await inbox("list", "--state", "pending", "--json")).out);
+      expect(rows.map((row: { id: string }) => row.id)).toEqual(["fixable", "dead"]);
+    });
+
+    it("inbox heads list shows the newest event of each task, and inbox heads reset deletes it", async () => {
+      const { code, out } = await inbox("heads", "list");
+      expect(code).toBe(0);
+      expect(out).toMatch(/\ntask-1 +- +RUNNING +2026-03-01T00:00:01.000Z +\S+ +\["task-1"\]\n$/);
+      expect((await inbox("heads", "list", "--task", "task")).out).toBe("no heads\n");
+      expect(JSON.parse((await inbox("heads", "list", "--task", "task-1", "--json")).out)).toHaveLength(1);
+      expect(await inbox("heads", "reset")).toMatchObject({ code: 2 });
+      expect((await inbox("heads", "reset", "--task", "task-1", "--stage", "s")).code).toBe(1);
+      const reset = await inbox("heads", "reset", "--task", "task-1");
+      expect(reset).toMatchObject({ code: 0, out: "task-1  reset\n" });
+      expect((await inbox("heads", "list")).out).toBe("no heads\n");
+    });
+
+    it("inbox discard discards rows by state", async () => {
+      expect(await inbox("discard", "--state", "quarantined,dead")).toMatchObject({
+        code: 0,
+        out: "odd  discarded\nfixable  discarded\ndead  discarded\n",
+      });
+      expect(JSON.parse((await inbox("show", "odd", "--json")).out).state).toBe("discarded");
+    });
+  });
+
+describe("the inbox command", () => {
+  it.each([
+    [[], "Usage:"],
+    [["list"], "expected --store <file or URL> or WORKSPACE_TASKS_INBOX"],
+    [["lst", "--store", "x"], "did you mean list?"],
+    [["show", "a", "--store", "x", "--limit", "5"], "unknown flag --limit"],
+    [["list", "--store", "/nowhere/at-all.db"], "--store: no file /nowhere/at-all.db"],
+    [["list", "--store", "postgres://u:hidden@127.0.0.1:1/x"], "the inbox cannot be opened"],
+    [["list", "--store", "mysql://u:hidden@127.0.0.1:1/x"], "got a mysql:// URL"],
+  ])("inbox rejects %j", async (argv, message) => {
+    const { err, ...result } = await run(...argv);
+    expect(result).toEqual({ code: 2, out: "" });
+    expect(err).toContain(message);
+    expect(err).not.toContain("hidden");
+  });
+
+  it("inbox replay requires either ids or --state, show one id, and no row in the state is no error", async () => {
+    const store = path.join(directory, "empty.db");
+    const inbox = sqliteInbox(store);
+    await inbox.open();
+    await inbox.close();
+    const incomplete = [["replay"], ["replay", "one", "--state", "dead"], ["show"]];
+    for (const argv of incomplete) expect((await run(...argv, "--store", store)).code).toBe(2);
+    for (const name of ["replay", "discard"]) {
+      const none = await run(name, "--state", "dead,quarantined", "--store", store);
+      expect(none).toMatchObject({ code: 0, out: "no row of source default is dead or quarantined\n" });
+    }
+  });
+});

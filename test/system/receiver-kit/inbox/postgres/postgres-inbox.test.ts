@@ -1,0 +1,188 @@
+import type { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createVirtualClock } from "workspace-tasks/mock-server";
+import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
+import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
+import {
+  describeCrashes,
+  describeInbox,
+  describeRandomOperations,
+} from "../../../../support/inbox-contract/describe-inbox.ts";
+import type { CrashFixture } from "../../../../support/inbox-contract/inbox-fixture.ts";
+import { runningAt } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
+import { wrongCounters } from "../../../../support/inbox-tables.ts";
+import type { PostgresDatabase, PostgresServer } from "../../../../support/postgres.ts";
+import { ownPostgres } from "../../../../support/shared-server.ts";
+import {
+  beginTransaction,
+  describeSqlTransactions,
+  expectUndone,
+} from "../../../../support/sql-transaction-suite.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
+
+let server: PostgresServer;
+let database: PostgresDatabase;
+
+beforeAll(async () => {
+  server = await ownPostgres();
+  database = await server.database();
+  const pool = database.pool();
+  await postgresInbox(pool, { schema }).open();
+  await pool.query(`CREATE TABLE ${schema}.effects (id serial, name text)`);
+  await pool.end();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const schema = "inbox";
+
+/** As after a first open, in a fraction of its time. */
+async function empty(pool: Pool): Promise<void> {
+  const { rows } = await pool.query(
+    "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> 'inbox_version'",
+    [schema],
+  );
+  const tables = rows.map(({ tablename }) => `${schema}.${tablename}`);
+  await pool.query(`TRUNCATE ${tables.join(", ")} RESTART IDENTITY`);
+  await pool.query(`ALTER SEQUENCE ${schema}.row_numbers RESTART`);
+}
+
+const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> => {
+  const clock = createVirtualClock();
+  const pool = database.pool();
+  await empty(pool);
+  const open = async () => {
+    // On a busy machine a statement may take longer than a turn.
+    const inbox = postgresInbox(pool, { schema, clock, turnMs: 10_000 });
+    await inbox.open();
+    return inbox;
+  };
+  const inbox = await open();
+  return {
+    pool,
+    inbox,
+    clock,
+    reopen: open,
+    async crash() {
+      await server.stopImmediately();
+      await server.resume();
+      return open();
+    },
+    contradictions: (keyOrder) =>
+      wrongCounters(async (statement) => (await pool.query(statement)).rows, {
+        ...{ prefix: `${schema}.`, nowMs: clock.now(), keyOrder },
+      }),
+    effects: {
+      async write(transaction, name) {
+        await (transaction as PostgresTransaction).query(`INSERT INTO ${schema}.effects (name) VALUES ($1)`, [
+          name,
+        ]);
+      },
+      async kept() {
+        const { rows } = await pool.query(`SELECT name FROM ${schema}.effects ORDER BY id`);
+        return rows.map((row) => String(row["name"]));
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      await inbox.close();
+      await pool.end();
+    },
+  };
+};
+
+describeWithPostgres("with PostgreSQL", () => {
+  describeInbox("PostgreSQL inbox", createFixture);
+  describeCrashes("PostgreSQL inbox", createFixture);
+  describeRandomOperations("PostgreSQL inbox", createFixture, 2);
+  describeSqlTransactions("PostgreSQL inbox", createFixture);
+
+  it("a handler's statement that contains COMMIT after another statement is not executed", async () => {
+    await using fixture = await createFixture();
+    const begun = await beginTransaction(fixture);
+    await fixture.effects.write(begun.transaction.handle, "before");
+    const statement = "SELECT 1; COMMIT";
+    await expect(begun.transaction.handle.query(statement)).rejects.toThrow("multiple commands");
+    await expect(begun.transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ABORTED" });
+    await begun.transaction.rollback();
+    expect(await fixture.effects.kept()).toEqual([]);
+  });
+
+  it("a handler's client rejects COMMIT in each form that it takes, and passes other statements on", async () => {
+    await using fixture = await createFixture();
+    const begun = await beginTransaction(fixture);
+    const client = await (begun.transaction.handle as PostgresTransaction).client();
+    const rejected = { code: "TRANSACTION_ENDED_BY_SQL" };
+    expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+    await expect(client.query("COMMIT")).rejects.toMatchObject(rejected);
+    await expect(client.query({ text: "COMMIT", queryMode: "extended" })).rejects.toMatchObject(rejected);
+    await expectUndone(fixture, begun);
+  });
+
+  it("a handler's client rejects queries after the end of its transaction, when it belongs to another one", async () => {
+    await using fixture = await createFixture();
+    const { transaction } = await beginTransaction(fixture);
+    const client = await (transaction.handle as PostgresTransaction).client();
+    expect(await transaction.commit()).toBe("settled");
+    await expect(client.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+  });
+
+  it.each([["COMMIT"], ["COMMIT; BEGIN"]])(
+    "a transaction that %j ended on the pool's own client executes and settles nothing more",
+    async (statements) => {
+      await using fixture = await createFixture();
+      const { newRow, transaction } = await beginTransaction(fixture);
+      const clients: { query(text: string): Promise<unknown> }[] = [];
+      fixture.pool.on("acquire", (client) => clients.push(client));
+      await fixture.effects.write(transaction.handle, "before");
+      await clients.at(-1)!.query(statements);
+      await fixture.effects.write(transaction.handle, "after").catch(() => {});
+      await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
+      await transaction.rollback();
+      expect(await fixture.effects.kept()).toEqual(["before"]);
+      expect(await fixture.inbox.get(newRow)).toMatchObject({ state: "running" });
+    },
+  );
+
+  it("commits durably when the server loads synchronous_commit off between a statement and its commit", async () => {
+    await using own = await server.database();
+    const pool = own.pool();
+    await postgresInbox(pool).open();
+    // One client, and so one session.
+    const client = own.pool({ max: 1 });
+    await client.query("BEGIN");
+    const { advanceHead } = postgresStatements('"workspace_tasks"');
+    await client.query(advanceHead, [null, "default", "key", "1"]);
+    const setting = async (queries: { query: Pool["query"] }) =>
+      (await queries.query("SHOW synchronous_commit")).rows[0].synchronous_commit as string;
+    await pool.query("ALTER SYSTEM SET synchronous_commit = off");
+    await pool.query("SELECT pg_reload_conf()");
+    await expect.poll(() => setting(pool)).toBe("off");
+    expect(await setting(client)).toBe("on");
+    await client.query("COMMIT");
+    await expect.poll(() => setting(client)).toBe("off");
+    await pool.query("ALTER SYSTEM RESET synchronous_commit");
+    await pool.query("SELECT pg_reload_conf()");
+  });
+
+  it("loses no row when the database has synchronous_commit off, which loses other rows", async () => {
+    await using own = await server.database();
+    const name = new URL(own.url).pathname.slice(1);
+    const setting = own.pool({ max: 1 });
+    await setting.query("CREATE TABLE plain (id text)");
+    await setting.query(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+    await setting.query("ALTER SYSTEM SET wal_writer_delay = '10s'");
+    await setting.query("SELECT pg_reload_conf()");
+    const pool = own.pool();
+    const inbox = postgresInbox(pool);
+    await inbox.open();
+    const rows = Array.from({ length: 40 }, (_, n) => runningAt(`task-${n}`, n, { id: `kept-${n}` }));
+    await Promise.all(rows.map((row) => inbox.insert(row)));
+    for (let n = 0; n < 40; n++) await pool.query("INSERT INTO plain VALUES ('plain')");
+    await server.stopImmediately();
+    await server.resume();
+    expect((await pool.query("SELECT * FROM plain")).rows.length).toBeLessThan(40);
+    expect(await inbox.list({ limit: 100 })).toHaveLength(40);
+    await pool.query("ALTER SYSTEM RESET wal_writer_delay");
+    await inbox.close();
+  });
+});

@@ -1,0 +1,314 @@
+// The intake and the consumer on a real broker, which all tests of this file share: each has queues of its own.
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { connect } from "amqplib";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import {
+  createReceiver,
+  type MemoryTransaction,
+  memoryInbox,
+  type Receiver,
+  silentLogger,
+} from "workspace-tasks/receiver-kit";
+import {
+  type RabbitmqConsumerOptions,
+  type RabbitmqIntakeOptions,
+  rabbitmqConsumer,
+  rabbitmqIntake,
+  type ShardReceiver,
+  shardOf,
+} from "workspace-tasks/receiver-kit/rabbitmq";
+import { createFreezingProxy } from "../../support/freezing-proxy.ts";
+import { freePort } from "../../support/listen.ts";
+import { packageEnvironment } from "../../support/package-flags.ts";
+import { RunningProgram } from "../../support/running-program.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { sharedPostgres, sharedRabbitmqUrl } from "../../support/shared-server.ts";
+import { secretA, signDelivery } from "../../support/signed-delivery.ts";
+import { hasPostgres } from "../../support/with-postgres.ts";
+import { describeWithRabbitmq } from "../../support/with-rabbitmq.ts";
+
+let url: string;
+let names = 0;
+
+type Topology = Omit<RabbitmqIntakeOptions, "secrets"> & { readonly name: string };
+
+const createTopology = (fields: Partial<Topology> = {}): Topology => {
+  names += 1;
+  const name = `test-${process.pid}-${names}`;
+  return { partitions: 2, logger: silentLogger, ...fields, urls: fields.urls ?? [url], name };
+};
+
+async function startIntake(topology: Topology, fields: Partial<RabbitmqIntakeOptions> = {}) {
+  const intake = rabbitmqIntake({ ...topology, secrets: [secretA], ...fields });
+  onTestFinished(() => intake.close({ graceMs: 0 }));
+  await intake.start();
+  return intake;
+}
+
+async function startConsumer(
+  topology: Topology,
+  receivers: readonly ShardReceiver[],
+  fields: Partial<RabbitmqConsumerOptions> = {},
+) {
+  const consumer = rabbitmqConsumer({ ...topology, receivers, ...fields });
+  onTestFinished(() => consumer.close({ graceMs: 0 }));
+  await consumer.start();
+  return consumer;
+}
+
+/** A delivery of an event of a task, as the service sends it. */
+function requestOf(taskId: string, id: string, fields: Readonly<Record<string, unknown>> = {}): Request {
+  const body = JSON.stringify(sampleEvent({ taskId, ...fields }));
+  const delivery = signDelivery({ id, body, timestampSeconds: Math.floor(Date.now() / 1000) });
+  return new Request("http://localhost/webhooks", { method: "POST", headers: delivery.headers, body });
+}
+
+/** A receiver of one shard, and the ids of what it handled. */
+async function startReceiver() {
+  const handled: string[] = [];
+  const receiver: Receiver<MemoryTransaction> = createReceiver({
+    ...{ secrets: [secretA], inbox: memoryInbox(), logger: silentLogger },
+  });
+  receiver.on("task.*", async (_event, { id }) => {
+    handled.push(id);
+  });
+  onTestFinished(() => receiver.close());
+  await receiver.start();
+  return { receiver, handled };
+}
+
+/** A receiver that stores ids in memory, or fails as `failing` says. */
+function createStore(failing: (id: string) => boolean = () => false) {
+  const stored: string[] = [];
+  const receiver: ShardReceiver = {
+    async accept({ id }) {
+      if (failing(id)) throw new Error("the inbox is unavailable");
+      stored.push(id);
+      return { outcome: "accepted" };
+    },
+  };
+  return { receiver, stored };
+}
+
+/** Tests wait for a broker that may be busy. */
+const poll = <Value>(read: () => Value, options: { interval?: number } = {}) =>
+  expect.poll(read, { timeout: 20_000, ...options });
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
+
+describeWithRabbitmq("receivers behind RabbitMQ", () => {
+  beforeAll(async () => {
+    url = await sharedRabbitmqUrl();
+  }, 300_000);
+
+  it("receivers behind RabbitMQ handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async () => {
+    const topology = createTopology({ shards: 2 });
+    const intake = await startIntake(topology);
+    const shards = [await startReceiver(), await startReceiver()] as const;
+    const consumer = await startConsumer(topology, [shards[0].receiver, shards[1].receiver]);
+    const sent = ids(60).map((id, index) => ({ id, task: `task-${index % 20}` }));
+    const responses = await Promise.all(sent.map(({ id, task }) => intake.fetch(requestOf(task, id))));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
+    const repeated = sent[0]!;
+    expect((await intake.fetch(requestOf(repeated.task, repeated.id))).status).toBe(200);
+    await poll(async () => (await consumer.stats()).messages.stored).toBe(61);
+    await poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
+    for (const shard of [0, 1] as const) {
+      const expected = sent.filter(({ task }) => shardOf(task, 2) === shard).map(({ id }) => id);
+      expect(shards[shard].handled.toSorted()).toEqual(expected.toSorted());
+    }
+    expect(intake.stats()).toMatchObject({
+      published: { confirmed: 61, returned: 0, nacked: 0 },
+      inFlight: { messages: 0, bytes: 0 },
+      failingForMs: null,
+    });
+    const stats = await consumer.stats();
+    expect(stats.queues.map(({ depth }) => depth)).toEqual([0, 0, 0, 0]);
+    expect(stats.parked).toBe(0);
+  });
+
+  it("deliveries are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async () => {
+    const topology = createTopology();
+    const intake = await startIntake(topology);
+    let isDown = true;
+    const { receiver, stored } = createStore(() => isDown);
+    const consumer = await startConsumer(topology, [receiver]);
+    for (const id of ids(20)) expect((await intake.fetch(requestOf("task-1", id))).status).toBe(200);
+    await poll(async () => (await consumer.stats()).messages.failed).toBeGreaterThan(20);
+    expect((await consumer.stats()).messages).toMatchObject({ delivered: 20, redelivered: 0, stored: 0 });
+    isDown = false;
+    await poll(() => stored).toEqual(ids(20));
+  });
+
+  it("consumers park a delivery that alone cannot be stored, and what is no delivery, and block nothing", async () => {
+    const topology = createTopology({ partitions: 1 });
+    const intake = await startIntake(topology);
+    const { receiver, stored } = createStore((id) => id === "bad");
+    const consumer = await startConsumer(topology, [receiver]);
+    await intake.fetch(requestOf("task-1", "bad"));
+    const foreign = await connect(url);
+    onTestFinished(() => foreign.close());
+    const channel = await foreign.createConfirmChannel();
+    channel.publish(`${topology.name}.v1.s0of1`, "any", Buffer.from("not a delivery"));
+    await channel.waitForConfirms();
+    let sent = 0;
+    await poll(
+      async () => {
+        await intake.fetch(requestOf(`task-${sent}`, `good-${sent}`));
+        sent += 1;
+        return (await consumer.stats()).parked;
+      },
+      { interval: 50 },
+    ).toBe(2);
+    await poll(() => stored.length).toBe(sent);
+    const parked = await channel.get(`${topology.name}.parked`, { noAck: true });
+    expect(parked || undefined).toMatchObject({
+      properties: { headers: { "parked-from": `${topology.name}.v1.s0of1.p0` } },
+    });
+  });
+
+  it("two consumers store what is in the queues of both versions, after the number of partitions was changed", async () => {
+    const topology = createTopology();
+    const before = await startIntake(topology);
+    for (const id of ids(10)) await before.fetch(requestOf(`task-${id}`, id));
+    const changed = { ...topology, version: 2, partitions: 3, queueBytesMax: 1_000_000 };
+    const after = await startIntake(changed);
+    await after.fetch(requestOf("task-1", "new"));
+    const { receiver, stored } = createStore();
+    await startConsumer(topology, [receiver]);
+    await startConsumer(changed, [receiver]);
+    await poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
+  });
+
+  it("an intake names the remedy when a queue exists with other arguments", async () => {
+    const topology = createTopology();
+    await startIntake(topology);
+    const other = rabbitmqIntake({ ...topology, secrets: [secretA], queueBytesMax: 5_000_000 });
+    onTestFinished(() => other.close());
+    await expect(other.start()).rejects.toMatchObject({
+      code: "BROKER_SETUP_INVALID",
+      message: expect.stringMatching(/\.v1\.s0of1\.p0: it exists with other arguments.*raise version/),
+    });
+  });
+
+  it("an intake responds 503 when the queue is full, when no queue takes a delivery, and when the topology is missing", async () => {
+    const topology = createTopology({ partitions: 1, queueBytesMax: 5_000 });
+    const intake = await startIntake(topology);
+    const statuses: number[] = [];
+    for (const id of ids(40)) statuses.push((await intake.fetch(requestOf("task-1", id))).status);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    expect(intake.stats().published.nacked).toBeGreaterThan(0);
+    const operator = await connect(url);
+    await (await operator.createChannel()).deleteQueue(`${topology.name}.v1.s0of1.p0`);
+    await operator.close();
+    const response = await intake.fetch(requestOf("task-1", "unroutable"));
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("5");
+    expect(intake.stats().published.returned).toBe(1);
+    // The queue is declared again.
+    await poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
+    const missing = rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
+    onTestFinished(() => missing.close());
+    await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });
+  });
+
+  it("an intake responds 503 within the time limit while the link is silent, and reconnect by themselves", async () => {
+    await using proxy = await createFreezingProxy(Number(new URL(url).port));
+    const topology = createTopology({
+      ...{ urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`] },
+      ...{ heartbeatSeconds: 1, operationTimeoutMs: 5_000 },
+    });
+    const intake = await startIntake(topology);
+    const { receiver, stored } = createStore();
+    const consumer = await startConsumer(topology, [receiver]);
+    expect((await intake.fetch(requestOf("task-1", "before"))).status).toBe(200);
+    proxy.freezeAll();
+    expect((await intake.fetch(requestOf("task-1", "during"))).status).toBe(503);
+    await poll(() => intake.stats().connection.lost).toBe(1);
+    const { unsent } = intake.stats().published;
+    expect((await intake.fetch(requestOf("task-1", "later"))).status).toBe(503);
+    // It did not wait for a confirm.
+    expect(intake.stats().published.unsent).toBe(unsent + 1);
+    await poll(async () => (await consumer.stats()).connection.lost).toBe(1);
+    proxy.heal();
+    await poll(async () => (await intake.fetch(requestOf("task-1", "after"))).status).toBe(200);
+    await poll(() => stored).toContain("after");
+    expect(stored).toContain("before");
+  });
+
+  it.skipIf(!hasPostgres)(
+    "the example receiver-rabbitmq handles deliveries and exits with 0 on SIGTERM",
+    async () => {
+      await using database = await (await sharedPostgres()).database();
+      const port = await freePort();
+      using example = new RunningProgram(
+        [fileURLToPath(new URL("../../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
+        {
+          env: {
+            ...packageEnvironment,
+            ...{ RABBITMQ_URLS: url, DATABASE_URL: database.url, PORT: String(port) },
+            WORKSPACE_TASKS_SIGNING_SECRET: secretA,
+          },
+        },
+      );
+      await example.said(/ready for webhooks/);
+      const tasks = ids(20);
+      for (const task of tasks) {
+        const request = requestOf(task, `delivery-${task}`);
+        const { status } = await fetch(`http://127.0.0.1:${port}/webhooks`, {
+          ...{ method: "POST", headers: request.headers, body: await request.text() },
+        });
+        expect(status).toBe(200);
+      }
+      const pool = database.pool();
+      const rows = async (table: string) => (await pool.query(`SELECT * FROM ${table}`)).rows;
+      await poll(() => rows("task_states")).toHaveLength(20);
+      const [first, second] = [await rows("shard0.deliveries"), await rows("shard1.deliveries")];
+      expect(Math.min(first.length, second.length)).toBeGreaterThan(0);
+      expect(first.length + second.length).toBe(20);
+      example.signal("SIGTERM");
+      expect(await example.ended()).toMatchObject({ code: 0 });
+    },
+  );
+
+  it("consumers finish the batch in progress when the consumer closes", async () => {
+    const topology = createTopology({ partitions: 1 });
+    const intake = await startIntake(topology);
+    let isAccepting = false;
+    const stored: string[] = [];
+    const slow: ShardReceiver = {
+      async accept({ id }) {
+        isAccepting = true;
+        await pause(200);
+        stored.push(id);
+        return { outcome: "accepted" };
+      },
+    };
+    const consumer = await startConsumer(topology, [slow]);
+    await intake.fetch(requestOf("task-1", "m0"));
+    await poll(() => isAccepting).toBe(true);
+    await consumer.close();
+    expect(stored).toEqual(["m0"]);
+    const again = createStore();
+    const next = await startConsumer(topology, [again.receiver]);
+    await poll(async () => (await next.stats()).queues[0]?.depth).toBe(0);
+    expect(again.stored).toEqual([]);
+  });
+});
+
+describe("the options of RabbitMQ", () => {
+  it("options of RabbitMQ are checked for intakes and consumers", () => {
+    const shared = { urls: ["amqp://localhost"], logger: silentLogger };
+    expect(() => rabbitmqIntake({ ...shared, urls: ["http://localhost"], secrets: [secretA] })).toThrow(
+      "rabbitmqIntake: urls: expected a list of amqp:// or amqps:// URLs, got an array",
+    );
+    const { receiver } = createStore();
+    expect(() => rabbitmqConsumer({ ...shared, shards: 2, receivers: [receiver] })).toThrow(
+      "receivers: expected 2, one for each shard, got 1",
+    );
+    expect(() => rabbitmqConsumer({ ...shared, receivers: [receiver], ...{ prefech: 1 } })).toThrow(
+      "did you mean prefetch?",
+    );
+  });
+});

@@ -1,0 +1,187 @@
+import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
+import { CallScope } from "../../../sdk/call/call-scope.ts";
+import type { Permit } from "../../../sdk/rate-limit/permit.ts";
+import { RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
+import { createRandom } from "../../integration/simulation/random.ts";
+import type { Counts, DifferentialPart } from "./differential-part.ts";
+import { busiest, earliestArrivals, LimitedService, mostBeside } from "./limited-service.ts";
+import { generateScenario, type LimiterScenario, type PlannedCall } from "./limiter-scenario.ts";
+
+export interface LimiterRun {
+  /** When each request reached the service, accepted or not, or would have if it had not been lost. */
+  readonly arrivedAtMs: readonly number[];
+  /** Times of accepted requests, those of the other client included. */
+  readonly acceptedAtMs: readonly number[];
+  readonly othersAcceptedAtMs: readonly number[];
+  readonly rejected: number;
+  readonly unfinished: number;
+}
+
+/** Which limiter is compared: tests compare a broken one. */
+export type CreateLimiter = (
+  ...parameters: ConstructorParameters<typeof RateLimiter>
+) => Pick<RateLimiter, "enter" | "acquire">;
+
+const createRateLimiter: CreateLimiter = (...parameters) => new RateLimiter(...parameters);
+
+/** The limiter of one key before the service, in virtual time. */
+export async function runScenario(
+  scenario: LimiterScenario,
+  create = createRateLimiter,
+): Promise<LimiterRun> {
+  const { limit, windowMs, timeoutMs, calls, othersAtMs, seed } = scenario;
+  const clock = createVirtualClock();
+  const service = new LimitedService(scenario);
+  const limiter = create({ limit, windowMs }, clock, createRandom(seed, "jitter").number);
+  const scope = new CallScope(clock);
+  const client = {
+    maxQueued: Number.POSITIVE_INFINITY,
+    maxWaitMs: Number.POSITIVE_INFINITY,
+    redactCause: () => undefined,
+    queued: 0,
+  };
+  const arrivedAtMs: number[] = [];
+  const othersAcceptedAtMs: number[] = [];
+  let rejected = 0;
+  let unfinished = calls.length;
+
+  async function call(planned: PlannedCall): Promise<void> {
+    const entry = limiter.enter(planned.priority);
+    for (;;) {
+      const permit = await limiter.acquire(entry, client, scope);
+      const retryAfterMs = await send(planned, permit);
+      if (retryAfterMs === undefined) break;
+      permit.rejected(retryAfterMs);
+      entry.rejections += 1;
+    }
+    unfinished -= 1;
+  }
+
+  const pass = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
+
+  /** Returns the Retry-After of a rejection. */
+  async function send(
+    { forwardMs, backwardMs, lost }: PlannedCall,
+    permit: Permit,
+  ): Promise<number | undefined> {
+    if (lost === "unsent") {
+      permit.unused();
+      return undefined;
+    }
+    if (lost === "aborted") permit.noResponse();
+    await pass(forwardMs);
+    arrivedAtMs.push(clock.monotonic());
+    const waitMs = lost === "request" ? undefined : service.receive(clock.monotonic());
+    if (waitMs !== undefined) rejected += 1;
+    if (lost === "aborted") return undefined;
+    await pass(lost ? timeoutMs - forwardMs : backwardMs);
+    if (lost) permit.noResponse();
+    else if (waitMs !== undefined) return Math.max(1, Math.ceil(waitMs / 1_000)) * 1_000;
+    else permit.responded(clock.monotonic());
+    return undefined;
+  }
+
+  for (const atMs of othersAtMs) {
+    clock.schedule(atMs, () => {
+      if (service.receive(clock.monotonic()) === undefined) othersAcceptedAtMs.push(clock.monotonic());
+    });
+  }
+  for (const planned of calls) clock.schedule(planned.atMs, () => void call(planned));
+  await clock.advance((calls.at(-1)?.atMs ?? 0) + windowMs * (40 + (8 * calls.length) / limit));
+  return { arrivedAtMs, acceptedAtMs: service.acceptedAtMs, othersAcceptedAtMs, rejected, unfinished };
+}
+
+// Of SlidingWindow: a slot is free this much later than one window after the response; and a timer may be a millisecond late.
+const marginMs = 25 + 1;
+/** A request that is given up may arrive this long after its start. */
+const onTheWayMs = 5_000;
+
+/** How much later than the earliest possible time the n-th request may arrive (n counts from 0). */
+function lateMsMax({ calls, limit, windowMs, timeoutMs }: LimiterScenario): (index: number) => number {
+  const forward = calls.map(({ forwardMs }) => forwardMs);
+  const roundTrips = calls.map(({ forwardMs, backwardMs, lost }) =>
+    lost ? Math.max(timeoutMs, onTheWayMs) : forwardMs + backwardMs,
+  );
+  const roundTripMs = Math.max(...roundTrips);
+  const spreadMs = Math.max(...forward) - Math.min(...forward);
+  // At its start the limiter sends a request after each two responses, or as fast as the limit lasts.
+  const startingMs = limit * Math.min(roundTripMs, windowMs / limit);
+  return (index) => spreadMs + startingMs + Math.floor(index / limit) * (marginMs + roundTripMs);
+}
+
+/** Whether a request that is given up can arrive later than the limiter supposes. */
+function canBeLate({ calls }: LimiterScenario): boolean {
+  return calls.some(({ lost, forwardMs }) => lost === "aborted" && forwardMs > onTheWayMs);
+}
+
+/** Background calls leave a tenth of the limit unused. */
+const hasReserved = ({ calls, limit }: LimiterScenario): boolean =>
+  limit >= 10 && calls.some(({ priority }) => priority === "background");
+
+async function compareScenario(
+  scenario: LimiterScenario,
+  counts: Counts,
+  create?: CreateLimiter,
+): Promise<string | undefined> {
+  const run = await runScenario(scenario, create);
+  const { limit, window, othersAtMs, calls, windowMs } = scenario;
+  if (run.unfinished > 0) return `${run.unfinished} calls were never sent`;
+  counts.add(`${window} window`);
+  if (othersAtMs.length > 0) return compareShared(scenario, run, counts);
+  if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
+  const isLate = canBeLate(scenario);
+  counts.add(isLate ? "alone with requests that are given up and arrive late" : "alone");
+  if (calls.some(({ lost }) => lost === "aborted")) counts.add("requests that were aborted on their way");
+  if (run.rejected > (isLate ? 2 * limit : 0)) return `${run.rejected} requests were rejected with 429`;
+  if (!isLate && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
+    return "some span of one window has more requests than the limit";
+  }
+  if (run.rejected > 0 || hasReserved(scenario)) return undefined;
+  counts.add("compared with the earliest arrivals");
+  const sent = calls.filter(({ lost }) => lost !== "unsent");
+  // Permits that were not used block a slot for no time.
+  const earliest = earliestArrivals(
+    sent.map(({ atMs, forwardMs }) => atMs + forwardMs),
+    { ...scenario, windowMs },
+  );
+  const allowedMs = lateMsMax(scenario);
+  const arrived = run.arrivedAtMs.toSorted((a, b) => a - b);
+  const late = arrived.findIndex((atMs, index) => atMs > (earliest[index] ?? 0) + allowedMs(index) + 1e-6);
+  if (late < 0) return undefined;
+  return `request ${late} arrived at ${arrived[late]}, the earliest possible time is ${earliest[late]}, and ${allowedMs(late)} ms are allowed`;
+}
+
+/** The part of what was possible beside the other client that is always used while there are calls. */
+const shareMin = 1 / 3;
+
+function compareShared(scenario: LimiterScenario, run: LimiterRun, counts: Counts): string | undefined {
+  const { limit, calls, windowMs } = scenario;
+  counts.add("beside another client");
+  if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
+  const others = new Set(run.othersAcceptedAtMs);
+  const own = run.acceptedAtMs.filter((atMs) => !others.has(atMs));
+  const endMs = own.at(-1) ?? 0;
+  const lastMs = calls.at(-1)?.atMs ?? 0;
+  // A share is only measured while calls wait all the time.
+  if (lastMs > 0 || calls.some(({ lost }) => lost) || endMs < 3 * windowMs) return undefined;
+  const most = mostBeside(run.othersAcceptedAtMs, endMs, scenario);
+  counts.add("share compared with the most that was possible");
+  counts.add(`share of ${Math.floor((10 * own.length) / most) * 10} % and more`);
+  const rejectedPerWindow = (run.rejected * windowMs) / endMs;
+  counts.add(`429s per window: up to ${Math.ceil((10 * rejectedPerWindow) / limit) * 10} % of the limit`);
+  if (rejectedPerWindow > limit) return `${run.rejected} requests were rejected in ${endMs} ms`;
+  return own.length < shareMin * most
+    ? `${own.length} of ${most} possible requests were accepted`
+    : undefined;
+}
+
+export const createLimiterPart = (create?: CreateLimiter): DifferentialPart => ({
+  name: "rate limiter",
+  what: "scenarios of the rate limit",
+  goal: 20_000,
+  async runOne(seed, counts) {
+    const scenario = generateScenario(seed);
+    const problem = await compareScenario(scenario, counts, create).catch(String);
+    return problem === undefined ? undefined : `${problem}\nscenario ${JSON.stringify(scenario)}`;
+  },
+});

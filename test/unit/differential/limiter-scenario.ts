@@ -1,0 +1,110 @@
+// What one comparison of the rate limiter consists of: the limit, who calls when, how long requests and responses take,
+// what is lost, and what another client of the key sends.
+
+import { createRandom, type Random } from "../../integration/simulation/random.ts";
+
+export interface PlannedCall {
+  readonly atMs: number;
+  readonly priority: "interactive" | "normal" | "background";
+  readonly forwardMs: number;
+  readonly backwardMs: number;
+  /** Lost before or after it reaches the service, given up on its way there, or never sent; then there is no response. */
+  readonly lost?: "request" | "response" | "aborted" | "unsent" | undefined;
+}
+
+export interface LimiterScenario {
+  readonly seed: number;
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly window: "sliding" | "fixed";
+  readonly windowOffsetMs: number;
+  readonly timeoutMs: number;
+  readonly calls: readonly PlannedCall[];
+  /** When another client of the key sends. */
+  readonly othersAtMs: readonly number[];
+}
+
+export function generateScenario(seed: number): LimiterScenario {
+  const random = createRandom(seed, "limiter");
+  const limit = random.pick([1, 2, 3, 5, 8, 12, 20]);
+  const windowMs = random.pick([1_000, 5_000, 60_000]);
+  const window = random.pick(["sliding", "fixed"]);
+  const windowOffsetMs = Math.floor(random.number() * windowMs);
+  const timeoutMs = windowMs / random.pick([2, 4]);
+  const hasOthers = random.happens(0.25);
+  const isLossy = random.happens(0.3) && !hasOthers;
+  const aborts = random.stream("aborts");
+  const isAborted = !isLossy && !hasOthers && aborts.happens(0.3);
+  const hasPriorities = random.happens(0.3);
+  const windows = random.integer(2, 7);
+  const priorities = random.stream("priorities");
+  const losses = random.stream("losses");
+  const leg = legs(random.stream("legs"), timeoutMs);
+  const calls = arrivals(
+    random.stream("arrivals"),
+    limit * windows,
+    hasOthers ? "burst" : undefined,
+    limit,
+    windowMs,
+  ).map((atMs, index): PlannedCall => {
+    const priority = priorities.pick(["interactive", "normal", "background"]);
+    const drawn = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"] as const);
+    // The first responses show how long a request may take.
+    const aborted = isAborted && aborts.happens(0.3) && index >= limit ? "aborted" : undefined;
+    return {
+      ...{ atMs, ...leg(), priority: hasPriorities ? priority : "normal" },
+      lost: isLossy ? drawn : aborted,
+    };
+  });
+  const othersAtMs = hasOthers ? others(random.stream("others"), limit, windowMs) : [];
+  return { seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls, othersAtMs };
+}
+
+/** Latency of one call after another: constant, jittery, or mostly short. Some paths are slow in one direction only. */
+function legs(random: Random, longestMs: number) {
+  const roundTripMs = 1 + Math.floor((longestMs / 3) * random.number() ** 3);
+  const forwardPart = random.pick([0, 0.5, 0.5, 1]);
+  const kind = random.pick(["constant", "jittery", "tail"]);
+  const jitter = kind === "constant" ? 0 : random.number();
+  const vary = () => {
+    const factor = 1 - jitter + 2 * jitter * random.number();
+    return kind === "tail" && random.happens(0.1) ? factor * 1.4 : factor;
+  };
+  return () => ({
+    forwardMs: roundTripMs * forwardPart * vary(),
+    backwardMs: roundTripMs * (1 - forwardPart) * vary(),
+  });
+}
+
+function arrivals(
+  random: Random,
+  count: number,
+  given: "burst" | undefined,
+  limit: number,
+  windowMs: number,
+): readonly number[] {
+  const drawn = random.pick(["burst", "stream", "bursts"]);
+  const kind = given ?? drawn;
+  const meanMs = windowMs / (limit * (0.3 + 3 * random.number()));
+  const pauseMs = windowMs * (0.2 + 2 * random.number());
+  let nowMs = 0;
+  return Array.from({ length: count }, (_, index) => {
+    const isPaused = kind === "bursts" && index > 0 && index % (2 * limit) === 0;
+    if (kind === "stream") nowMs += meanMs * -Math.log(1 - random.number());
+    if (isPaused) nowMs += pauseMs;
+    return nowMs;
+  });
+}
+
+function others(random: Random, limit: number, windowMs: number): readonly number[] {
+  const perWindow = limit * random.pick([0.1, 0.3, 0.5, 0.8]);
+  const endMs = 8 * windowMs;
+  const times: number[] = [];
+  const isSteady = random.happens(0.6);
+  let nowMs = random.number() * windowMs;
+  while (nowMs < endMs) {
+    for (let each = 0; each < (isSteady ? 1 : Math.ceil(perWindow)); each += 1) times.push(nowMs);
+    nowMs += isSteady ? (windowMs / perWindow) * (0.5 + random.number()) : windowMs * (0.8 + random.number());
+  }
+  return times;
+}
