@@ -1,6 +1,7 @@
 // The options of a client and of a call: their documentation, their checks and all their defaults.
 
 import type { Logger } from "./call/diagnostics.ts";
+import { FailureError, failure } from "./call/failure.ts";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError } from "./errors.ts";
@@ -22,8 +23,6 @@ import {
   oneOf,
   optional,
   parse,
-  refineNumber,
-  type Schema,
   strictObject,
   ValidationError,
   withDefault,
@@ -210,7 +209,7 @@ export function resolveOptions(options: CreateClientOptions) {
     headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
     clock: checked.clock ?? systemClock,
     // A pause of NaN milliseconds would be none.
-    random: () => parse(randomNumber, checked.random(), toConfigurationError),
+    random: () => randomFrom(checked.random),
     customClock: checked.clock !== undefined,
   };
 }
@@ -218,8 +217,18 @@ export function resolveOptions(options: CreateClientOptions) {
 const toConfigurationError = ({ message }: ValidationError) =>
   new ConfigurationError(`createClient: ${message}`);
 
-const randomNumber: Schema<number> = (value) =>
-  refineNumber("a number from 0 to below 1", (number) => number >= 0 && number < 1)(value, "random()");
+/** Fails the call that needs it, with what is known of the outcome, unless `random` returns what it should. */
+function randomFrom(random: Random): number {
+  let cause: unknown;
+  try {
+    const value: unknown = random();
+    if (typeof value === "number" && value >= 0 && value < 1) return value;
+  } catch (error) {
+    cause = error;
+  }
+  const message = "random: expected a function that returns a number from 0 to below 1";
+  throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause }));
+}
 
 const insecure = (name: string, { hostname }: URL) =>
   `createClient: ${name}: expected https, got http to ${hostname}, which is not loopback: keys would travel readable; for a mock in another container set httpHostsAllowed: ["${withoutBrackets(hostname)}"]`;

@@ -3,7 +3,7 @@ import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { codeOf } from "../../../support/outcome-of.ts";
+import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 // What the caller's own functions may do: a call ends with a code, and nothing reaches the process.
@@ -80,27 +80,31 @@ describe.each(Object.entries(misbehaviours))("a function of the caller that %s",
   });
 });
 
-it.each([Number.NaN, -1, 1, "0.5"])(
-  "a random function that returns %j sends no request again",
-  async (value) => {
+describe.each<[string, () => number]>([
+  ["returns NaN", () => Number.NaN],
+  ["returns 1", () => 1],
+  ["returns a text", () => "0.5" as never],
+  ["throws", thrower],
+])("a random function that %s", (_, misbehave) => {
+  it.each([
+    [429, "not_sent"],
+    [503, "unknown"],
+  ])("ends a mutation that gets a %i with outcome %s, without another request", async (status, outcome) => {
+    const { apiKey, baseUrl, clock, fetch } = createFakeService();
     let requests = 0;
-    const rejecting = (fetch: Fetch): Fetch => {
-      return (url, init) => {
-        if (String(init.body).includes("ExchangeApiKey")) return fetch(url, init);
-        requests += 1;
-        return Promise.resolve(new Response("", { status: 429 }));
-      };
+    const respond: Fetch = async (url, init) => {
+      if (String(init.body).includes("ExchangeApiKey")) return fetch(url, init as RequestInit);
+      requests += 1;
+      return new Response("", { status });
     };
-    let isExchanged = false;
-    const random = () => {
-      const result = isExchanged ? value : 0;
-      isExchanged = true;
-      return result;
-    };
-    expect(await codeWith((fetch) => ({ fetch: rejecting(fetch), random }))).toBe("CONFIGURATION_INVALID");
+    const random = () => (requests === 0 ? 0 : misbehave());
+    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: respond, random });
+    const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
+    await clock.advance(60_000);
+    expect(await failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome, attempts: 1 });
     expect(requests).toBe(1);
-  },
-);
+  });
+});
 
 it("a key function that rejects after its call ended reaches no one", async () => {
   let reject: (reason: Error) => void = () => {};
