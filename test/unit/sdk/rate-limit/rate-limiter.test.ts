@@ -266,6 +266,15 @@ describe("the queue of the rate limiter", () => {
     await Promise.all(calls);
   });
 
+  it("the queue keeps the order of the calls", async () => {
+    const { service, engine } = createEngineFixture();
+    const refs = Array.from({ length: 300 }, (_, index) => `r${index}`);
+    const calls = refs.map((ref) => engine.execute(probe.mutation, { ref }));
+    await service.clock.advance(3 * minuteMs);
+    await Promise.all(calls);
+    expect(service.log.applied).toEqual(refs);
+  });
+
   it("the queue removes an aborted call, and its listener from the signal", async () => {
     const { service, engine } = createEngineFixture();
     const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
