@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    root: `${import.meta.dirname}/../..`,
+    root: `${import.meta.dirname}/../../..`,
     include: ["test/system/frameworks/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
