@@ -236,7 +236,7 @@ describe("the systemd unit", () => {
 
 describe("the workflow that releases", () => {
   it("the workflow that releases runs programs of the repository, in versions of actions that the other workflow has", () => {
-    const [release] = documentsOf("../../../.ci/release.yaml");
+    const [release] = documentsOf("../../.ci/release.yaml");
     const { environment, steps } = release.jobs.publish;
     expect([release.permissions["id-token"], release.on.push.tags, environment]).toEqual([
       "write",
@@ -244,7 +244,7 @@ describe("the workflow that releases", () => {
       "npm",
     ]);
     const used = (text: string) => [...text.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
-    expect(used(read("../../../.ci/release.yaml"))).toEqual(
+    expect(used(read("../../.ci/release.yaml"))).toEqual(
       expect.arrayContaining(used(read("github-actions.yaml"))),
     );
     const commands = steps.flatMap(({ run }: Loose): string[] => run ?? []);
@@ -252,11 +252,11 @@ describe("the workflow that releases", () => {
     expect(programs.length).toBe(3);
     const missing = programs.filter((command: string) => {
       const [, program = ""] = /^(?:node )?(\S+)/.exec(command) ?? [];
-      return !existsSync(join(deployment, "../../..", program));
+      return !existsSync(join(deployment, "../..", program));
     });
     expect(missing).toEqual([]);
     // The file that a step writes is the one that the last step keeps.
-    expect(read("../../../.ci/release.yaml").match(/sbom\.cdx\.json/g)).toHaveLength(2);
+    expect(read("../../.ci/release.yaml").match(/sbom\.cdx\.json/g)).toHaveLength(2);
   });
 });
 
