@@ -129,7 +129,8 @@ async function fetchTasks(
 ): Promise<FoundTasks> {
   const found = new Map<string, Task>();
   const keep = (data: ListTasksQuery) => {
-    for (const task of workspaceIn(data).tasks) found.set(task.id, readTask(task));
+    // Of a task that cannot be read the service may list null, in spite of its schema.
+    for (const task of workspaceIn(data).tasks) if (task) found.set(task.id, readTask(task));
     return found;
   };
   let missing = ids;

@@ -121,6 +121,14 @@ describe("waits of which one task makes the service fail", () => {
     },
   );
 
+  it("five waits resolve when the service always lists null among the tasks", async () => {
+    const withNull = (ids: readonly string[]) =>
+      Response.json({ data: tasksData([null, ...ids.map((id) => taskOf(id, true))]) });
+    const { outcomes, requests } = setUp(withNull, { isBad: () => true });
+    expect(await outcomes(goodIds(5))).toEqual({ resolved: 5, codes: [] });
+    expect(requests).toHaveLength(1);
+  });
+
   it("waits that are fine already are not ended by a wait that begins later", async () => {
     const { outcomes, waitFor, clock } = setUp(rejections["an input error"]);
     const early = outcomes(goodIds(5));
