@@ -38,9 +38,11 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
     await using stores = await openStores("sqlite");
     const cell = killCell(stores, "sqlite", { processes: 1, rounds: 2 }, { losesDeliveries: true });
     const load = { tasks: 100, beforeMs: 400, afterMs: 400, gapMs: 10, drainTimeoutMs: 3_000 };
-    const report = await run({ ...cell, load });
-    expect(report.lost).toBeGreaterThan(0);
-    expect(isFlawless(report, cell)).toBe(false);
+    // On a busy machine no delivery may be in between when the process is killed.
+    const reports = [await run({ ...cell, load })];
+    while (reports.at(-1)?.lost === 0 && reports.length < 5) reports.push(await run({ ...cell, load }));
+    expect(reports.at(-1)?.lost).toBeGreaterThan(0);
+    expect(reports.every((report) => isFlawless(report, cell))).toBe(false);
   });
 });
 
