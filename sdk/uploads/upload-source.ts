@@ -57,11 +57,14 @@ function sizedSource(
   };
 }
 
+const emptyPartsMax = 10_000;
+
 function streamSource(parts: PartReader, declaredSizeBytes: number | null): UploadSource {
   let buffered: Uint8Array[] = [];
   let bufferedBytes = 0;
   let startOffset = 0;
   let ended = false;
+  let emptyParts = 0;
 
   /** Reads until more than `lengthMax` bytes are buffered, so that a last chunk is known to be the last. */
   async function fillPast(lengthMax: number): Promise<void> {
@@ -73,6 +76,10 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
         // Copied, because some streams reuse the memory of a part, and it may have to be sent again.
         buffered.push(new Uint8Array(step.value));
         bufferedBytes += step.value.byteLength;
+        // They may come without a pause in which a time limit could end the upload.
+        emptyParts = step.value.byteLength === 0 ? emptyParts + 1 : 0;
+        if (emptyParts > emptyPartsMax)
+          throw new TypeError(`expected the stream to yield bytes, got ${emptyParts} empty parts in a row`);
       } else {
         throw new TypeError(`expected the stream to yield Uint8Array parts, got ${typeof step.value}`);
       }

@@ -348,6 +348,13 @@ describe("an upload that cannot continue", () => {
         yield "text" as never;
       },
     ],
+    [
+      "yields nothing but empty parts, without a pause",
+      async function* () {
+        for (let parts = 0; parts < 1_000_000; parts += 1) yield new Uint8Array(0);
+        yield bytesOf(5);
+      },
+    ],
   ])("an upload fails when its stream %s", async (_, make) => {
     await expect(setUp().upload(make())).rejects.toMatchObject({ code: "UPLOAD_BODY_INVALID" });
   });
