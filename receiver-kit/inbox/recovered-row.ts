@@ -1,7 +1,7 @@
 // A row whose handler ends the process is in the same claim as others, which have an attempt more with each crash although
-// they did nothing wrong. Claimed together again, they would all be dead with it, which test/system/receiver-kit/poison.test.ts shows when
-// the delay is 0. So the rows of one claim are due again one after the other, further apart with each attempt, until each
-// has the time that its handler needs.
+// they did nothing wrong. Claimed together again, they would all be dead with it: test/system/receiver-kit/poison.test.ts
+// shows it when the delay is 0. So the rows of one claim are due again one after the other, further apart with each attempt,
+// until each has the time that its handler needs.
 
 import type { InboxRetryDelays } from "./inbox.ts";
 

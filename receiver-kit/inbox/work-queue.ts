@@ -161,9 +161,9 @@ export interface InboxWorkQueue<Transaction> {
   /** Ends the attempt of a claimed row. Durable when it resolves with true. False when the lease was lost. */
   fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
   /**
-   * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, and
-   * starts the leases again that were granted in the future. A row that failed more than a second in the future can be
-   * claimed now, whatever its delay. Returns how many keys it changed.
+   * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, has
+   * the others sleep no longer than until one can, and starts the leases again that were granted in the future. A row that
+   * failed more than a second in the future can be claimed now, whatever its delay. Returns how many keys it changed.
    */
   repairTimes(options: InboxRepairOptions): Promise<number>;
   /**

@@ -1,5 +1,6 @@
-// Work that recurs while a receiver runs, or a middleware that stores deliveries. Every minute it notes that deliveries were accepted and advances the
-// retention time; at the start and every hour it parses quarantined rows again, and every hour it removes expired rows.
+// Work that recurs while a receiver runs, or a middleware that stores deliveries. Every minute it notes that deliveries were
+// accepted and advances the retention time; at the start and every hour it parses quarantined rows again, and every hour it
+// removes expired rows.
 //
 // RETENTION TIME. A clock that is set forward by a year would make every id, head and body expired at once. So ages are
 // counted up to a time that follows the inbox's clock at a limited speed: at most a day for each hour that a receiver

@@ -117,7 +117,7 @@ export function renewLeases(
   return held;
 }
 
-/** Returns how many keys it changed: those that slept although a row could be claimed, and leases granted in the future. */
+/** Returns how many keys it changed: those that slept longer than until a row can be claimed, and leases granted in the future. */
 export function repairTimes(
   keys: MemoryKeys,
   { source, keyOrder }: InboxRepairOptions,
@@ -125,11 +125,13 @@ export function repairTimes(
 ): number {
   const options = { keyOrder, rowsPerKeyMax: 1 };
   const queued = [...keys.queue(source)];
+  const dueAtMs = (key: MemoryKey) =>
+    firstDueRows(key, options, nowMs).length > 0 ? nowMs : nextDueMs(key, options);
   const asleep = queued.filter(
-    (key) => key.worker === null && key.wakeAtMs > nowMs && firstDueRows(key, options, nowMs).length > 0,
+    (key) => key.worker === null && key.wakeAtMs > nowMs && key.wakeAtMs > dueAtMs(key),
   );
   const ahead = queued.filter(({ worker, leasedAtMs }) => worker !== null && leasedAtMs > nowMs);
-  for (const key of asleep) keys.wakeAt(key, nowMs);
+  for (const key of asleep) keys.wakeAt(key, dueAtMs(key));
   for (const key of ahead) {
     keys.wakeAt(key, nowMs + (key.wakeAtMs - key.leasedAtMs));
     key.leasedAtMs = nowMs;
@@ -154,7 +156,7 @@ function firstDueRows(
 }
 
 /** Of a key without a row that may be claimed now. */
-function nextDueMs({ waiting }: MemoryKey, { keyOrder }: InboxClaimOptions): number {
+function nextDueMs({ waiting }: MemoryKey, { keyOrder }: Pick<InboxClaimOptions, "keyOrder">): number {
   const rows = keyOrder === "strict" ? waiting.slice(0, 1) : waiting;
   return rows.reduce((next, { dueAtMs }) => Math.min(next, dueAtMs), Number.POSITIVE_INFINITY);
 }

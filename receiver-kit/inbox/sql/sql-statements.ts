@@ -268,13 +268,15 @@ function maintenanceStatements(dialect: SqlDialect) {
 
 function sourceStatements(dialect: SqlDialect) {
   const { keys, queue, now, wakeSource, skipLocked, returning } = dialect;
-  const dueRow = (rows: string) => `EXISTS (SELECT 1 FROM (
-        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id ${rows}) AS found
-        WHERE ${isDue(now)})`;
+  const rowsOf = (rows: string) => `FROM (
+        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id ${rows}) AS found`;
+  const dueRow = (rows: string) => `EXISTS (SELECT 1 ${rowsOf(rows)} WHERE ${isDue(now)})`;
+  const nextDue = (rows: string) => `(SELECT min(due_at) ${rowsOf(rows)})`;
   const repairKeys = (rows: string) => `
-    UPDATE ${keys} SET wake_at = ${now} WHERE id IN (
+    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow(rows)} THEN ${now} ELSE ${nextDue(rows)} END WHERE id IN (
       SELECT id FROM ${keys} AS ordering_key
-      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now} AND ${dueRow(rows)} ${skipLocked("ordering_key")})
+      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
+        AND (${dueRow(rows)} OR wake_at > ${nextDue(rows)}) ${skipLocked("ordering_key")})
     ${returning}`;
   return {
     /** The recursion finds one tenant after the other, with one probe of an index each. */
@@ -295,7 +297,7 @@ function sourceStatements(dialect: SqlDialect) {
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1 AND wake_at IS NOT NULL LIMIT $2) AS busy`,
 
-    /** Keys that sleep although a row could be claimed. */
+    /** Keys that sleep although a row could be claimed, or longer than until one can. */
     repairKeysLatest: repairKeys(""),
     repairKeysStrict: repairKeys("ORDER BY position, seq LIMIT 1"),
 

@@ -104,6 +104,20 @@ export const clockChecks: Checks = {
     await inbox.fail(await claimOne(inbox, { retry }), { kind: "retry", delayMs: 2 * hourMs, error: "no" });
     expect(await inbox.repairTimes(repair)).toBe(0);
   },
+  async "wakes a key with its row when the clock was set back, not when the row was released"(fixture) {
+    const { inbox, clock } = fixture;
+    await inbox.insert(rowAt("task-1", 1));
+    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 300, error: "no" });
+    await clock.advance(700);
+    await inbox.fail(await claimOne(inbox), { kind: "release" });
+    setBack(fixture, 600);
+    expect(await inbox.repairTimes(repair)).toBe(1);
+    expect(await inbox.repairTimes(repair)).toBe(0);
+    await clock.advance(199);
+    expect(await claimIds(inbox)).toEqual([]);
+    await clock.advance(1);
+    expect((await claimIds(inbox)).length).toBe(1);
+  },
   async "ends the lease of a crashed worker one lease after the clock was set back"(fixture) {
     const { inbox, clock } = fixture;
     await inbox.insert(rowAt("task-1", 1));
