@@ -1,5 +1,5 @@
-// A code generator plugin: the kind of each operation under `sdk/operations`, the router that serves it, and whether it
-// needs a token. The last two are properties of the schema (`@router`, `@public`), so no call repeats them. An operation
+// A code generator plugin: the kind of each operation under `sdk/operations`, its field, the router that serves it, and
+// whether it needs a token. The last two are properties of the schema (`@router`, `@public`), so no call repeats them. An operation
 // that no single router can serve stops the code generation.
 import { getDirectiveValues, getNamedType, isCompositeType, Kind, typeFromAST } from "graphql";
 
@@ -30,7 +30,9 @@ function row(schema, fragments, operation) {
   const authenticated = !operation.selectionSet.selections.every((selection) =>
     getDirectiveValues(schema.getDirective("public"), root.getFields()[selection.name.value].astNode),
   );
-  return `  ${name}: { kind: "${operation.operation}", router: "${router}", authenticated: ${authenticated} },`;
+  const [{ name: field }, ...others] = operation.selectionSet.selections;
+  if (others.length > 0) throw new Error(`operation ${name}: a call returns one field`);
+  return `  ${name}: { kind: "${operation.operation}", field: "${field.value}", router: "${router}", authenticated: ${authenticated} },`;
 }
 
 export function routersOf(schema, fragments, selectionSet, type, routers) {

@@ -14,6 +14,8 @@ export interface UntypedOperation {
   readonly method: string;
   readonly name: string | undefined;
   readonly kind: OperationKind;
+  /** The field that the operation asks for, where the SDK ships it. */
+  readonly field?: string | undefined;
   readonly router: Router;
   /** False for an operation that needs no token and is not counted against the rate limit. */
   readonly authenticated: boolean;

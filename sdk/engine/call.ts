@@ -43,7 +43,7 @@ export type Check = <Value>(schema: Schema<Value>, input: unknown) => Value;
 
 /**
  * Starts a call. The variables may come from a function that checks the input; the result is what `pick` takes from the
- * response's data, by default its only field. Every failure, also of these functions, rejects the promise.
+ * response's data, by default the field of the operation. Every failure, also of these functions, rejects the promise.
  */
 export type Send = <Data, Variables, Result = Data[keyof Data]>(
   operation: Operation<Data, Variables>,
@@ -52,10 +52,13 @@ export type Send = <Data, Variables, Result = Data[keyof Data]>(
   pick?: (data: Data) => Result,
 ) => Call<Result>;
 
-const onlyField = (data: unknown) => Object.values(data as object)[0];
-
 export function createSend(execute: Execute): Send {
-  return (operation, variables, options, pick = onlyField) => {
+  return (
+    operation,
+    variables,
+    options,
+    pick = (data) => Reflect.get(data as object, operation.field ?? ""),
+  ) => {
     const run = async () => {
       const call = options === undefined ? undefined : checkCallOptions(operation.method, options);
       const check: Check = (schema, input) => checkInput(operation.method, schema, input);

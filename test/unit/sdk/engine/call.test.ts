@@ -32,6 +32,7 @@ describe("a call", () => {
 
   it.each([
     ["a mutation without its field", {}, "unknown"],
+    ["a mutation with another field in place of its own", { updateWebhookEndpoint: true }, "unknown"],
     ["a mutation whose field is null", { deleteWebhookEndpoint: null }, "unknown"],
   ])("%s is RESPONSE_INVALID", async (_, data, outcome) => {
     const engine = createFakeEngine({ respond: () => data });
@@ -39,6 +40,12 @@ describe("a call", () => {
     const failure = await failureOf(call);
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome, attempts: 1 });
     expect(failure.operationName).toBe("DeleteWebhookEndpoint");
+  });
+
+  it("a call resolves to the field of its operation, whatever other fields the service sends before it", async () => {
+    const respond = () => ({ __typename: "Mutation", deleteWebhookEndpoint: true });
+    const { send } = createFakeEngine({ respond });
+    expect(await send(operation, { endpointId: "e" }, undefined)).toBe(true);
   });
 
   it("a response without a field that is read below another is RESPONSE_INVALID", async () => {
