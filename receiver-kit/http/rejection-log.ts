@@ -55,8 +55,9 @@ interface RejectionLogOptions {
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return typeof cause;
   const secretLike = /(["'`]).*?\1|whsec_\S*|[A-Za-z0-9+/_=-]{16,}/gs;
-  return `${cause.name}: ${cause.message.replace(secretLike, "…")}`;
+  return `${cause.name}: ${cause.message.slice(0, reasonMax).replace(secretLike, "…")}`;
 }
 
 const outages: ReadonlySet<string> = new Set(["INBOX_UNAVAILABLE", "BROKER_UNAVAILABLE", "BACKLOG_FULL"]);
 const logEveryMs = 10_000;
+const reasonMax = 500;

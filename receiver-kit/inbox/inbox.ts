@@ -1,5 +1,5 @@
-// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep these promises; `test/support/inbox-contract` checks
-// each of them. Programs that use the receiver see an `Inbox` without its parts.
+// What the receiver needs of its storage. Memory, SQLite and PostgreSQL keep these promises; `test/support/inbox-contract`
+// checks each of them. Programs that use the receiver see an `Inbox` without its parts.
 //
 // A row is one delivery, identified by (source, webhook-id), and is in one of these states:
 //

@@ -71,8 +71,8 @@ export interface Uploads {
    * After a cut connection, a timeout or a 5xx it asks for the confirmed offset and continues from there, with a fresh
    * token where needed. Not counted against the rate limit. Errors: `UPLOAD_BODY_INVALID`, `UPLOAD_REJECTED`,
    * `UPLOAD_LOST`, `UPLOAD_FAILED`, `ON_PROGRESS_FAILED`, `TOKEN_REJECTED`, `PERMISSION_DENIED`, `RESPONSE_INVALID`,
-   * `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed upload has no effect until its id is used; sending it again creates a second upload. Beyond the interface, which
-   * names the upload endpoint without its shape (documented).
+   * `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed upload has no effect until its id is used; sending it again
+   * creates a second upload. Beyond the interface, which names the upload endpoint without its shape (documented).
    *
    * @example examples/sdk.test.ts#upload
    * ```ts
