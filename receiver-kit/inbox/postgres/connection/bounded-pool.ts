@@ -18,6 +18,7 @@
 
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
 import { type Clock, systemClock } from "../../../time/clock.ts";
+import { inSeries } from "../../../time/in-series.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import { begin } from "../sql/postgres-expressions.ts";
 import type {
@@ -27,6 +28,7 @@ import type {
   PostgresResult,
 } from "../sql/postgres-pool.ts";
 import { isLeftOver } from "../sql/session-reset.ts";
+import { destroy } from "./destroy-client.ts";
 import { type Limit, limited } from "./limited.ts";
 import { isErrorOfOldPrimary, isFromServer, isShutDown } from "./server-errors.ts";
 
@@ -112,13 +114,16 @@ export function boundPool(
     health.failedOverAtMs = clock.monotonic();
     void forEachIdle(destroy);
   };
+  // In series: those that one pass has checked out are idle again for the next one.
+  const passes = inSeries();
   /** Checks out as many clients as the pool has idle ones, all at once. */
-  const forEachIdle = async (use: (client: PostgresClient) => unknown) => {
-    const count = Math.min(idleMax, Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0));
-    // Another user of the pool may take them first.
-    const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, "0.5 s");
-    await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
-  };
+  const forEachIdle = (use: (client: PostgresClient) => unknown) =>
+    passes(async () => {
+      const count = Math.min(idleMax, Number((pool as { readonly idleCount?: unknown }).idleCount ?? 0));
+      // Another user of the pool may take them first.
+      const idle = () => connectWithin(pool, { limitMs: closeLimitMs, clock }, "0.5 s");
+      await Promise.allSettled(Array.from({ length: count }, async () => use(await idle())));
+    });
   const isTrusted = (client: PostgresClient) =>
     (respondedAtMs.get(client) ?? Number.POSITIVE_INFINITY) >= health.distrustedBeforeMs;
 
@@ -296,13 +301,6 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     withinForHandler: (work) => within(work, limitMs, false),
   };
   return pooled;
-}
-
-/** `release(true)` alone says goodbye and waits for the answer, with the socket open, when no query is in progress. */
-function destroy(client: PostgresClient): void {
-  client.release(true);
-  const { connection } = client as { connection?: { readonly stream?: { destroy?(): unknown } } };
-  connection?.stream?.destroy?.();
 }
 
 async function checkIdle(client: PostgresClient, clock: Clock): Promise<void> {

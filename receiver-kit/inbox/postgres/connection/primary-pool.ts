@@ -10,6 +10,7 @@ import { type Clock, systemClock } from "../../../time/clock.ts";
 import { withTimeout } from "../../../time/with-timeout.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import type { PostgresClient, PostgresPool } from "../sql/postgres-pool.ts";
+import { destroy } from "./destroy-client.ts";
 
 export interface PrimaryPoolOptions {
   readonly clock?: Clock | undefined;
@@ -40,7 +41,8 @@ const primaryPoolOptions = strictOptions<PrimaryPoolOptions>()({
 
 /**
  * A pool whose clients are connected to the primary: one pool per server, each with a `connectionTimeoutMillis`. After a
- * failover `connect` finds the new primary; nothing needs a restart. A server that does not respond within 1.5 s is skipped. The pools belong to the caller, who ends them.
+ * failover `connect` finds the new primary; nothing needs a restart. A server that does not respond within 1.5 s is
+ * skipped. The pools belong to the caller, who ends them.
  *
  * @example examples/receiver-kit.test.ts#failover
  * ```ts
@@ -63,10 +65,12 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     const client = await pool.connect();
     if (writable.has(client)) return client;
     try {
-      const { rows } = await ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
+      const asked = ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
+      // It would be in use until the network reports that it is lost, and the pool could not end.
+      const { rows } = await withTimeout(asked, connectTimeoutMs, clock, silent);
       if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
     } catch (error) {
-      client.release(true);
+      destroy(client);
       throw error;
     }
     writable.add(client);
@@ -81,7 +85,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
         (client) => client.release(),
         () => {},
       );
-      return unavailable(`no response within ${connectTimeoutMs} ms`);
+      return silent();
     });
   };
 
@@ -122,4 +126,5 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
 const isFull = ({ idleCount = 0, totalCount = 0, options }: CountedPool) =>
   idleCount === 0 && totalCount >= (options?.max ?? Number.POSITIVE_INFINITY);
 
+const silent = () => unavailable(`no response within ${connectTimeoutMs} ms`);
 const unavailable = (message: string) => new ReceiverError("INBOX_UNAVAILABLE", `primaryPool: ${message}`);

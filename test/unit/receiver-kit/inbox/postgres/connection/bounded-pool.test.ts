@@ -88,6 +88,43 @@ describe("a client of a PostgreSQL pool", () => {
 });
 
 describe("the clients of a PostgreSQL pool", () => {
+  it("that do not respond are destroyed by the close of the inbox, also when another one's silence is noticed meanwhile", async () => {
+    const clock = createVirtualClock();
+    const destroyed: string[] = [];
+    const idle: PostgresClient[] = [];
+    const clientNamed = (name: string, run: Query) => {
+      const client = createClient(run, (event) => {
+        if (event === "returned") idle.push(client);
+        if (event === "destroyed") destroyed.push(name);
+      });
+      idle.push(client);
+    };
+    const silence = () => new Promise<never>(() => {});
+    let isSilent = false;
+    clientNamed("first", silence);
+    clientNamed("second", async () => (isSilent ? silence() : { rows: [] }));
+    const shared = {
+      connect() {
+        const client = idle.shift() as PostgresClient;
+        return new Promise<PostgresClient>((resolve) => clock.schedule(5, () => resolve(client)));
+      },
+      get idleCount() {
+        return idle.length;
+      },
+    };
+    const pool = boundPool(shared, 1_000, clock);
+    const late = pool.query("SELECT 1").catch(() => {});
+    await clock.advance(600);
+    const responded = pool.query("SELECT 1");
+    await clock.advance(300);
+    await responded;
+    isSilent = true;
+    const closed = pool.close();
+    await clock.advance(2_000);
+    await Promise.all([late, closed]);
+    expect(destroyed).toEqual(["first", "second"]);
+  });
+
   it.each(["25006", "57P01"])(
     "are all destroyed after the error %s of a demoted server: idle ones at once, others when they are released",
     async (code) => {

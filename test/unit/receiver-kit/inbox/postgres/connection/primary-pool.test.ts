@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "workspace-tasks/mock-server";
 import { type PostgresClient, type PostgresPool, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 
-type Server = "primary" | "standby" | "absent" | "silent";
+type Server = "primary" | "standby" | "absent" | "silent" | "connects, then silent";
 
 /** Pools of servers whose roles a test changes. */
 function createServers(...roles: Server[]) {
@@ -18,6 +18,7 @@ function createServers(...roles: Server[]) {
         return {
           async query() {
             questions.push(index);
+            if (roles[index] === "connects, then silent") return new Promise<never>(() => {});
             return { rows: [{ read_only: roles[index] === "standby" ? "on" : "off" }] };
           },
           release: (destroy) => void (destroy && destroyed.push(index)),
@@ -60,6 +61,15 @@ describe("primaryPool", () => {
     await connected;
     await pool.connect();
     expect(servers.connects).toEqual([0, 1, 1]);
+  });
+
+  it("destroys the client of a server that connects and then does not respond", async () => {
+    const clock = createVirtualClock();
+    const servers = createServers("connects, then silent", "primary");
+    const connected = primaryPool(servers.pools, { clock }).connect();
+    await clock.advance(1_500);
+    await connected;
+    expect(servers.destroyed).toEqual([0]);
   });
 
   it("waits for a client of a server whose pool is used up", async () => {
