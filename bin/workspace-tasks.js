@@ -62,7 +62,7 @@ function isOlder(version, oldest) {
 }
 
 async function askUser(question) {
-  const { ask } = await load("cli/ask");
+  const { ask } = await load("sdk/kernel/cli/ask");
   return ask(question, { input: process.stdin, output: process.stderr, signal: stop.signal });
 }
 
@@ -78,7 +78,7 @@ async function main(argv) {
     stderr.write(`workspace-tasks: expected Node ${oldest} or newer, got ${process.version}; update Node\n`);
     return 1;
   }
-  const { runCommandGroup } = await load("cli/command-line");
+  const { runCommandGroup } = await load("sdk/kernel/cli/command-line");
   try {
     return await runCommandGroup(program, argv, {
       stdout,

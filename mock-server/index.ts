@@ -1,3 +1,4 @@
+export type { Clock, TimerOptions } from "../sdk/kernel/clock.ts";
 export type { ControlApi } from "./control/control-api.ts";
 export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
 export type {
@@ -40,7 +41,6 @@ export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
 export type { JournalEntry } from "./state/journal-entry.ts";
 export type { OverrideError, OverrideOptions } from "./state/override.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
-export type { Clock, TimerOptions } from "./time/clock.ts";
 export type { MockClock } from "./time/mock-clock.ts";
 export {
   createVirtualClock,

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type {
   DeliveryFilter,
@@ -19,7 +20,6 @@ import { seedWorld } from "./rules/seeding/seed-world.ts";
 import type { Settings } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
-import { type Clock, createRealClock } from "./time/clock.ts";
 import { isoTime } from "./time/iso-time.ts";
 import type { MockClock } from "./time/mock-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
@@ -228,7 +228,7 @@ function createLazyStream(worlds: WorldHolder) {
   let opening: Promise<EventStream> | undefined;
   const open = async (): Promise<EventStream> => {
     const { createEventStream } = await import("./control/event-stream.ts");
-    return createEventStream(worlds, createRealClock());
+    return createEventStream(worlds, systemClock);
   };
   return {
     open() {

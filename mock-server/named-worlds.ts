@@ -2,6 +2,7 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
+import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { NewWorld } from "./control/worlds/world-routes.ts";
@@ -12,7 +13,6 @@ import { worldsMax } from "./settings/bounds.ts";
 import { withSettings } from "./settings/settings.ts";
 import type { restoreWorld } from "./snapshot/restore-world.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
-import { type Clock, createRealClock } from "./time/clock.ts";
 import { createVirtualClock } from "./time/virtual-clock.ts";
 
 /** Worlds of one mock by name. */
@@ -196,5 +196,5 @@ function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSe
   const isVirtual = "advance" in clock;
   const wanted = mode ?? (isVirtual ? "virtual" : "real");
   if (wanted === "virtual") return createVirtualClock(isVirtual ? clock.startMs : undefined);
-  return isVirtual ? createRealClock() : (clock as Clock);
+  return isVirtual ? systemClock : (clock as Clock);
 }

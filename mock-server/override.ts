@@ -1,5 +1,5 @@
+import { isPlainObject } from "../sdk/kernel/plain-object.ts";
 import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./checks/check-options.ts";
-import { isPlainObject } from "./checks/plain-object.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
 import type { OverrideOptions } from "./state/override.ts";

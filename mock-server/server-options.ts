@@ -1,3 +1,5 @@
+import type { Clock } from "../sdk/kernel/clock.ts";
+import { isHostName } from "../sdk/kernel/host.ts";
 import {
   boolean,
   checkOptions,
@@ -10,12 +12,10 @@ import {
   object,
   strings,
 } from "./checks/check-options.ts";
-import { isHostName } from "./checks/service-url.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
 import type { SettingsChanges } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
-import type { Clock } from "./time/clock.ts";
 
 export interface MockServerOptions {
   /** `false`: no port, reachable through `fetch` only. Default: `true`. */

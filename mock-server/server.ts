@@ -1,4 +1,5 @@
-import { createRequire } from "node:module";
+import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
+import { version } from "../sdk/kernel/version.ts";
 import { invalidOption } from "./checks/check-options.ts";
 import { wrongFaultRule } from "./control/faults/check-fault-plan.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
@@ -11,7 +12,6 @@ import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
 import { withSettings } from "./settings/settings.ts";
-import { type Clock, createRealClock } from "./time/clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
 
 /** A running mock. It has a world of its own, and any number of others. */
@@ -49,7 +49,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
   const clock = clockOf(options.clock ?? "real");
   const settings = withSettings(options.settings);
   const { seed = 1, faults } = options;
-  const shared = { seed, settings, faults, version: packageVersion() };
+  const shared = { seed, settings, faults, version };
   let origin = "";
   const named = createNamedWorlds({
     shared,
@@ -94,7 +94,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
 }
 
 function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | VirtualClock {
-  if (choice === "real") return createRealClock();
+  if (choice === "real") return systemClock;
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 
@@ -112,9 +112,4 @@ async function listenIfEnabled(
   if (!listen) return null;
   const handler = createHandler(service);
   return listenHttp({ service, handler, host, port, hostsAllowed, originsAllowed });
-}
-
-function packageVersion(): string {
-  const manifest = createRequire(import.meta.url)("workspace-tasks/package.json") as { version: string };
-  return manifest.version;
 }

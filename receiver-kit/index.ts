@@ -1,3 +1,5 @@
+export type { Clock, TimerOptions } from "../sdk/kernel/clock.ts";
+export type { Random } from "../sdk/kernel/random.ts";
 export type {
   EventHandler,
   EventOf,
@@ -42,5 +44,3 @@ export {
 } from "./signature/verifier.ts";
 export type { ReceiverStats } from "./stats/receiver-stats.ts";
 export type { ObservedStats, ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
-export type { Clock, TimerOptions } from "./time/clock.ts";
-export type { Random } from "./time/random.ts";

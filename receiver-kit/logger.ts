@@ -1,4 +1,4 @@
-import { notifyListener } from "./notify-listener.ts";
+import { notifyListener } from "../sdk/kernel/notify-listener.ts";
 
 /** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {

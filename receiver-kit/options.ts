@@ -1,11 +1,11 @@
 // How options are checked, and all defaults. Unknown names, wrong types and values out of range are rejected: a
 // misspelled limit would otherwise be no limit.
 
-import { distance } from "fastest-levenshtein";
 import { z } from "zod";
+import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
+import { didYouMean } from "../sdk/kernel/did-you-mean.ts";
+import { guardRandom, type Random, systemRandom } from "../sdk/kernel/random.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
-import { type Clock, systemClock } from "./time/clock.ts";
-import { guardRandom, type Random, systemRandom } from "./time/random.ts";
 
 export const defaults = {
   source: "default",
@@ -119,14 +119,6 @@ export function strictOptions<Options>() {
           ? unknownOption(issue.keys[0] ?? "", Object.keys(shape))
           : "an object",
     });
-}
-
-/** `; did you mean pollMs?`, or nothing when no known name is near. */
-export function didYouMean(given: string, known: readonly string[]): string {
-  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
-  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
-  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
-  return edits(nearest) <= editsMax ? `; did you mean ${nearest}?` : "";
 }
 
 const unknownOption = (name: string, known: readonly string[]) =>

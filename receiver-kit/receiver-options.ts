@@ -1,3 +1,4 @@
+import type { Random } from "../sdk/kernel/random.ts";
 import type { WebhookRejectedError } from "./errors.ts";
 import {
   type Inbox,
@@ -19,7 +20,6 @@ import {
 } from "./options.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 import type { ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
-import type { Random } from "./time/random.ts";
 
 export interface RetentionOptions {
   /** Days that bodies of settled events are kept. Default 7. */

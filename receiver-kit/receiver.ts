@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { settledWithin } from "../sdk/kernel/with-timeout.ts";
 import {
   type EventHandler,
   type EventOf,
@@ -42,7 +43,6 @@ import { tenantSource } from "./signature/tenant-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import type { ReceiverStats, RejectionCounts } from "./stats/receiver-stats.ts";
 import { observe } from "./stats/receiver-telemetry.ts";
-import { settledWithin } from "./time/with-timeout.ts";
 import { Ingest } from "./worker/ingest.ts";
 import { Worker } from "./worker/worker.ts";
 

@@ -6,7 +6,7 @@ import { projectFiles } from "./project-files.mjs";
 const root = join(import.meta.dirname, "..");
 const builtFrom = join(root, "dist/.built-from");
 const inputs =
-  /^(sdk|mock-server|receiver-kit|cli|examples\/start)\b|^scripts\/(build|bundle|declarations)\b|^(package|package-lock|tsconfig|tsconfig\.build)\.json$|^schema\.graphql$/;
+  /^(sdk|mock-server|receiver-kit|examples\/start)\b|^scripts\/(build|bundle|declarations)\b|^(package|package-lock|tsconfig|tsconfig\.build)\.json$|^schema\.graphql$/;
 
 /** Whether dist/ was built from the sources as they are. */
 export function isBuilt() {

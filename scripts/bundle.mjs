@@ -19,7 +19,7 @@ const imported = [name, ...Object.keys({ ...dependencies, ...peerDependencies })
 const entries = Object.values(exports).filter((target) => target["workspace-tasks-source"]);
 /** Loaded by bin/workspace-tasks.js and `npm start`. */
 const programs = [
-  ...["cli/ask", "cli/command-line", "examples/start"],
+  ...["sdk/kernel/cli/ask", "sdk/kernel/cli/command-line", "examples/start"],
   ...Object.values(commands).map(({ module }) => module),
 ].map((module) => `./${module}.ts`);
 const sourceOf = (target) => target["workspace-tasks-source"];
@@ -80,7 +80,7 @@ async function bundle(folder, sources, output) {
 /** The tarball holds the sources; a map contains only those of what was joined in. */
 function omitShippedSources(path) {
   const map = JSON.parse(readFileSync(path, "utf8"));
-  const isShipped = (source) => /^(\.\.\/)+(sdk|mock-server|receiver-kit|cli)\//.test(source);
+  const isShipped = (source) => /^(\.\.\/)+(sdk|mock-server|receiver-kit)\//.test(source);
   map.sourcesContent = map.sources.map((source, index) =>
     isShipped(source) ? null : map.sourcesContent[index],
   );

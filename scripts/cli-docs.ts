@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { commands } from "../bin/commands.js";
-import type { CommandIo } from "../cli/command-line.ts";
+import type { CommandIo } from "../sdk/kernel/cli/command-line.ts";
 
 export const cliDocument = "docs/cli.md";
 

@@ -5,6 +5,7 @@ import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { rejectBrowser } from "./engine/reject-browser.ts";
+import { boolean, oneOf, optional, strictObject } from "./kernel/schema.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
@@ -24,7 +25,6 @@ import {
 import type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 import { createUploads, type Uploads } from "./uploads/uploads.ts";
 import { checkInput } from "./validation/check-input.ts";
-import { boolean, oneOf, optional, strictObject } from "./validation/schema.ts";
 
 /** The operations of partners, at `{gateway_url}`. Without a `gatewayUrl` they fail with `CONFIGURATION_INVALID`. @see interface §4 */
 export interface Partner {

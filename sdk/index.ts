@@ -13,7 +13,6 @@ export {
   type RequestOptions,
   type WorkspaceTasksClient,
 } from "./client.ts";
-export type { Clock, Random } from "./clock.ts";
 export type { ApiKeySource } from "./credentials/key-exchange.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";
@@ -26,6 +25,8 @@ export {
   type Outcome,
   WorkspaceTasksError,
 } from "./errors.ts";
+export type { Clock } from "./kernel/clock.ts";
+export type { Random } from "./kernel/random.ts";
 export type { OpenUnion } from "./open-union.ts";
 export type {
   CollectConnectionInput,

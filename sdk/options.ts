@@ -2,15 +2,12 @@
 
 import type { Logger } from "./call/diagnostics.ts";
 import { FailureError, failure } from "./call/failure.ts";
-import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError } from "./errors.ts";
-import { type Priority, priorities } from "./rate-limit/call-queue.ts";
-import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
-import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
-import type { Fetch, FetchInit } from "./request/fetch.ts";
-import { checkInput } from "./validation/check-input.ts";
-import { productToken, requestHeaders, userAgentOf, visibleAscii } from "./validation/request-headers.ts";
+import { type Clock, systemClock } from "./kernel/clock.ts";
+import { withoutBrackets } from "./kernel/host.ts";
+import type { Random } from "./kernel/random.ts";
+import { systemRandom } from "./kernel/random.ts";
 import {
   abortSignal,
   array,
@@ -26,8 +23,14 @@ import {
   strictObject,
   ValidationError,
   withDefault,
-} from "./validation/schema.ts";
-import { hostName, isSecure, serviceUrl, withoutBrackets } from "./validation/service-url.ts";
+} from "./kernel/schema.ts";
+import { type Priority, priorities } from "./rate-limit/call-queue.ts";
+import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
+import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
+import type { Fetch, FetchInit } from "./request/fetch.ts";
+import { checkInput } from "./validation/check-input.ts";
+import { productToken, requestHeaders, userAgentOf, visibleAscii } from "./validation/request-headers.ts";
+import { hostName, isSecure, serviceUrl } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
   /** Requests per window: those that the service accepts, or a part of them. Default 120. @see interface §8 */

@@ -1,8 +1,9 @@
 // Checked without zod, which a mock does not load at its start.
 
-import { distance } from "fastest-levenshtein";
+import { describeValue } from "../../sdk/kernel/describe-value.ts";
+import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { MockServerError } from "../errors.ts";
-import { isPlainObject } from "./plain-object.ts";
 
 /** A kind of value; `expected` completes the message "expected …, got …". */
 export interface Kind {
@@ -57,14 +58,6 @@ export function checkNames(caller: string, place: string, given: object, known: 
   }
 }
 
-/** `; did you mean settings?`, or nothing when no known name is near. */
-export function didYouMean(given: string, known: readonly string[]): string {
-  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
-  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
-  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
-  return edits(nearest) <= editsMax ? `; did you mean ${nearest}?` : "";
-}
-
 /** @throws MockServerError CONFIGURATION_INVALID for a value of another kind */
 export function checkValue(caller: string, place: string, value: unknown, kind: Kind): void {
   if (kind.accepts(value)) return;
@@ -75,15 +68,3 @@ export function checkValue(caller: string, place: string, value: unknown, kind: 
 /** @param place the option, or "" for all options together */
 export const invalidOption = (caller: string, place: string, message: string) =>
   new MockServerError("CONFIGURATION_INVALID", `${caller}: ${place === "" ? "" : `${place}: `}${message}`);
-
-/** For messages; names what cannot be shown. */
-export function describeValue(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 64));
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "object" && value !== null) {
-    const type = Object.prototype.toString.call(value).slice("[object ".length, -1);
-    return type === "Object" ? "an object" : `a ${type}`;
-  }
-  return typeof value === "function" ? "a function" : String(value);
-}

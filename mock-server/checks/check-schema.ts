@@ -1,8 +1,9 @@
 // Zod's issues in the words of this product: "expected …, got …", and a near name for one that is not known.
 
 import type { z } from "zod";
+import { describeValue } from "../../sdk/kernel/describe-value.ts";
+import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
 import type { MockServerIssue } from "../errors.ts";
-import { describeValue, didYouMean } from "./check-options.ts";
 
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues: null }

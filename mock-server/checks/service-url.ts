@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "./loopback.ts";
+import { isLoopbackHost, normaliseHost, withoutBrackets } from "../../sdk/kernel/host.ts";
 
 /**
  * Whether a text is a complete HTTP URL as it stands. `new URL` repairs white space, line breaks, backslashes and missing
@@ -7,21 +7,6 @@ import { isLoopbackHost } from "./loopback.ts";
 export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s\p{Cc}\\/?#@]+(?:[/?#][^\s\p{Cc}\\]*)?$/iu.test(text) && URL.canParse(text);
 }
-
-/**
- * A host name as `new URL` has it, in lower case, or an IPv6 address in its short form, without brackets. Brackets of the
- * text are optional: URLs have them, shells interpret them. `null` for a text that is no host name.
- */
-export function normaliseHost(text: string): string | null {
-  if (!/^(?:[a-z0-9._-]+|[0-9a-f:.]+|\[[0-9a-f:.]+\])$/i.test(text)) return null;
-  const url = `http://${/^[^[].*:/.test(text) ? `[${text}]` : text}`;
-  return URL.canParse(url) ? withoutBrackets(new URL(url).hostname) : null;
-}
-
-export const isHostName = (text: string) => normaliseHost(text) !== null;
-
-/** The `hostname` of a URL without the brackets of an IPv6 address. */
-export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
 
 export interface PlainHttpRules {
   readonly allowLoopbackHttp: boolean;

@@ -1,5 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { type SettingsChanges, withSettings } from "../settings/settings.ts";
-import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { type Plan, planProbes } from "./catalogue/catalogue.ts";
 import { endpointList } from "./catalogue/endpoints.ts";

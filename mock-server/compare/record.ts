@@ -2,8 +2,8 @@
 // leaves a usable record.
 
 import { z } from "zod";
-import { jsonOrUndefined } from "../checks/parse-json.ts";
-import { isPlainObject } from "../checks/plain-object.ts";
+import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import type { Plan } from "./catalogue/catalogue.ts";
 import { type Observation, observationSchema } from "./observe/observation.ts";
 import { keyNames, permissions } from "./rules/probe.ts";

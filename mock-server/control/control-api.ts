@@ -1,7 +1,7 @@
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
-import { type Clock, createRealClock } from "../time/clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { ControlsOf, RouteMethod } from "./contract/route.ts";
 import type { contract } from "./contract.ts";
@@ -43,7 +43,7 @@ export type ControlsOptions = MockControlsOptions & {
 };
 
 export function createControls(options: ControlsOptions): Controls {
-  const { worlds, wallClock = createRealClock(), directory = null } = options;
+  const { worlds, wallClock = systemClock, directory = null } = options;
   const controls = {
     ...createMockControls(options),
     ...createWorldControls(directory),

@@ -1,3 +1,5 @@
+import { systemClock } from "../../sdk/kernel/clock.ts";
+import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
 import {
   checkOptions,
   checkValue,
@@ -6,7 +8,6 @@ import {
   numberFrom,
   urlKind,
 } from "../checks/check-options.ts";
-import { jsonOrUndefined } from "../checks/parse-json.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -15,7 +16,6 @@ import {
   mockServerErrorCodes,
 } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
-import { createRealClock } from "../time/clock.ts";
 import { waitTimeoutMs } from "../time/wait-timeout.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { CallOptions } from "./contract/route.ts";
@@ -86,7 +86,7 @@ interface Call {
 }
 
 // A pending call keeps the process alive until its time limit, whatever `fetch` does.
-const clock = createRealClock();
+const clock = systemClock;
 
 async function sendCall(
   { baseUrl, fetch = globalThis.fetch, timeoutMs = 30_000 }: ControlClientOptions,

@@ -2,7 +2,7 @@
 // reader that reconnects sends the last id that it got and receives what it missed. When that is too long ago or of
 // another epoch, it receives one `stream.restarted`, and must read the state again.
 
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { isoTime } from "../time/iso-time.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";

@@ -2,7 +2,7 @@
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
-import { isNestedDeeper } from "../checks/json-depth.ts";
+import { isNestedDeeper } from "../../sdk/kernel/json.ts";
 import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
-import type { Clock } from "../time/clock.ts";
 import type { Hold } from "../time/work-in-flight.ts";
 import type { World } from "../world/world.ts";
 import type { PreparedDocument, PreparedOperation } from "./documents/document-cache.ts";

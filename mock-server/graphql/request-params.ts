@@ -1,4 +1,4 @@
-import { isPlainObject } from "../checks/plain-object.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 
 export interface RequestParams {
   readonly query: string;

@@ -20,7 +20,7 @@ import {
   locatedError,
   type SelectionNode,
 } from "graphql";
-import { isPlainObject } from "../checks/plain-object.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import type { OverriddenCall, Override, OverrideResponse } from "../world/override-store.ts";

@@ -14,8 +14,9 @@ import {
   isObjectType,
   type SelectionSetNode,
 } from "graphql";
-import { describeValue, didYouMean } from "../checks/check-options.ts";
-import { isPlainObject } from "../checks/plain-object.ts";
+import { describeValue } from "../../sdk/kernel/describe-value.ts";
+import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 
 /** Selected fields of a type by response key, directives and fragments followed. */
 export type SelectFields = (

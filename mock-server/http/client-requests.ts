@@ -5,8 +5,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
-import { isLoopbackHost } from "../checks/loopback.ts";
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { isLoopbackHost } from "../../sdk/kernel/host.ts";
 import { holdRequest, type RequestHold } from "./request-hold.ts";
 
 export interface ClientRequests {

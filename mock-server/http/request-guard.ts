@@ -4,8 +4,7 @@
 // `Sec-Fetch-Site`; a page can change neither of them, nor `Host`.
 
 import type { IncomingMessage } from "node:http";
-import { isLoopbackHost } from "../checks/loopback.ts";
-import { normaliseHost } from "../checks/service-url.ts";
+import { isLoopbackHost, normaliseHost } from "../../sdk/kernel/host.ts";
 import { MockServerError } from "../errors.ts";
 
 export interface RequestGuardOptions {

@@ -9,10 +9,10 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { isLoopbackHost } from "../checks/loopback.ts";
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { isLoopbackHost } from "../../sdk/kernel/host.ts";
 import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
-import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { Transport, TransportFailure } from "./port.ts";
 
@@ -45,7 +45,7 @@ export function createHttpTransport({
   limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax } = outboundLimits,
   trustedCertificates = [],
   loopbackOnly = false,
-  clock = createRealClock(),
+  clock = systemClock,
 }: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   // Created when first needed: most of a thousand worlds deliver nothing.

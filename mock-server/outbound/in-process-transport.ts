@@ -1,5 +1,5 @@
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
-import { type Clock, createRealClock } from "../time/clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { DeliveryRequest, DeliveryResponse, Transport } from "./port.ts";
 
@@ -13,7 +13,7 @@ export type ReceiverFunction = (request: Request) => Response | Promise<Response
 export function createInProcessTransport(
   receivers: ReadonlyMap<string, ReceiverFunction>,
   fallback: Transport,
-  clock: Clock = createRealClock(),
+  clock: Clock = systemClock,
 ): Transport {
   const inFlight = new Set<() => void>();
 

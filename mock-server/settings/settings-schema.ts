@@ -3,8 +3,8 @@
 // were given: a mock with its defaults starts without zod.
 
 import { z } from "zod";
+import { isHostName } from "../../sdk/kernel/host.ts";
 import { checkSchema } from "../checks/check-schema.ts";
-import { isHostName } from "../checks/service-url.ts";
 import type { MockServerIssue } from "../errors.ts";
 import { taskPlansSchema } from "../state/task-plan.ts";
 import { seedPlanSchema } from "./seed-plan.ts";

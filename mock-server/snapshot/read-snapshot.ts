@@ -1,6 +1,6 @@
 import type { z } from "zod";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { checkSchema } from "../checks/check-schema.ts";
-import { isPlainObject } from "../checks/plain-object.ts";
 import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import { findInconsistency } from "./consistency.ts";

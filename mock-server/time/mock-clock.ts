@@ -1,5 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
-import type { Clock } from "./clock.ts";
 import type { RunUntilOptions, VirtualClock } from "./virtual-clock.ts";
 
 /** The mock's clock. A virtual one can be shared with a client and a receiver. */

@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { checkOptions, checkValue, kind, numberFrom } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
-import { type Clock, createRealClock } from "./clock.ts";
 import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
 import { isoTime, timeMsMax, timeMsMin } from "./iso-time.ts";
@@ -78,7 +78,7 @@ export function createVirtualClock(
   const { waitLimitMs = workLimitMs } = options;
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
-  const wallClock = createRealClock();
+  const wallClock = systemClock;
   const work = createWorkInFlight(wallClock, waitLimitMs);
   let elapsedMs = 0;
   let offsetMs = startMs;

@@ -2,8 +2,8 @@
 // limit in real time, measured while the clock waits for it. Past the limit the clock stops waiting for this piece of
 // work, and what made it wait fails with an error that names the work; so a request that hangs stops time once.
 
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
-import { type Clock, createRealClock } from "./clock.ts";
 
 export interface Hold {
   /** The work has ended. Idempotent. */
@@ -50,7 +50,7 @@ const relaxedLimitMs = 1_000;
 
 /** @param limitMsDefault real time that the clock waits for one piece of work */
 export function createWorkInFlight(
-  wallClock: Clock = createRealClock(),
+  wallClock: Clock = systemClock,
   limitMsDefault = workLimitMs,
 ): WorkInFlight {
   const items = new Set<Item>();

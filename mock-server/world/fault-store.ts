@@ -3,6 +3,7 @@
 // rules nor the order in which sockets respond change it. All rules that match contribute, in the order of the plan.
 
 import { hash } from "node:crypto";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type {
   ApiFault,
   ApiFaultRule,
@@ -13,7 +14,6 @@ import type {
   ProbabilisticFault,
 } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
-import type { Clock } from "../time/clock.ts";
 import type { RandomStreams } from "./random.ts";
 
 /** Log entries kept; the oldest are dropped first. */

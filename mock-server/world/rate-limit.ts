@@ -2,7 +2,7 @@
 // `windowMs` after it was made. Fixed: the count restarts at each multiple of `windowMs`. A rejected request never
 // counts, so that waiting for `Retry-After` is always enough.
 
-import { getOrCreate } from "../cache.ts";
+import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
 export interface RateLimitPolicy {
   readonly requests: number;

@@ -1,4 +1,4 @@
-import { getOrCreate } from "../cache.ts";
+import { getOrCreate } from "../../sdk/kernel/cache.ts";
 import type { World } from "./world.ts";
 
 /**

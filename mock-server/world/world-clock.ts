@@ -1,4 +1,4 @@
-import type { Clock } from "../time/clock.ts";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { parseDurationMs } from "../time/duration.ts";
 import { createMockClock, type MockClock } from "../time/mock-clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";

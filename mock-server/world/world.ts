@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { Transport } from "../outbound/port.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createState, type State } from "../state/state.ts";
-import type { Clock } from "../time/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createFaultStore, type FaultStore } from "./fault-store.ts";
 import { createOverrideStore, type OverrideStore } from "./override-store.ts";

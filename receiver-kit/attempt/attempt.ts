@@ -1,9 +1,9 @@
 import type { WebhookEvent } from "../../sdk/events/index.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
-import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant-source.ts";
 import type { AttemptOutcome } from "../stats/receiver-stats.ts";

@@ -1,4 +1,3 @@
-import { distance } from "fastest-levenshtein";
 import {
   type EventPayloads,
   isSubtaskEvent,
@@ -8,6 +7,7 @@ import {
   type TaskEvent,
   type WebhookEvent,
 } from "../../sdk/events/index.ts";
+import { editDistance } from "../../sdk/kernel/did-you-mean.ts";
 import { ReceiverError } from "../errors.ts";
 import type { DeliveryChannel } from "../inbox/inbox.ts";
 
@@ -170,5 +170,5 @@ function testForState(pattern: string): Test {
 export function misspeltPattern(pattern: string): string | undefined {
   const known = [...knownEventNames, ...Object.keys(groupTests)];
   if (known.includes(pattern)) return undefined;
-  return known.find((name) => name.length > 3 && distance(name, pattern) <= 2);
+  return known.find((name) => name.length > 3 && editDistance(name, pattern) <= 2);
 }

@@ -1,5 +1,5 @@
+import type { Random } from "../../sdk/kernel/random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import type { Random } from "../time/random.ts";
 
 /**
  * The delay after a failed attempt, counted from 1, `delayMsMax` at most; ±20 % jitter, so that failed events do not retry

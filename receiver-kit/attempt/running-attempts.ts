@@ -1,8 +1,8 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
-import type { Clock } from "../time/clock.ts";
-import { settledWithin } from "../time/with-timeout.ts";
 import type { Attempt } from "./attempt.ts";
 import { Cancellation } from "./cancellation.ts";
 

@@ -1,8 +1,8 @@
 // Most checks are independent of each other and run a few at a time. Those that count effects, or that could starve
 // others, run alone afterwards; those that review the responses of all others run last.
 
-import { notifyListener } from "../notify-listener.ts";
-import { withTimeout } from "../time/with-timeout.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { stillResponding } from "./checks/catalog.ts";
 import type { AuditCheck, Finding } from "./checks/check.ts";
 import type { AuditReport, AuditResult } from "./result.ts";

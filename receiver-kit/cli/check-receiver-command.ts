@@ -1,4 +1,4 @@
-import { UsageError } from "../../cli/command-error.ts";
+import { UsageError } from "../../sdk/kernel/cli/command-error.ts";
 import {
   type Command,
   type CommandIo,
@@ -6,8 +6,8 @@ import {
   runCommand,
   toJson,
   write,
-} from "../../cli/command-line.ts";
-import { flagName, list, text, toggle, wholeNumber } from "../../cli/flags.ts";
+} from "../../sdk/kernel/cli/command-line.ts";
+import { flagName, list, text, toggle, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";

@@ -1,6 +1,6 @@
-import { CommandError, UsageError } from "../../cli/command-error.ts";
-import { noArgument, runCommandGroup, type Subcommand } from "../../cli/command-line.ts";
-import { text, wholeNumber } from "../../cli/flags.ts";
+import { CommandError, UsageError } from "../../sdk/kernel/cli/command-error.ts";
+import { noArgument, runCommandGroup, type Subcommand } from "../../sdk/kernel/cli/command-line.ts";
+import { text, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
 import { listHeads, resetHead } from "../maintenance/heads.ts";
 import { defaults } from "../options.ts";
 import { renderHeads } from "./inbox-report.ts";

@@ -1,15 +1,15 @@
-import { CommandError, UsageError } from "../../cli/command-error.ts";
+import { CommandError, UsageError } from "../../sdk/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   noArgument,
   onlyArgument,
   runCommandGroup,
   type Subcommand,
-} from "../../cli/command-line.ts";
-import { flag, text, wholeNumber } from "../../cli/flags.ts";
+} from "../../sdk/kernel/cli/command-line.ts";
+import { flag, text, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
+import { systemClock } from "../../sdk/kernel/clock.ts";
 import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
-import { systemClock } from "../time/clock.ts";
 import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";

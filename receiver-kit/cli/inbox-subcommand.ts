@@ -1,6 +1,18 @@
-import { UsageError } from "../../cli/command-error.ts";
-import { type CommandIo, runCommand, type Subcommand, toJson, write } from "../../cli/command-line.ts";
-import { type FlagTable, type FlagValues, type ParsedArguments, text, toggle } from "../../cli/flags.ts";
+import { UsageError } from "../../sdk/kernel/cli/command-error.ts";
+import {
+  type CommandIo,
+  runCommand,
+  type Subcommand,
+  toJson,
+  write,
+} from "../../sdk/kernel/cli/command-line.ts";
+import {
+  type FlagTable,
+  type FlagValues,
+  type ParsedArguments,
+  text,
+  toggle,
+} from "../../sdk/kernel/cli/flags.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import { withInbox } from "./open-inbox.ts";

@@ -1,7 +1,7 @@
 import { types } from "node:util";
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { option, parseOptions, type RequestLimits } from "../options.ts";
-import { type Clock, systemClock } from "../time/clock.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 import { aborted, bodyConsumed, checkHeaders, tooLarge, tooSlow } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 

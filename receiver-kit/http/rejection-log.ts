@@ -1,9 +1,9 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { isReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
-import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { RejectionCounts } from "../stats/receiver-stats.ts";
-import type { Clock } from "../time/clock.ts";
 
 /**
  * Counts the requests without a 2xx response, and logs the first rejection per code as a warning: that is how a wrong secret

@@ -3,9 +3,9 @@
 
 import type { IncomingMessage } from "node:http";
 import { types } from "node:util";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
 import { mountingHint } from "./responses.ts";
 
 /**

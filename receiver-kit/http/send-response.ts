@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { RequestLimits } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
 import type { WebhookResponse } from "./responses.ts";
 
 const lingerMs = 1_000;

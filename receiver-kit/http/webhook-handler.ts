@@ -4,14 +4,14 @@
 // `DeliverySink` is the port to the storing side (inbox, order, handlers): this side knows nothing of events, and that
 // side nothing of HTTP.
 
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
-import { notifyListener } from "../notify-listener.ts";
 import { option, parseOptions, type RequestLimits, sharedOptions, strictOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import { type AcceptEnd, type DeliveryTelemetry, reported } from "../stats/delivery-telemetry.ts";
-import type { Clock } from "../time/clock.ts";
 import { acknowledged, responseFor, type WebhookResponse } from "./responses.ts";
 
 /** What the HTTP adapters need of a receiver. */

@@ -1,3 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { ReceiverError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { inboxOption } from "../inbox/inbox-option.ts";
@@ -5,11 +7,9 @@ import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
-import { notifyListener } from "../notify-listener.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
-import type { Clock } from "../time/clock.ts";
 import { createByteBudget } from "../worker/byte-budget.ts";
 import {
   afterVerify,

@@ -1,3 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
@@ -5,8 +7,6 @@ import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
-import type { Clock } from "../time/clock.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
   afterVerify,

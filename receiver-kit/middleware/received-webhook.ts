@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
-import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
-import type { Clock } from "../time/clock.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
 export interface ReceivedWebhook extends VerifiedWebhook {

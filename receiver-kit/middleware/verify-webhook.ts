@@ -1,3 +1,4 @@
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
@@ -5,7 +6,6 @@ import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
-import { notifyListener } from "../notify-listener.ts";
 import { parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { systemClock } from "../../sdk/kernel/clock.ts";
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import type { WebhookRejectedError } from "../errors.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";
-import { notifyListener } from "../notify-listener.ts";
-import { systemClock } from "../time/clock.ts";
 
 /** Fits Express 4 and 5, Connect, and `http.createServer` alike. */
 export type WebhookRequestHandler = (request: IncomingMessage, response: ServerResponse) => void;

@@ -8,14 +8,14 @@
 // property of `ready`: the broker reads nothing more, and the connection stays open. Everything that is awaited has a
 // limit, because a broker may stop responding without closing the connection.
 
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { type Deferred, deferred } from "../../sdk/kernel/deferred.ts";
+import type { Random } from "../../sdk/kernel/random.ts";
+import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
 import type { BrokerConnectionStats } from "../stats/broker-stats.ts";
-import type { Clock } from "../time/clock.ts";
-import { type Deferred, deferred } from "../time/deferred.ts";
-import type { Random } from "../time/random.ts";
-import { settledWithin, withTimeout } from "../time/with-timeout.ts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { explain } from "./topology.ts";
 

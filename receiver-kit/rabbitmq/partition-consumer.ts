@@ -11,15 +11,15 @@
 // confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
 // of a newer release stays in the queue, for a process that reads it.
 
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Random } from "../../sdk/kernel/random.ts";
+import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError } from "../errors.ts";
 import type { AcceptResult } from "../event/accept-result.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
 import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
 import type { ConsumeCounts } from "../stats/broker-stats.ts";
-import type { Clock } from "../time/clock.ts";
-import type { Random } from "../time/random.ts";
-import { settledWithin, withTimeout } from "../time/with-timeout.ts";
 import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 import { decodeDelivery } from "./delivery-message.ts";
 

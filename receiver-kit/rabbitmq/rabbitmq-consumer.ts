@@ -1,10 +1,10 @@
+import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { ConsumeCounts, RabbitmqConsumerStats } from "../stats/broker-stats.ts";
 import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { observe } from "../stats/receiver-telemetry.ts";
-import { settledWithin, withTimeout } from "../time/with-timeout.ts";
 import type { AmqpChannel, AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";

@@ -1,3 +1,4 @@
+import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { namedWorkspace, readJson } from "../event/parse-delivery.ts";
@@ -12,7 +13,6 @@ import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../s
 import type { RabbitmqIntakeStats } from "../stats/broker-stats.ts";
 import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { observe } from "../stats/receiver-telemetry.ts";
-import { settledWithin } from "../time/with-timeout.ts";
 import { OutageLog } from "../worker/outage-log.ts";
 import type { AmqpChannel, AmqpConnect } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";

@@ -1,7 +1,7 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Random } from "../../sdk/kernel/random.ts";
 import { consoleLogger, guardLogger, type ReceiverLogger } from "../logger.ts";
 import { defaults, option, sharedOptions } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
-import type { Random } from "../time/random.ts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {

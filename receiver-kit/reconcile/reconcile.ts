@@ -12,6 +12,7 @@
 // `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
 import { z } from "zod";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
@@ -20,7 +21,6 @@ import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 import { candidatesOf } from "./candidates.ts";
 import {
   changesOf,

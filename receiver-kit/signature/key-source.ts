@@ -1,9 +1,10 @@
 import type { KeyObject } from "node:crypto";
+import type { Clock } from "../../sdk/kernel/clock.ts";
+import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
+import { callSafely } from "../../sdk/kernel/notify-listener.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
-import { callSafely } from "../notify-listener.ts";
-import { didYouMean, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
-import { withTimeout } from "../time/with-timeout.ts";
+import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import { parseSecret } from "./secret.ts";
 import { findHeader, type WebhookHeaders } from "./signature-headers.ts";
 

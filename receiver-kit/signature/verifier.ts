@@ -3,9 +3,9 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
-import type { Clock } from "../time/clock.ts";
 import {
   createKeySource,
   type ReceivedRequest,

@@ -1,4 +1,4 @@
-import { callSafely } from "../notify-listener.ts";
+import { callSafely } from "../../sdk/kernel/notify-listener.ts";
 import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "./broker-stats.ts";
 import type { DeliveryTelemetry } from "./delivery-telemetry.ts";
 import type { ReceiverStats } from "./receiver-stats.ts";

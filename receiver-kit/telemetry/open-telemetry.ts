@@ -1,11 +1,11 @@
 // Spans and instruments of OpenTelemetry. Attributes follow its conventions for messaging where they have a name for
 // the thing; the rest is under `workspace_tasks`. No attribute has a body, a secret or a field of an event besides its name.
 
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import { isReceiverError } from "../errors.ts";
 import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import type { AcceptEnd, AcceptStart, HandleStart } from "../stats/delivery-telemetry.ts";
 import type { ObservedStats, ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
-import type { Clock } from "../time/clock.ts";
 import { metrics } from "./metrics.ts";
 import type { Attributes, Context, OpenTelemetryApi, Span } from "./open-telemetry-api.ts";
 

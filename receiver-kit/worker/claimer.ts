@@ -11,12 +11,12 @@
 // CLOCK. At its start, and when the inbox's clock was set back, the times of the source's rows are repaired before the next
 // claim (see store-clock.ts).
 
+import { randomName } from "../../sdk/kernel/random.ts";
 import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { includesSource } from "../signature/tenant-source.ts";
 import type { ClockStats } from "../stats/receiver-stats.ts";
-import { randomName } from "../time/random.ts";
 import { OutageLog } from "./outage-log.ts";
 import { StoreClock } from "./store-clock.ts";
 import { TenantTurns } from "./tenant-turns.ts";

@@ -1,6 +1,6 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { InboxLease, InboxStore } from "../inbox/inbox.ts";
 import type { ReceiverLogger } from "../logger.ts";
-import type { Clock } from "../time/clock.ts";
 
 interface Settings {
   readonly inbox: Pick<InboxStore, "renew">;

@@ -1,15 +1,15 @@
+import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
-import { notifyListener } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { IngestCounts } from "../stats/receiver-stats.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 import { type ByteBudget, createByteBudget } from "./byte-budget.ts";
 import { OutageLog } from "./outage-log.ts";
 

@@ -1,5 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { ReceiverLogger } from "../logger.ts";
-import type { Clock } from "../time/clock.ts";
 
 export interface OutageMessages {
   readonly begins: string;

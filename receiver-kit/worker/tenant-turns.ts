@@ -1,5 +1,5 @@
+import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
-import type { Clock } from "../time/clock.ts";
 
 /**
  * Which tenant is served next. Tenants with due rows take turns; who they are is asked once per turn of all of them, and

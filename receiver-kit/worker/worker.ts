@@ -21,17 +21,17 @@
 // RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
 // could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
+import { callSafely } from "../../sdk/kernel/notify-listener.ts";
+import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
 import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
 import { watchUnhandled } from "../attempt/unhandled-errors.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
-import { callSafely } from "../notify-listener.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { splitSource } from "../signature/tenant-source.ts";
 import { reported } from "../stats/delivery-telemetry.ts";
 import type { AttemptOutcome, ClockStats, WorkerCounts } from "../stats/receiver-stats.ts";
-import { settledWithin } from "../time/with-timeout.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
 import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
 import { HeldLeases } from "./held-leases.ts";

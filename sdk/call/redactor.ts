@@ -1,5 +1,4 @@
 import { toBase64, utf8 } from "../bytes.ts";
-import { BoundedCache } from "./bounded-cache.ts";
 
 // Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
 // it received), and patterns that are always secret (signing secrets, Bearer headers, JWTs). A key is known before it
@@ -33,13 +32,13 @@ const causeDepthMax = 5;
 const systemFields = ["code", "errno", "syscall", "address", "port", "hostname"] as const;
 
 export function createRedactor(): Redactor {
-  const secrets = new BoundedCache<string, string>(secretsMax);
+  const secrets = new Set<string>();
   let longest = 0;
 
   function text(value: string, lengthMax = textLengthMax): string {
     const cut = value.slice(0, lengthMax + longest);
     let redacted = cut;
-    for (const secret of secrets.values()) redacted = redacted.replaceAll(secret, mask);
+    for (const secret of secrets) redacted = redacted.replaceAll(secret, mask);
     redacted = redacted.replace(shapes, (found) => (isMaskable(found) ? mask : found));
     // Where the text was cut, the beginning of a secret may be left.
     const isWhole = cut.length === value.length;
@@ -52,7 +51,11 @@ export function createRedactor(): Redactor {
   return {
     remember(secret) {
       for (const form of writtenForms(secret)) {
-        secrets.set(form, form);
+        // Those remembered longest ago are first, and the first to be dropped.
+        secrets.delete(form);
+        secrets.add(form);
+        const [oldest] = secrets;
+        if (secrets.size > secretsMax && oldest !== undefined) secrets.delete(oldest);
         longest = Math.max(longest, form.length);
       }
     },

@@ -1,9 +1,9 @@
 import { FailureError, failure, toError } from "../call/failure.ts";
 import type { Operation, UntypedOperation } from "../call/operation.ts";
+import type { Schema } from "../kernel/schema.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 import type { ResponseDetails } from "../request/response-details.ts";
 import { checkInput } from "../validation/check-input.ts";
-import type { Schema } from "../validation/schema.ts";
 
 /** A promise of the plain result that also has the metadata of its call. */
 export interface Call<Result> extends Promise<Result> {

@@ -2,9 +2,9 @@
 // failure and a mutation may not, so its kind has to be known.
 
 import type { DocumentNode } from "graphql";
-import { BoundedCache } from "../call/bounded-cache.ts";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
+import { createBoundedCache, getOrCreate } from "../kernel/cache.ts";
 import { findOperations } from "./find-operations.ts";
 
 /** A parsed document, of any version of graphql-js. */
@@ -29,7 +29,7 @@ export interface DocumentReader {
 const cachedMax = 200;
 
 export function createDocumentReader(): DocumentReader {
-  const operations = new BoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
+  const operations = createBoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
   const printed = new WeakMap<object, string>();
 
   async function textOf(document: unknown): Promise<string> {
@@ -47,7 +47,7 @@ export function createDocumentReader(): DocumentReader {
       return {
         document: text,
         method: "request",
-        ...operations.getOrSet(text, operationIn),
+        ...getOrCreate(operations, text, operationIn),
         router,
         authenticated,
       };

@@ -8,9 +8,9 @@ import {
   type StartProviderConnectionMutationVariables as StartVariables,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
+import { anything, nonEmptyString, plainObject, strictObject } from "../kernel/schema.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
-import { anything, nonEmptyString, plainObject, strictObject } from "../validation/schema.ts";
 import type { PickSelected } from "./picked-types.ts";
 
 export interface StartConnectionInput extends Omit<StartVariables, "inputs"> {

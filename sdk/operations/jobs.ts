@@ -10,8 +10,6 @@ import {
   type CreateJobWorksInput as JobWorkInput,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { OpenUnion } from "../open-union.ts";
-import type { CallOptions } from "../options.ts";
 import {
   looseObject,
   nonBlankString,
@@ -19,7 +17,9 @@ import {
   nonEmptyString,
   strictObject,
   string,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
+import type { OpenUnion } from "../open-union.ts";
+import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";
 
 export type { CreateJobInput, JobWorkInput };

@@ -4,8 +4,8 @@
 
 import type { CallMeta, Check } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
+import { integerBetween, refineNumber, strictObject, withDefault } from "../kernel/schema.ts";
 import { checkInput } from "../validation/check-input.ts";
-import { integerBetween, refineNumber, strictObject, withDefault } from "../validation/schema.ts";
 
 export interface Page<Item, Cursor> {
   readonly items: readonly Item[];

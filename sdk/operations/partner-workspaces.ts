@@ -8,7 +8,6 @@ import {
   type CreateWorkspaceInput as GeneratedInput,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { CallOptions } from "../options.ts";
 import {
   looseObject,
   nonBlankString,
@@ -19,7 +18,8 @@ import {
   plainObject,
   refineString,
   strictObject,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
+import type { CallOptions } from "../options.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
 /** A user who now belongs to a workspace. Beyond the interface (documented). */

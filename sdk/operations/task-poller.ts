@@ -7,10 +7,10 @@
 
 import { failure } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Clock } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import type { ListTasksQuery } from "../generated/operations.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { workspaceIn } from "./me.ts";
 import { listTasks, readTask, type Task } from "./task.ts";

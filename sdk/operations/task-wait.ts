@@ -4,8 +4,8 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Clock } from "../clock.ts";
 import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import type { Clock } from "../kernel/clock.ts";
 import {
   abortSignal,
   durationMs,
@@ -14,7 +14,7 @@ import {
   refineString,
   strictObject,
   withDefault,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
 import type { Task } from "./task.ts";
 
 const operation = { method: "tasks.waitFor", name: undefined };

@@ -5,8 +5,8 @@ import {
   type ListTasksQuery,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
+import { nonEmptyString, type Schema } from "../kernel/schema.ts";
 import type { OpenUnion } from "../open-union.ts";
-import { nonEmptyString, type Schema } from "../validation/schema.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
 type RawWorkspaceUser = Extract<NonNullable<ListTasksQuery["me"]>, { readonly __typename: "WorkspaceUser" }>;

@@ -1,6 +1,6 @@
 import type { Call, Send } from "../engine/call.ts";
+import { array, nonEmptyString, optional, strictObject } from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
-import { array, nonEmptyString, optional, strictObject } from "../validation/schema.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";

@@ -13,7 +13,6 @@ import {
   TriggerTaxPrepDocument,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { CallOptions } from "../options.ts";
 import {
   array,
   integer,
@@ -24,7 +23,8 @@ import {
   nullish,
   optional,
   strictObject,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
+import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import {
   createOffsetList,

@@ -13,7 +13,6 @@ import {
   type WebhookEndpointFieldsFragment,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import type { CallOptions } from "../options.ts";
 import {
   array,
   boolean,
@@ -21,11 +20,12 @@ import {
   nonEmptyString,
   nullish,
   optional,
-  refineWith,
   type Schema,
   strictObject,
   string,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
+import type { CallOptions } from "../options.ts";
+import { refineWith } from "../validation/check-input.ts";
 import { isSecure } from "../validation/service-url.ts";
 import { workspaceIn } from "./me.ts";
 import { createPagedList, itemsIn, type PagedList } from "./pagination.ts";

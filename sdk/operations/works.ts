@@ -5,15 +5,8 @@ import {
   CreateJobWorkArtifactsDocument,
 } from "../generated/operations.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
+import { anything, looseObject, nonEmptyArray, nonEmptyString, nullish, string } from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
-import {
-  anything,
-  looseObject,
-  nonEmptyArray,
-  nonEmptyString,
-  nullish,
-  string,
-} from "../validation/schema.ts";
 
 export type { ArtifactInput, JobArtifact };
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.ts";
-import { objectWith, optional, parse, strictObject, string } from "../validation/schema.ts";
+import { objectWith, optional, parse, strictObject, string } from "../kernel/schema.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 
 // One row per key, with when permits were granted in the last window and how many. Each statement changes one row, which

@@ -1,6 +1,7 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError } from "../call/failure.ts";
-import type { Clock, Random } from "../clock.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
 import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";

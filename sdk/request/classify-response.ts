@@ -8,6 +8,7 @@ import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
+import { isPlainObject } from "../kernel/plain-object.ts";
 import type { ResponseHead } from "./fetch.ts";
 import { networkFailure, notResponse } from "./network-failure.ts";
 import { readExtensions, readResponseDetails } from "./response-details.ts";
@@ -91,7 +92,7 @@ function failureOf(
   if (errors.length > 0) return serviceError(errors);
   if (status >= 400) return requestRejected(response, host);
   if (status >= 300) return redirected(status);
-  if (!response.isGraphQL || !isRecord(response.data)) return notGraphQL(response);
+  if (!response.isGraphQL || !isPlainObject(response.data)) return notGraphQL(response);
   // Public documentation of the service shows an unauthenticated `me` as null without an error. A field of a mutation
   // may have the same alias.
   if (kind === "query" && response.data["me"] === null) return tokenRejected(errors);
@@ -200,15 +201,15 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 }
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
-  const { message, path, locations, extensions } = isRecord(entry) ? entry : {};
+  const { message, path, locations, extensions } = isPlainObject(entry) ? entry : {};
   const text = typeof message === "string" ? redactor.text(message, messageLengthMax) : "";
-  const code = isRecord(extensions) ? extensions["code"] : undefined;
+  const code = isPlainObject(extensions) ? extensions["code"] : undefined;
   return {
     message: text === "" ? "the service sent no message" : text,
     ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
     ...(Array.isArray(locations) ? { locations: readLocations(locations) } : {}),
     ...(typeof code === "string" ? { code: redactor.text(code, messageLengthMax) } : {}),
-    ...(isRecord(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),
+    ...(isPlainObject(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),
   };
 }
 
@@ -221,15 +222,11 @@ function readPath(path: readonly unknown[], redactor: Redactor): readonly (strin
 
 function readLocations(locations: readonly unknown[]) {
   return locations.slice(0, errorsMax).flatMap((location) => {
-    const { line, column } = isRecord(location) ? location : {};
+    const { line, column } = isPlainObject(location) ? location : {};
     return typeof line === "number" && typeof column === "number" ? [{ line, column }] : [];
   });
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function hasData(data: unknown): boolean {
-  return isRecord(data) && Object.values(data).some((field) => field !== null);
+  return isPlainObject(data) && Object.values(data).some((field) => field !== null);
 }

@@ -1,6 +1,7 @@
 // What a response says besides its data, as a caller may print it: redacted, and limited in size.
 
 import type { Redactor } from "../call/redactor.ts";
+import { isPlainObject } from "../kernel/plain-object.ts";
 import type { ResponseHead } from "./fetch.ts";
 
 export interface ResponseDetails {
@@ -23,7 +24,7 @@ export function readResponseDetails(response: ResponseHead, redactor: Redactor):
   return {
     requestId: requestIdOf(response, redactor),
     headers: readHeaders(response.headers, redactor),
-    extensions: isRecord(extensions) ? readExtensions(extensions, redactor) : undefined,
+    extensions: isPlainObject(extensions) ? readExtensions(extensions, redactor) : undefined,
   };
 }
 
@@ -37,8 +38,8 @@ export function requestIdOf(
     if (value) return redactor.text(value);
   }
   const [error] = Array.isArray(errors) ? errors : [];
-  for (const source of [extensions, isRecord(error) ? error["extensions"] : undefined]) {
-    const value = isRecord(source) && requestIdFields.map((name) => source[name]).find(isFilledText);
+  for (const source of [extensions, isPlainObject(error) ? error["extensions"] : undefined]) {
+    const value = isPlainObject(source) && requestIdFields.map((name) => source[name]).find(isFilledText);
     if (value) return redactor.text(value);
   }
   return undefined;
@@ -74,8 +75,4 @@ export function readExtensions(
 
 function isFilledText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,7 +6,7 @@
 
 import { ClientError, GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
-import { kindOf } from "../validation/schema.ts";
+import { kindOf } from "../kernel/schema.ts";
 import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
 import { isTruncatedJson } from "./truncated-json.ts";

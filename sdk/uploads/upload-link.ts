@@ -4,8 +4,10 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Clock, Random } from "../clock.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
+import { kindOf } from "../kernel/schema.ts";
 import {
   type Fetch,
   type FetchBytes,
@@ -18,7 +20,6 @@ import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
-import { kindOf } from "../validation/schema.ts";
 import type { TusLink, TusRequest, TusState } from "./tus.ts";
 
 export interface UploadLinkOptions {

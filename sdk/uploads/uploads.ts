@@ -1,7 +1,6 @@
 import { type FailureContext, FailureError, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { checkInput } from "../validation/check-input.ts";
 import {
   abortSignal,
   durationMs,
@@ -14,7 +13,8 @@ import {
   strictObject,
   string,
   withDefault,
-} from "../validation/schema.ts";
+} from "../kernel/schema.ts";
+import { checkInput } from "../validation/check-input.ts";
 import { urlBelow } from "../validation/service-url.ts";
 import { isUploadUrl, runTusUpload, uploadIdOf } from "./tus.ts";
 import { createUploadLink, type UploadLinkOptions } from "./upload-link.ts";

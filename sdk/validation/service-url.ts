@@ -1,4 +1,5 @@
-import { kindOf, type Schema, ValidationError } from "./schema.ts";
+import { isLoopbackHost, normaliseHost, withoutBrackets } from "../kernel/host.ts";
+import { kindOf, type Schema, ValidationError } from "../kernel/schema.ts";
 
 /** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {
@@ -24,29 +25,18 @@ export function urlBelow(base: URL, path: string): URL {
   return url;
 }
 
-/**
- * A host name as `new URL` has it, in lower case, or an IPv6 address in its short form, without brackets. Brackets of the
- * value are optional.
- */
+/** A host name, as `normaliseHost` returns it. */
 export const hostName: Schema<string> = (value, path) => {
   if (typeof value !== "string") throw new ValidationError(path, `expected a string, got ${kindOf(value)}`);
-  const url = `http://${/^[^[].*:/.test(value) ? `[${value}]` : value}`;
-  if (/^(?:[a-z0-9._-]+|[0-9a-f:.]+|\[[0-9a-f:.]+\])$/i.test(value) && URL.canParse(url))
-    return withoutBrackets(new URL(url).hostname);
+  const host = normaliseHost(value);
+  if (host !== null) return host;
   throw new ValidationError(path, "expected a host name without a scheme and a port, got something else");
 };
-
-/** The `hostname` of a URL without the brackets of an IPv6 address. */
-export const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, "$1");
 
 /** True for HTTPS, for HTTP to this machine, whose traffic others cannot read, and for HTTP to a host that is allowed. */
 export function isSecure({ protocol, hostname }: URL, httpHostsAllowed: readonly string[]): boolean {
   if (protocol !== "http:") return protocol === "https:";
-  return isLoopback(hostname) || httpHostsAllowed.includes(withoutBrackets(hostname));
-}
-
-function isLoopback(hostname: string): boolean {
-  return /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  return isLoopbackHost(hostname) || httpHostsAllowed.includes(withoutBrackets(hostname));
 }
 
 function problemOf(url: URL): string | undefined {

@@ -27,7 +27,7 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/request/network-failure.ts": [],
   "sdk/request/retry-after.ts": [],
   "sdk/request/retry-policy.ts": [],
-  "mock-server/checks/json-depth.ts": [],
+  "sdk/kernel/json.ts": [],
   "mock-server/graphql/media-type.ts": [],
   "mock-server/time/heap.ts": [],
   "mock-server/time/iso-time.ts": [],

@@ -1,5 +1,4 @@
 import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
-import { getOrCreate } from "../../mock-server/cache.ts";
 import { type Plan, planProbes } from "../../mock-server/compare/catalogue/catalogue.ts";
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
@@ -14,6 +13,7 @@ import type { CompareReport } from "../../mock-server/compare/report/compare-rep
 import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/rules/probe.ts";
 import type { Captured, Listening } from "../../mock-server/compare/run/await-deliveries.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>;
 

@@ -14,7 +14,7 @@ import {
   verifyWebhook,
   webhookMiddleware,
 } from "workspace-tasks/receiver-kit/express";
-import { type Clock, systemClock } from "../../receiver-kit/time/clock.ts";
+import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
 import { memoryInbox, sqliteInbox } from "./inbox-stores.ts";
 import { listen } from "./listen.ts";

@@ -1,4 +1,4 @@
-import type { CommandIo } from "../../cli/command-line.ts";
+import type { CommandIo } from "../../sdk/kernel/cli/command-line.ts";
 
 type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
 

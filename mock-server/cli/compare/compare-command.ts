@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
+import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  runCommand,
+  write,
+} from "../../../sdk/kernel/cli/command-line.ts";
+import { systemClock } from "../../../sdk/kernel/clock.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import type { CompareReport } from "../../compare/report/compare-report.ts";
@@ -9,7 +16,6 @@ import { exitCodeOf } from "../../compare/report/summary.ts";
 import { renderTextReport } from "../../compare/report/text-report.ts";
 import { capturedObservations } from "../../compare/run/await-deliveries.ts";
 import type { SettingsChanges } from "../../settings/settings.ts";
-import { createRealClock } from "../../time/clock.ts";
 import { usesColor } from "../mock/log-mock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
@@ -128,7 +134,7 @@ async function compareNow(
     const report = await compareService({
       access,
       fetch: (url, init) => fetch(url, init),
-      clock: createRealClock(),
+      clock: systemClock,
       plan,
       runId,
       settings,

@@ -1,8 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
-import { CommandError, UsageError } from "../../../cli/command-error.ts";
-import type { CommandIo } from "../../../cli/command-line.ts";
+import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import type { Observation } from "../../compare/observe/observation.ts";
 import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../../compare/record.ts";

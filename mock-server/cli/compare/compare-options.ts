@@ -1,6 +1,6 @@
-import { CommandError, UsageError } from "../../../cli/command-error.ts";
-import type { CommandIo } from "../../../cli/command-line.ts";
-import { type FlagValues, flag, repeated, text, toggle, wholeNumber } from "../../../cli/flags.ts";
+import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
+import { type FlagValues, flag, repeated, text, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { type KeyName, keyNames, keyVariables } from "../../compare/rules/probe.ts";
 import type { Access } from "../../compare/run/session.ts";

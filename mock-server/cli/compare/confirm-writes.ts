@@ -1,5 +1,5 @@
-import { CommandError, UsageError } from "../../../cli/command-error.ts";
-import type { CommandIo } from "../../../cli/command-line.ts";
+import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
 import { describeProbe } from "../../compare/rules/probe.ts";
 

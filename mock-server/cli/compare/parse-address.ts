@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../checks/loopback.ts";
+import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
 
 export const addressExpected =
   "an https URL, or an http URL of this computer, without a user name, a query and a fragment";

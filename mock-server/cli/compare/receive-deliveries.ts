@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { CommandError, UsageError } from "../../../cli/command-error.ts";
-import type { CommandIo } from "../../../cli/command-line.ts";
+import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { secretForm } from "../../checks/secret-form.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";
 import type { CapturedDelivery } from "../../compare/observe/observe-delivery.ts";

@@ -2,8 +2,13 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
-import { UsageError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
+import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  runCommand,
+} from "../../../sdk/kernel/cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 

@@ -1,8 +1,14 @@
 import { once } from "node:events";
-import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
-import { toggle } from "../../../cli/flags.ts";
-import { isLoopbackHost } from "../../checks/loopback.ts";
+import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  runCommand,
+  write,
+} from "../../../sdk/kernel/cli/command-line.ts";
+import { toggle } from "../../../sdk/kernel/cli/flags.ts";
+import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";

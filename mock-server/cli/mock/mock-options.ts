@@ -1,5 +1,14 @@
-import { choice, type FlagValues, flag, list, repeated, text, wholeNumber } from "../../../cli/flags.ts";
-import { isHostName, isHttpUrl } from "../../checks/service-url.ts";
+import {
+  choice,
+  type FlagValues,
+  flag,
+  list,
+  repeated,
+  text,
+  wholeNumber,
+} from "../../../sdk/kernel/cli/flags.ts";
+import { isHostName } from "../../../sdk/kernel/host.ts";
+import { isHttpUrl } from "../../checks/service-url.ts";
 import { contractProfile } from "../../faults/contract-profile.ts";
 import { isOrigin, type MockServerOptions } from "../../server-options.ts";
 import type { SettingsChanges } from "../../settings/settings.ts";

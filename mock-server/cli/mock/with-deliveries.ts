@@ -1,6 +1,6 @@
-import { UsageError } from "../../../cli/command-error.ts";
-import { isLoopbackHost } from "../../checks/loopback.ts";
-import { isReceiverUrl, withoutBrackets } from "../../checks/service-url.ts";
+import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import { isLoopbackHost, withoutBrackets } from "../../../sdk/kernel/host.ts";
+import { isReceiverUrl } from "../../checks/service-url.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../settings/settings.ts";
 import { type MockOptions, receiverExpected } from "./mock-options.ts";
 

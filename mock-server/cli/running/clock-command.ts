@@ -1,6 +1,12 @@
-import { UsageError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, runCommand, toJson, write } from "../../../cli/command-line.ts";
-import { toggle } from "../../../cli/flags.ts";
+import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  runCommand,
+  toJson,
+  write,
+} from "../../../sdk/kernel/cli/command-line.ts";
+import { toggle } from "../../../sdk/kernel/cli/flags.ts";
 import type { ClockView } from "../../control/mock/mock-routes.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";

@@ -1,6 +1,11 @@
-import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
-import { type FlagValues, toggle, wholeNumber } from "../../../cli/flags.ts";
+import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  runCommand,
+} from "../../../sdk/kernel/cli/command-line.ts";
+import { type FlagValues, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
 import { usesColor } from "../mock/log-mock.ts";

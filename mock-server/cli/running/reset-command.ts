@@ -1,4 +1,10 @@
-import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
+import {
+  type Command,
+  type CommandIo,
+  noArgument,
+  runCommand,
+  write,
+} from "../../../sdk/kernel/cli/command-line.ts";
 import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
 
 const command: Command<typeof mockUrlFlags> = {

@@ -1,9 +1,15 @@
-import { type Command, type CommandIo, onlyArgument, runCommand, write } from "../../../cli/command-line.ts";
-import { type FlagValues, flag, text, toggle, wholeNumber } from "../../../cli/flags.ts";
 import { events, isKnownEventName, knownEventNames } from "../../../sdk/events/catalog.ts";
 import { exampleFields } from "../../../sdk/events/example-event.ts";
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import {
+  type Command,
+  type CommandIo,
+  onlyArgument,
+  runCommand,
+  write,
+} from "../../../sdk/kernel/cli/command-line.ts";
+import { type FlagValues, flag, text, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";
 import type { TaskSummary } from "../../control/tasks/task-routes.ts";

@@ -1,6 +1,6 @@
-import { UsageError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, runCommand, write } from "../../../cli/command-line.ts";
-import { toggle } from "../../../cli/flags.ts";
+import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
+import { type Command, type CommandIo, runCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { toggle } from "../../../sdk/kernel/cli/flags.ts";
 import type { WorldView } from "../../control/worlds/world-routes.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 

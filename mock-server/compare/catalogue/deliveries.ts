@@ -1,7 +1,7 @@
 import { eventCatalog } from "../../../sdk/events/catalog.ts";
 import { type KnownEventName, payloadJsonSchema } from "../../../sdk/events/index.ts";
-import { getOrCreate } from "../../cache.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { getOrCreate } from "../../../sdk/kernel/cache.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { defaultSettings } from "../../settings/settings.ts";
 import {
   type DeliveryShape,

@@ -1,6 +1,6 @@
 // The endpoints of a run have URLs without a receiver, and events that are rare enough to cause no delivery meanwhile.
 
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import {
   call,

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { SettingsChanges } from "../../settings/settings.ts";
 import type { RuleResult } from "./evaluate-rules.ts";
 

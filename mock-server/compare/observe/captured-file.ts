@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
 import type { CapturedDelivery } from "./observe-delivery.ts";
 
 const deliverySchema = z.object({

@@ -2,7 +2,7 @@
 // record of a run consists of these, and every rule reads nothing else, so a record can be evaluated again elsewhere.
 
 import { z } from "zod";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { Immutable } from "../../state/immutable.ts";
 
 // A record may come from elsewhere: its texts are printed, and must not control a terminal.

@@ -1,5 +1,5 @@
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { secretForm } from "../../checks/secret-form.ts";
 import { signatureOf } from "../../rules/deliveries/signing.ts";
 import { contractNames, isWord } from "./contract-words.ts";

@@ -1,5 +1,5 @@
 import type { DocumentNode } from "graphql";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { contractNames } from "./contract-words.ts";
 import type { ErrorShape, ResponseShape } from "./observation.ts";
 import { type RedactionContext, redactData } from "./redact-data.ts";

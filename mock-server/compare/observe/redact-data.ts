@@ -24,8 +24,8 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { collectFields, fragmentsOf } from "../../graphql/documents/collect-fields.ts";
 import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { isWord } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
 

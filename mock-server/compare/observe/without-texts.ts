@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 
 /**
  * A value without these texts. A service that repeats a key where a word of its own belongs would bring it past the lists of

@@ -12,7 +12,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from "graphql";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { Router } from "../../state/router.ts";
 import { fieldsOf, type Shape } from "../observe/observation.ts";
 import { rootOf, type SelectedField, selectedFields } from "../observe/redact-data.ts";

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { type Evidence, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import type { Fact, Unknown } from "./rule.ts";
 

@@ -3,10 +3,10 @@
 //
 //   registered → its first attempt arrives → paused → enabled, at another URL and without subscriptions → waits for the rest
 
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { changesProbe, deliveriesProbe, type Facts, type Observation } from "../observe/observation.ts";
 import { type CapturedDelivery, observeDeliveries } from "../observe/observe-delivery.ts";

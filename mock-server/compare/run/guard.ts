@@ -1,8 +1,8 @@
 // Read-only is a property of what is sent, checked on the bytes of every request, and not of how a plan was made.
 
 import { type DocumentNode, Kind, OperationTypeNode, parse } from "graphql";
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 
 /** Mutations that change nothing: they issue tokens. */
 const tokenExchanges: ReadonlySet<string> = new Set([

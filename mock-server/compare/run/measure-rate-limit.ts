@@ -11,9 +11,9 @@
  * service's limit is found from half of it to four times of it.
  */
 
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import { type Facts, type Observation, rateLimitProbe } from "../observe/observation.ts";
 import { observeResponse } from "../observe/observe-response.ts";

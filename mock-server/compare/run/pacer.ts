@@ -1,5 +1,5 @@
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import type { Settings } from "../../settings/settings.ts";
-import type { Clock } from "../../time/clock.ts";
 
 type RateLimit = Pick<Settings["rateLimit"], "requests" | "windowMs">;
 

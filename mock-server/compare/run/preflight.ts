@@ -1,6 +1,6 @@
 // Before the first probe: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { keyVariables } from "../rules/probe.ts";
 import { addressCodes, graphqlRequest, SendError, type Sender } from "./send-request.ts";

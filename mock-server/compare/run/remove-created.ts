@@ -1,7 +1,7 @@
 // What a run has created is removed again, whichever way it ended: found by the mark in its URL and not by ids that an
 // interrupted or unlucky run never learned.
 
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
 import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 import { NoTokenError, type Session } from "./session.ts";

@@ -1,8 +1,8 @@
 // Sends the probes of a plan one after the other and redacts each response before anything else sees it.
 
 import { type DocumentNode, parse } from "graphql";
-import { isPlainObject } from "../../checks/plain-object.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { Observation } from "../observe/observation.ts";
 import { observeResponse, type RawResponse } from "../observe/observe-response.ts";

@@ -7,9 +7,9 @@
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
-import { jsonOrUndefined } from "../../checks/parse-json.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { mayChangeSomething } from "./guard.ts";

@@ -1,6 +1,6 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { operationDocuments } from "../../generated/operation-documents.ts";
-import type { Clock } from "../../time/clock.ts";
 import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
 import { redactMessage } from "../observe/redact-message.ts";

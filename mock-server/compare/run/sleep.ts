@@ -1,4 +1,4 @@
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 
 /** Resolves after this time, or when the signal is aborted. A virtual clock is advanced. */

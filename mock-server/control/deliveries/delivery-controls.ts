@@ -1,3 +1,4 @@
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { difference } from "../../checks/differences.ts";
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
@@ -5,7 +6,6 @@ import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
 import { found } from "../../rules/service-error.ts";
 import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
-import type { Clock } from "../../time/clock.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { World } from "../../world/world.ts";

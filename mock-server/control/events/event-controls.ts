@@ -1,4 +1,4 @@
-import { didYouMean } from "../../checks/check-options.ts";
+import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";

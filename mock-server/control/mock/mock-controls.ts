@@ -1,8 +1,8 @@
+import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
 import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { FaultPlan } from "../../state/fault.ts";
-import { type Clock, createRealClock } from "../../time/clock.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
@@ -24,7 +24,7 @@ export type MockControls = ControlsOf<typeof mockRoutes>;
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
   const worldClock = createWorldClock(worlds, clock);
-  const realClock = createRealClock();
+  const realClock = systemClock;
   const now = () => isoTime(clock.now());
   return {
     getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),

@@ -1,9 +1,9 @@
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { difference, jsonDifferences } from "../../checks/differences.ts";
 import { knownOperation } from "../../graphql/check-operation.ts";
 import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
 import { found } from "../../rules/service-error.ts";
 import type { JournalEntry } from "../../state/journal-entry.ts";
-import type { Clock } from "../../time/clock.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { RoundTrip } from "../../world/round-trips.ts";

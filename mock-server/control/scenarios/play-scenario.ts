@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
 import type { DeliveryControls } from "../deliveries/delivery-controls.ts";
 import type { EventControls } from "../events/event-controls.ts";

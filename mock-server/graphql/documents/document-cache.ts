@@ -13,7 +13,7 @@ import {
   type ValidationRule,
   validate,
 } from "graphql";
-import { createBoundedCache, getOrCreate } from "../../cache.ts";
+import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
 import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../../settings/bounds.ts";
 import type { Router } from "../../state/router.ts";
 import { routerSchema } from "../schema/router-schema.ts";

@@ -19,8 +19,8 @@ import {
   Kind,
   parse,
 } from "graphql";
-import { getOrCreate } from "../../cache.ts";
-import { isPlainObject } from "../../checks/plain-object.ts";
+import { getOrCreate } from "../../../sdk/kernel/cache.ts";
+import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { Router } from "../../state/router.ts";
 import { type ResolverContext, resolvers } from "./resolvers.ts";
 

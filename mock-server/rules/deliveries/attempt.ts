@@ -1,6 +1,7 @@
-import { createBoundedCache, getOrCreate } from "../../cache.ts";
-import { isLoopbackHost } from "../../checks/loopback.ts";
-import { isDeliverable, type PlainHttpRules, withoutBrackets } from "../../checks/service-url.ts";
+import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
+import { systemClock } from "../../../sdk/kernel/clock.ts";
+import { isLoopbackHost, withoutBrackets } from "../../../sdk/kernel/host.ts";
+import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
 import { responseBodyCharsMax } from "../../settings/bounds.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
@@ -11,7 +12,6 @@ import type {
   EventRecord,
   WebhookEndpointRecord,
 } from "../../state/records.ts";
-import { createRealClock } from "../../time/clock.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
 import { liveSecrets, signDelivery } from "./signing.ts";
@@ -78,7 +78,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
 
 /** Beyond it receivers reject a timestamp; the tolerance of the Standard Webhooks libraries. */
 const toleranceMs = 300_000;
-const realClock = createRealClock();
+const realClock = systemClock;
 
 /** Why the response does not acknowledge the delivery, with the reason that a virtual clock often is. */
 function rejectionIn(world: World, status: number): string | null {

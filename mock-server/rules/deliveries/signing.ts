@@ -1,5 +1,5 @@
 import { Webhook } from "standardwebhooks";
-import { createBoundedCache, getOrCreate } from "../../cache.ts";
+import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 

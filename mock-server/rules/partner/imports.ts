@@ -7,7 +7,7 @@
  * has interrupted resumes where it was.
  */
 
-import { isLoopbackHost } from "../../checks/loopback.ts";
+import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
 import type {
   ArtifactRecord,
   ClientRecord,

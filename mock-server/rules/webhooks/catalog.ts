@@ -1,6 +1,6 @@
 import { type CatalogEntry, eventCatalog } from "../../../sdk/events/catalog.ts";
 import type { KnownEventName } from "../../../sdk/events/index.ts";
-import { didYouMean } from "../../checks/check-options.ts";
+import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
 import type { CatalogAdditionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { badInput, conflict } from "../service-error.ts";

@@ -1,5 +1,5 @@
+import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
 import { ReceiverError } from "../../errors.ts";
-import { didYouMean } from "../../options.ts";
 import type { AuditCheck } from "./check.ts";
 import { effectChecks } from "./effects.ts";
 import { headerChecks } from "./headers.ts";

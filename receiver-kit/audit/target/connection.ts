@@ -1,6 +1,6 @@
 import { connect as connectTcp } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { Clock } from "../../time/clock.ts";
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { type HttpResponse, takeResponse } from "./response-reader.ts";
 
 /** What the receiver sent back for one request. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { parseSecret } from "../../signature/secret.ts";
-import { type Clock, systemClock } from "../../time/clock.ts";
 
 export interface AuditOptions {
   /** Where the receiver takes deliveries; http or https. */

@@ -1,6 +1,6 @@
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import {

@@ -1,6 +1,6 @@
+import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
-import { type Clock, systemClock } from "../../time/clock.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";

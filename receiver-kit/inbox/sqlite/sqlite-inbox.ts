@@ -1,6 +1,6 @@
+import type { Clock } from "../../../sdk/kernel/clock.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
-import type { Clock } from "../../time/clock.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";

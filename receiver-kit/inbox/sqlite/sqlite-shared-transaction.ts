@@ -9,9 +9,9 @@
 // When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
 // in a transaction of its own, and the writes are repeated.
 
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { type Deferred, deferred } from "../../../sdk/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
-import { type Deferred, deferred } from "../../time/deferred.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../sql/transaction-control.ts";
 import { hasOtherSettings, nativeOf } from "./connection-settings.ts";

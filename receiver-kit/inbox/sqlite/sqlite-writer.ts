@@ -21,9 +21,9 @@
 // alone. The breaks let other processes, such as the inbox command, find the lock free while slow handlers follow each
 // other without end. A connection that has become unusable is closed; the next pass opens another.
 
+import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { deferred } from "../../../sdk/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import type { Clock } from "../../time/clock.ts";
-import { deferred } from "../../time/deferred.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";
 import {

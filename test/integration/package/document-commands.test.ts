@@ -4,7 +4,6 @@ import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
-import type { CommandIo } from "../../../cli/command-line.ts";
 import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
 import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
 import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";
@@ -13,6 +12,7 @@ import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-co
 import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
 import { blocksOf } from "../../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../../scripts/project-files.mjs";
+import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { startCapturingReceiver } from "../../support/capturing-receiver.ts";
 import { runCommand, startCommand } from "../../support/run-command.ts";
 import { linesOf, shellBlockOf, shownArguments } from "../../support/shown-commands.ts";

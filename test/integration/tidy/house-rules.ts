@@ -19,7 +19,8 @@ const code = /\.(ts|tsx|mjs|js)$/;
 const products = ["sdk", "mock-server", "receiver-kit"] as const;
 const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));
 const isEvents = (path: string) => path.startsWith("sdk/events/");
-const isCommandLine = (path: string) => path.startsWith("cli/");
+const isKernel = (path: string) => path.startsWith("sdk/kernel/");
+const isCommandLine = (path: string) => path.startsWith("sdk/kernel/cli/");
 const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: an import of the SDK must not need them, so only these files may import them. */
@@ -52,20 +53,17 @@ export const houseRules: readonly HouseRule[] = [
       const product = productOf(file.path);
       if (!product) return [];
       return importsOf(file)
-        .filter((target) => productOf(target) && productOf(target) !== product && !isEvents(target))
+        .filter((target) => productOf(target) && productOf(target) !== product)
+        .filter((target) => !isEvents(target) && !isKernel(target))
         .map((target) => `imports ${target}`);
     },
   },
   {
     name: "only commands import the shared command line",
-    reason: "it belongs to no product",
+    reason: "a program that imports a product parses no arguments",
     check(file) {
-      if (isCommandLine(file.path)) {
-        return importsOf(file)
-          .filter(productOf)
-          .map((target) => `imports ${target}`);
-      }
-      if (!productOf(file.path) || /^(mock-server|receiver-kit)\/cli\//.test(file.path)) return [];
+      const isCommand = /^(mock-server|receiver-kit)\/cli\//.test(file.path) || isCommandLine(file.path);
+      if (!productOf(file.path) || isCommand) return [];
       return importsOf(file)
         .filter(isCommandLine)
         .map((target) => `imports ${target}`);
@@ -78,6 +76,16 @@ export const houseRules: readonly HouseRule[] = [
       if (!isEvents(file.path)) return [];
       return importsOf(file)
         .filter((target) => target !== "zod" && !isEvents(target))
+        .map((target) => `imports ${target}`);
+    },
+  },
+  {
+    name: "the kernel imports only modules of Node",
+    reason: "all products build on sdk/kernel, and it knows nothing of the service",
+    check(file) {
+      if (!isKernel(file.path)) return [];
+      return importsOf(file)
+        .filter((target) => !target.startsWith("node:") && !isKernel(target))
         .map((target) => `imports ${target}`);
     },
   },

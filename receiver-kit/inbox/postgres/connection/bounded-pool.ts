@@ -16,9 +16,9 @@
 // messages in place of one would slow every commit down. They also do so where the database has a stricter isolation level
 // by default.
 
+import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
+import { inSeries } from "../../../../sdk/kernel/in-series.ts";
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
-import { type Clock, systemClock } from "../../../time/clock.ts";
-import { inSeries } from "../../../time/in-series.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import { begin } from "../sql/postgres-expressions.ts";
 import type {

@@ -4,10 +4,10 @@
 // A new client is asked once whether its server is writable; clients of the pool that are used again are not. A server that
 // is demoted ends its connections, or rejects the inbox's statements as read-only; the inbox then destroys the client.
 
+import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
+import { withTimeout } from "../../../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../../../errors.ts";
 import { option, parseOptions, strictOptions } from "../../../options.ts";
-import { type Clock, systemClock } from "../../../time/clock.ts";
-import { withTimeout } from "../../../time/with-timeout.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import type { PostgresClient, PostgresPool } from "../sql/postgres-pool.ts";
 import { destroy } from "./destroy-client.ts";

@@ -1,9 +1,9 @@
 // One event in a shared transaction; its states are described in shared-transactions.ts.
 
+import type { Clock } from "../../../../sdk/kernel/clock.ts";
+import { deferred } from "../../../../sdk/kernel/deferred.ts";
+import { inSeries } from "../../../../sdk/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
-import type { Clock } from "../../../time/clock.ts";
-import { deferred } from "../../../time/deferred.ts";
-import { inSeries } from "../../../time/in-series.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
 import { leftShared, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";

@@ -17,8 +17,8 @@
 // LOCKS. What a member has locked is locked until the commit: at most for `transactionMsMax`, the turn that is then in
 // progress, and the commit. Two transactions alternate, so that one takes turns while the other is written to disk.
 
+import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
 import { isReceiverError } from "../../../errors.ts";
-import { type Clock, systemClock } from "../../../time/clock.ts";
 import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import { leaseLost, superseded } from "../../lazy-transaction.ts";
 import { settledEnd } from "../../row-end.ts";

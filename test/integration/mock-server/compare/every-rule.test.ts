@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, it } from "vitest";
-import { isPlainObject } from "../../../../mock-server/checks/plain-object.ts";
 import { allRules } from "../../../../mock-server/compare/catalogue/catalogue.ts";
 import {
   changesProbe,
@@ -10,6 +9,7 @@ import {
   rateLimitProbe,
 } from "../../../../mock-server/compare/observe/observation.ts";
 import { type Finding, isUnknown, type Rule } from "../../../../mock-server/compare/rules/rule.ts";
+import { isPlainObject } from "../../../../sdk/kernel/plain-object.ts";
 import { observeEverything } from "../../../support/compared-service.ts";
 
 /** What a service may say instead of one value. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
-import { isHostName, isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
+import { isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
 import {
   defaultSettings,
   type SettingsChanges,
@@ -11,6 +11,7 @@ import {
 import { settingDescriptions } from "../../../../mock-server/settings/settings-schema.ts";
 import { blocksOf } from "../../../../scripts/marked-blocks.ts";
 import { settingsJsonSchema, withSettingsTable } from "../../../../scripts/settings-docs.ts";
+import { isHostName } from "../../../../sdk/kernel/host.ts";
 
 describe("withSettings", () => {
   it("replaces lists and the seed data as a whole", () => {

@@ -1,8 +1,8 @@
 // Two receivers on one inbox, replaced by other releases while deliveries arrive.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { systemClock } from "../../../../receiver-kit/time/clock.ts";
-import { withTimeout } from "../../../../receiver-kit/time/with-timeout.ts";
+import { systemClock } from "../../../../sdk/kernel/clock.ts";
+import { withTimeout } from "../../../../sdk/kernel/with-timeout.ts";
 import type { Random } from "../../../integration/simulation/random.ts";
 import { DeliverySender } from "../../../support/delivery-sender.ts";
 import { KillableReceiver } from "../../../support/killable-receiver.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
-import { version } from "../../../../sdk/version.ts";
+import { version } from "../../../../sdk/kernel/version.ts";
 import { connectionLost, createScriptedService } from "../../../support/scripted-service.ts";
 
 const me = () => Response.json({ data: { me: { __typename: "User", id: "u" } } });

@@ -10,7 +10,7 @@ import {
   loadSqliteDriver,
   type SqliteConnection,
 } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { type Clock, systemClock } from "../../../../../receiver-kit/time/clock.ts";
+import { type Clock, systemClock } from "../../../../../sdk/kernel/clock.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";

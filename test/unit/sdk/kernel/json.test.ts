@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isNestedDeeper } from "../../../../mock-server/checks/json-depth.ts";
+import { isNestedDeeper } from "../../../../sdk/kernel/json.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;

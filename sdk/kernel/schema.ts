@@ -2,20 +2,15 @@
 // path, what was expected and the type received, never a received string: it may be a secret. The events use zod
 // itself; here it would add about 50 ms to an import of about 130 ms (docs/maintainers/decisions.md).
 
-import { distance } from "fastest-levenshtein";
-import { timerDelayMsMax } from "../clock.ts";
-import type { ErrorCode } from "../errors.ts";
+import { timerDelayMsMax } from "./clock.ts";
+import { didYouMean } from "./did-you-mean.ts";
 
 /** Returns the value with defaults applied, or throws a `ValidationError`. `path` is "" for the value as a whole. */
 export type Schema<Value> = (value: unknown, path: string) => Value;
 
 export class ValidationError extends Error {
-  /** Set where the service has a code of its own for the error; then the message is the service's too. */
-  readonly code: ErrorCode | undefined;
-
-  constructor(path: string, complaint: string, code?: ErrorCode) {
+  constructor(path: string, complaint: string) {
     super(path === "" ? complaint : `${path}: ${complaint}`);
-    this.code = code;
   }
 }
 
@@ -172,20 +167,6 @@ export const withDefault =
   (value = fallback, path) =>
     schema(value, path);
 
-/** Fails with the code and message that the service itself would return. */
-export const refineWith =
-  <Value>(
-    schema: Schema<Value>,
-    holds: (value: Value) => boolean,
-    code: ErrorCode,
-    message: string,
-  ): Schema<Value> =>
-  (value, path) => {
-    const checked = schema(value, path);
-    if (holds(checked)) return checked;
-    throw new ValidationError("", message, code);
-  };
-
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
@@ -196,10 +177,7 @@ export function kindOf(value: unknown): string {
 /** The hint, else the known name that is nearest, when a typing error may have made `given` of it. */
 function hintOn(given: string, hints: Readonly<Record<string, string>>, known: readonly string[]): string {
   if (Object.hasOwn(hints, given)) return ` (${hints[given]})`;
-  const edits = (name: string) => distance(name.toLowerCase(), given.toLowerCase());
-  const [nearest = ""] = known.toSorted((a, b) => edits(a) - edits(b));
-  const editsMax = Math.min(given.length - 1, Math.max(2, given.length / 3));
-  return edits(nearest) <= editsMax ? ` (did you mean ${nearest}?)` : "";
+  return didYouMean(given, known);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, onlyArgument, runCommand, runCommandGroup } from "../../../cli/command-line.ts";
-import { text, wholeNumber } from "../../../cli/flags.ts";
-import { runCommand as capture } from "../../support/run-command.ts";
+import { CommandError } from "../../../../../sdk/kernel/cli/command-error.ts";
+import {
+  type Command,
+  onlyArgument,
+  runCommand,
+  runCommandGroup,
+} from "../../../../../sdk/kernel/cli/command-line.ts";
+import { text, wholeNumber } from "../../../../../sdk/kernel/cli/flags.ts";
+import { runCommand as capture } from "../../../../support/run-command.ts";
 
 const flags = {
   store: text("<file>", "a file whose description is long enough to wrap at the width of a terminal"),

@@ -16,7 +16,7 @@ import {
   string,
   ValidationError,
   withDefault,
-} from "../../../../sdk/validation/schema.ts";
+} from "../../../../sdk/kernel/schema.ts";
 
 const point = strictObject({
   x: integerBetween(0, 9),

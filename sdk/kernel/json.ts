@@ -38,3 +38,12 @@ export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
   if (isNestedDeeper(text, depthMax)) throw new RangeError(`nested more than ${depthMax} levels deep`);
   return JSON.parse(text);
 }
+
+/** What a text says as JSON; `undefined` for anything but JSON. */
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { didYouMean as commandLine } from "../../cli/suggestion.ts";
-import { checkOptions, object } from "../../mock-server/checks/check-options.ts";
-import { didYouMean as receiverKit } from "../../receiver-kit/options.ts";
-import { anything, strictObject } from "../../sdk/validation/schema.ts";
+import { checkOptions, object } from "../../../../mock-server/checks/check-options.ts";
+import { didYouMean as commandLine, didYouMean as receiverKit } from "../../../../sdk/kernel/did-you-mean.ts";
+import { anything, strictObject } from "../../../../sdk/kernel/schema.ts";
 
 const messageOf = (check: () => unknown): string => {
   try {

@@ -1,9 +1,9 @@
 // What the commands of the mock server and of the receiver kit share. Only their cli/ folders and bin/ import it.
 
+import { didYouMean } from "../did-you-mean.ts";
 import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
 import { flagRows, type HelpRow, helpRows } from "./help.ts";
-import { didYouMean } from "./suggestion.ts";
 
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { choice, list, parseFlags, text, toggle, wholeNumber } from "../../../cli/flags.ts";
+import { choice, list, parseFlags, text, toggle, wholeNumber } from "../../../../../sdk/kernel/cli/flags.ts";
 
 const table = {
   store: text("<file>", "a file"),

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { didYouMean } from "../did-you-mean.ts";
 import { UsageError } from "./command-error.ts";
-import { didYouMean } from "./suggestion.ts";
 
 /** One flag of a command: its parser and its line in the help text. */
 export interface Flag<Value> {

@@ -1,4 +1,4 @@
-import { callSafely } from "../notify-listener.ts";
+import { callSafely } from "./notify-listener.ts";
 
 /** A random number from 0 up to, but not including, 1. */
 export type Random = () => number;
