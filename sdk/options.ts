@@ -12,6 +12,7 @@ import {
   abortSignal,
   array,
   boolean,
+  clock,
   durationMs,
   functionOf,
   integerBetween,
@@ -138,7 +139,7 @@ const rateLimitSettings = strictObject({
   requests: withDefault(integerBetween(1, 1_000_000), 120),
   windowMs: withDefault(durationMs, 60_000),
   maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
-  store: optional(objectWith<RateLimitStore>("acquire", "block")),
+  store: optional(objectWith<RateLimitStore>("a store with acquire and block", "acquire", "block")),
 });
 
 const clientOptions = strictObject({
@@ -161,9 +162,11 @@ const clientOptions = strictObject({
   fetch: withDefault(functionOf<Fetch>(), (url: URL | string, init: FetchInit) =>
     globalThis.fetch(url, init),
   ),
-  clock: optional(objectWith<Clock>("now", "monotonic", "schedule")),
+  clock: optional(clock),
   random: withDefault(functionOf<Random>(), systemRandom),
-  logger: optional(objectWith<Logger>("debug", "info", "warn", "error")),
+  logger: optional(
+    objectWith<Logger>("a logger with debug, info, warn and error", "debug", "info", "warn", "error"),
+  ),
 });
 
 /** What the names of other SDKs are called here. */

@@ -1,16 +1,23 @@
-// The checks of what a caller passes in, named after zod's. A check stops at the first error; its message gives the
-// path, what was expected and the type received, never a received string: it may be a secret. The events use zod
-// itself; here it would add about 50 ms to an import of about 130 ms (docs/maintainers/decisions.md).
+// The checks of options and arguments, named after zod's. A check stops at the first error; its message gives the path,
+// what was expected and the type received, never a received string: it may be a secret. Data that others send is checked
+// with zod itself; here it would add about 50 ms to an import of about 130 ms (docs/maintainers/decisions.md).
 
-import { timerDelayMsMax } from "./clock.ts";
+import { type Clock, timerDelayMsMax } from "./clock.ts";
+import { describeValue } from "./describe-value.ts";
 import { didYouMean } from "./did-you-mean.ts";
+import { isPlainObject } from "./plain-object.ts";
 
 /** Returns the value with defaults applied, or throws a `ValidationError`. `path` is "" for the value as a whole. */
 export type Schema<Value> = (value: unknown, path: string) => Value;
 
 export class ValidationError extends Error {
-  constructor(path: string, complaint: string) {
-    super(path === "" ? complaint : `${path}: ${complaint}`);
+  /** As `message`, with the beginning of the received string: for options that are no secrets. */
+  readonly messageWithValue: string;
+
+  constructor(path: string, complaint: string, complaintWithValue = complaint) {
+    const place = path === "" ? "" : `${path}: `;
+    super(place + complaint);
+    this.messageWithValue = place + complaintWithValue;
   }
 }
 
@@ -27,7 +34,10 @@ export function parse<Value>(
   }
 }
 
-/** A value that satisfies `accepts`; `describe` describes one that does not. */
+/**
+ * A value that satisfies `accepts`; `expected` completes the message "expected …, got …", and `describe` describes one
+ * that does not. A string that is the argument as a whole is never shown.
+ */
 export function refine<Value>(
   expected: string,
   accepts: (value: unknown) => boolean,
@@ -35,7 +45,9 @@ export function refine<Value>(
 ): Schema<Value> {
   return (value, path) => {
     if (accepts(value)) return value as Value;
-    throw new ValidationError(path, `expected ${expected}, got ${describe(value)}`);
+    const isShown = path !== "" || typeof value !== "string";
+    const [got, shown] = [describe(value), isShown ? describeValue(value) : describe(value)];
+    throw new ValidationError(path, `expected ${expected}, got ${got}`, `expected ${expected}, got ${shown}`);
   };
 }
 
@@ -62,7 +74,7 @@ export function refineString<Value extends string = string>(
 }
 
 export const anything: Schema<unknown> = (value) => value;
-export const boolean = refine<boolean>("a boolean", (value) => typeof value === "boolean");
+export const boolean = refine<boolean>("true or false", (value) => typeof value === "boolean");
 
 export const string = refine<string>("a string", (value) => typeof value === "string");
 export const nonEmptyString = refineString("a string", (value) => value !== "", "an empty one");
@@ -72,13 +84,27 @@ export const nonBlankString = refineString(
   "a blank one",
 );
 
-export const integer = refineNumber("an integer", Number.isSafeInteger);
+/** A string of this form. */
+export const stringLike = (pattern: RegExp, expected: string): Schema<string> =>
+  refineString(expected, (value) => pattern.test(value), "another");
+
+export const number = refineNumber("a number", Number.isFinite);
+export const numberFrom = (min: number): Schema<number> =>
+  refineNumber(`a number of at least ${min}`, (value) => Number.isFinite(value) && value >= min);
+export const integer = refineNumber("a whole number", Number.isSafeInteger);
+export const positiveInteger = refineNumber(
+  "a positive whole number",
+  (value) => Number.isSafeInteger(value) && value >= 1,
+);
+const isIntegerBetween = (min: number, max: number) => (value: number) =>
+  Number.isInteger(value) && value >= min && value <= max;
 export const integerBetween = (min: number, max: number): Schema<number> =>
-  refineNumber(
-    `an integer from ${min} to ${max}`,
-    (value) => Number.isInteger(value) && value >= min && value <= max,
-  );
-export const durationMs = integerBetween(1, timerDelayMsMax);
+  refineNumber(`a whole number from ${min} to ${max}`, isIntegerBetween(min, max));
+/** Of a timer. */
+export const durationMs = refineNumber(
+  `a whole number of milliseconds from 1 to ${timerDelayMsMax}`,
+  isIntegerBetween(1, timerDelayMsMax),
+);
 
 export function oneOf<Value extends string>(...values: readonly Value[]): Schema<Value> {
   return refineString(
@@ -91,8 +117,16 @@ export function oneOf<Value extends string>(...values: readonly Value[]): Schema
 export const functionOf = <Value extends (...args: never[]) => unknown>() =>
   refine<Value>("a function", (value) => typeof value === "function");
 
-export const objectWith = <Value extends object>(...methods: readonly (keyof Value & string)[]) =>
-  refine<Value>(`an object with ${methods.join(", ")}`, (value) => hasMethods(value, methods));
+/** An object with these methods, whatever else it has; a function can have them too. */
+export const objectWith = <Value extends object>(
+  expected: string,
+  ...methods: readonly (keyof Value & string)[]
+) => refine<Value>(expected, (value) => hasMethods(value, methods));
+
+export const clock = objectWith<Clock>(
+  "a clock with now, monotonic and schedule",
+  ...(["now", "monotonic", "schedule"] as const),
+);
 
 /** Recognised by the members that are used: a signal may come from another realm or a polyfill. */
 export const abortSignal = refine<AbortSignal>(
@@ -100,8 +134,15 @@ export const abortSignal = refine<AbortSignal>(
   (value) => hasMethods(value, ["addEventListener", "removeEventListener"]) && "aborted" in value,
 );
 
+/** Any object but an array. */
+export const object = refine<object>("an object", isPlainObject);
+
 /** An object that JSON writes completely: a Map or a Set would arrive empty. */
-export const plainObject = refine<Readonly<Record<string, unknown>>>("a plain object", isPlainObject);
+export const plainObject = refine<Readonly<Record<string, unknown>>>("a plain object", (value) => {
+  if (!isPlainObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+});
 
 export function array<Value>(entry: Schema<Value>): Schema<readonly Value[]> {
   return (value, path) => {
@@ -122,30 +163,41 @@ export function nonEmptyArray<Value>(entry: Schema<Value>): Schema<readonly Valu
 type Fields = Readonly<Record<string, Schema<unknown>>>;
 type Checked<Shape extends Fields> = { readonly [Name in keyof Shape]: ReturnType<Shape[Name]> };
 
-/** An object with these fields and no others. `hints` has what to say about names that others use for the same. */
+/**
+ * An object with these fields and no others; the first unknown name is reported before anything else, because it usually
+ * explains the rest. `hints` has what to say about names that others use for the same.
+ */
 export function strictObject<Shape extends Fields>(
   shape: Shape,
   hints: Readonly<Record<string, string>> = {},
 ): Schema<Checked<Shape>> {
   const fields = looseObject(shape);
-  const names = Object.keys(shape);
+  const known = Object.keys(shape);
   return (value, path) => {
-    const checked = fields(value, path);
-    const others = Object.keys(checked).filter((name) => !Object.hasOwn(shape, name));
-    if (others.length === 0) return checked;
-    const found = others.map((name) => inside(path, name) + hintOn(name, hints, names));
-    throw new ValidationError("", `expected only known fields, got ${found.join(", ")}`);
+    const unknown = isPlainObject(value) && Object.keys(value).find((name) => !Object.hasOwn(shape, name));
+    if (typeof unknown !== "string") return fields(value, path);
+    const hint = Object.hasOwn(hints, unknown) ? `; ${hints[unknown]}` : didYouMean(unknown, known);
+    throw new ValidationError(
+      path,
+      `unknown option ${unknown}${hint || `; expected one of ${known.join(", ")}`}`,
+    );
   };
 }
+
+/** An object with these options and no others. Each option of the interface `Options` must have a schema. */
+export const strictOptions =
+  <Options>() =>
+  <Shape extends { readonly [Name in keyof Required<Options>]: Schema<unknown> }>(shape: Shape) =>
+    strictObject(shape as Shape & Fields);
 
 /** An object with these fields; other fields are kept as they are. */
 export function looseObject<Shape extends Fields>(shape: Shape): Schema<Checked<Shape>> {
   const schemas = Object.entries(shape);
   return (value, path) => {
-    if (!isObject(value)) throw new ValidationError(path, `expected an object, got ${kindOf(value)}`);
-    const checked: Record<string, unknown> = { ...value };
+    const given = object(value, path);
+    const checked: Record<string, unknown> = { ...given };
     for (const [name, schema] of schemas) {
-      const field = schema(Reflect.get(value, name), inside(path, name));
+      const field = schema(Reflect.get(given, name), inside(path, name));
       if (field !== undefined) checked[name] = field;
     }
     return checked as Checked<Shape>;
@@ -167,6 +219,12 @@ export const withDefault =
   (value = fallback, path) =>
     schema(value, path);
 
+/** What `change` makes of the checked value. */
+export const transform =
+  <Value, Result>(schema: Schema<Value>, change: (value: Value) => Result): Schema<Result> =>
+  (value, path) =>
+    change(schema(value, path));
+
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
@@ -174,24 +232,8 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** The hint, else the known name that is nearest, when a typing error may have made `given` of it. */
-function hintOn(given: string, hints: Readonly<Record<string, string>>, known: readonly string[]): string {
-  if (Object.hasOwn(hints, given)) return ` (${hints[given]})`;
-  return didYouMean(given, known);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isPlainObject(value: unknown): boolean {
-  if (!isObject(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
 function hasMethods(value: unknown, methods: readonly string[]): value is object {
-  if (!isObject(value) && typeof value !== "function") return false;
+  if (!isPlainObject(value) && typeof value !== "function") return false;
   return methods.every((method) => typeof Reflect.get(value, method) === "function");
 }
 

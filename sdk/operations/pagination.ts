@@ -42,7 +42,7 @@ const toArrayInput = strictObject(
   {
     maxItems: withDefault(
       refineNumber(
-        "an integer of at least 0, or Infinity",
+        "a whole number of at least 0, or Infinity",
         (value) => value >= 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
       ),
       Number.POSITIVE_INFINITY,

@@ -31,7 +31,7 @@ const storeOptions = strictObject({ schema: optional(string) });
 const queryTimeoutMs = 4_000;
 const lockTimeoutMs = 3_000;
 
-const poolArgument = objectWith<PostgresPool>("query");
+const poolArgument = objectWith<PostgresPool>("a pool with query", "query");
 
 const undefinedTable = "42P01";
 

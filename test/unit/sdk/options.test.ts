@@ -96,15 +96,18 @@ describe("createClient", () => {
     [{ ...good, rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
     [
       { ...good, rateLimit: { requests: 1.2 } },
-      /rateLimit.requests: expected an integer from 1 to 1000000, got 1.2/,
+      /rateLimit.requests: expected a whole number from 1 to 1000000, got 1.2/,
     ],
-    [{ ...good, rateLimit: { maxQueueed: 3 } }, /got rateLimit.maxQueueed \(did you mean maxQueued\?\)/],
-    [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected an object with acquire, block/],
-    [{ ...good, timeout: 3 }, /expected only known fields, got timeout \(did you mean timeoutMs\?\)/],
-    [{ ...good, proxy: "http://proxy" }, /expected only known fields, got proxy$/],
+    [
+      { ...good, rateLimit: { maxQueueed: 3 } },
+      /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/,
+    ],
+    [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected a store with acquire and block/],
+    [{ ...good, timeout: 3 }, /unknown option timeout; did you mean timeoutMs\?/],
+    [{ ...good, proxy: "http://proxy" }, /unknown option proxy; expected one of apiKey, /],
     [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
-    [{ ...good, clock: {} }, /clock: expected an object with now, monotonic, schedule/],
-    [{ ...good, logger: console.log }, /logger: expected an object with debug, info, warn, error/],
+    [{ ...good, clock: {} }, /clock: expected a clock with now, monotonic and schedule/],
+    [{ ...good, logger: console.log }, /logger: expected a logger with debug, info, warn and error/],
     [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
     [undefined, /createClient: expected an object, got nothing/],
     [null, /createClient: expected an object, got null/],
@@ -154,9 +157,10 @@ describe("a numeric option of createClient", () => {
         name.split(".").reduce((value, key) => (value as Loose)[key], resolveOptions(good) as unknown),
       ).toBe(preset);
       for (const value of [least, most]) expect(problemWith(withNumber(name, value))).toBe("no problem");
+      const unit = name.endsWith("Ms") ? " of milliseconds" : "";
       for (const value of [least - 1, most + 1])
         expect(problemWith(withNumber(name, value))).toBe(
-          `createClient: ${name}: expected an integer from ${least} to ${most}, got ${value}`,
+          `createClient: ${name}: expected a whole number${unit} from ${least} to ${most}, got ${value}`,
         );
     },
   );
@@ -164,8 +168,7 @@ describe("a numeric option of createClient", () => {
 
 describe("postgresRateLimitStore", () => {
   it.each([undefined, "postgres://user:pw@127.0.0.1/app", {}])("rejects %j in place of a pool", (pool) => {
-    const message =
-      /^postgresRateLimitStore: pool: expected an object with query, got (?!.*pw).+; pass a Pool/;
+    const message = /^postgresRateLimitStore: pool: expected a pool with query, got (?!.*pw).+; pass a Pool/;
     expect(() => postgresRateLimitStore(pool as never)).toThrow(ConfigurationError);
     expect(() => postgresRateLimitStore(pool as never)).toThrow(message);
   });
@@ -175,10 +178,10 @@ describe("a call", () => {
   const never = () => Promise.reject(new Error("nothing may be sent"));
 
   it.each([
-    [{ timeoutMs: 0 }, /timeoutMs: expected an integer/],
-    [{ deadlineMs: Number.POSITIVE_INFINITY }, /deadlineMs: expected an integer/],
+    [{ timeoutMs: 0 }, /timeoutMs: expected a whole number/],
+    [{ deadlineMs: Number.POSITIVE_INFINITY }, /deadlineMs: expected a whole number/],
     [{ signal: {} as AbortSignal }, /signal: expected an AbortSignal, got an object/],
-    [{ timeoutms: 5 } as CallOptions, /got timeoutms \(did you mean timeoutMs\?\)/],
+    [{ timeoutms: 5 } as CallOptions, /unknown option timeoutms; did you mean timeoutMs\?/],
   ])("a call with the options %j is rejected before anything is sent", async (call, message) => {
     const client = createClient({ ...good, fetch: never });
     for (const failing of [client.me(call), client.request("{ me { id } }", {}, call)]) {

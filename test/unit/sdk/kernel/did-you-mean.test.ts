@@ -1,25 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkOptions, object } from "../../../../mock-server/checks/check-options.ts";
-import { didYouMean as commandLine, didYouMean as receiverKit } from "../../../../sdk/kernel/did-you-mean.ts";
-import { anything, strictObject } from "../../../../sdk/kernel/schema.ts";
+import { didYouMean, editDistance } from "../../../../sdk/kernel/did-you-mean.ts";
 
-const messageOf = (check: () => unknown): string => {
-  try {
-    return String(check());
-  } catch (error) {
-    return String(error);
-  }
-};
-
-// The products do not import each other, so each has the rule: at most a third of the letters differ, but two may.
-const rules: Readonly<Record<string, (given: string, known: string) => string>> = {
-  sdk: (given, known) => messageOf(() => strictObject({ [known]: anything })({ [given]: 1 }, "")),
-  "mock-server": (given, known) => messageOf(() => checkOptions("f", { [given]: 1 }, { [known]: object })),
-  "receiver-kit": (given, known) => receiverKit(given, [known]),
-  cli: (given, known) => commandLine(given, [known]),
-};
-
-describe.each(Object.entries(rules))("a suggestion of %s", (_, messageFor) => {
+describe("a suggestion", () => {
   it.each([
     ["timeoutms", "timeoutMs", true],
     ["TIMEOUTMS", "timeoutMs", true],
@@ -30,7 +13,37 @@ describe.each(Object.entries(rules))("a suggestion of %s", (_, messageFor) => {
     ["port", "seed", false],
     ["observeUrlTimeout", "observeTimeoutMs", true],
     ["retries", "timeoutMs", false],
-  ])("names the nearest known name for %s when %s is known: %s", (given, known, isSuggested) => {
-    expect(messageFor(given, known).includes(`did you mean ${known}?`)).toBe(isSuggested);
+  ])("for %s when %s is known is made: %s", (given, known, isSuggested) => {
+    expect(didYouMean(given, [known])).toBe(isSuggested ? `; did you mean ${known}?` : "");
+  });
+
+  it("names the nearest of several names, and nothing when none is known", () => {
+    expect(didYouMean("reties", ["rates", "retries", "tries"])).toBe("; did you mean retries?");
+    expect(didYouMean("retries", [])).toBe("");
+  });
+});
+
+describe("the edit distance", () => {
+  it.each([
+    ["", "", 0],
+    ["", "abc", 3],
+    ["kitten", "sitting", 3],
+    ["flaw", "lawn", 2],
+    ["abc", "abc", 0],
+  ])("from %j to %j is %i", (from, to, edits) => {
+    expect(editDistance(from, to)).toBe(edits);
+  });
+
+  const word = fc.string({ maxLength: 8 });
+
+  it("is the same in both directions, and at most that of a way through a third text", () => {
+    fc.assert(
+      fc.property(word, word, word, (from, to, third) => {
+        expect(editDistance(from, to)).toBe(editDistance(to, from));
+        expect(editDistance(from, to)).toBeLessThanOrEqual(
+          editDistance(from, third) + editDistance(third, to),
+        );
+      }),
+    );
   });
 });

@@ -94,7 +94,7 @@ describe("input that the service would reject", () => {
 describe("invalid input", () => {
   const cases: readonly [string, BadCall][] = [
     [
-      "webhooks.endpoints.update: expected only known fields, got enable (did you mean enabled?)",
+      "webhooks.endpoints.update: unknown option enable; did you mean enabled?",
       ({ endpoints }) => endpoints.update(endpointId, { enable: false } as never),
     ],
     [
@@ -134,22 +134,22 @@ describe("invalid input", () => {
       ({ works }) => works.attachArtifacts("w", {} as never),
     ],
     [
-      "taxClients.create: taxYear: expected an integer, got 2025.5",
+      "taxClients.create: taxYear: expected a whole number, got 2025.5",
       ({ taxClients }) =>
         taxClients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
     ],
     [
-      "taxClients.list: limit: expected an integer from 1 to 100, got 101",
+      "taxClients.list: limit: expected a whole number from 1 to 100, got 101",
       ({ taxClients }) => taxClients.list({ limit: 101 }),
     ],
     ["taxClients.get: expected a string, got a number", ({ taxClients }) => taxClients.get(7 as never)],
     ["tasks.get: expected a string, got nothing", ({ tasks }) => tasks.get(undefined as never)],
     [
-      "tasks.list: offset: expected an integer from 0 to 9007199254740991, got -1",
+      "tasks.list: offset: expected a whole number from 0 to 9007199254740991, got -1",
       ({ tasks }) => tasks.list({ offset: -1 }),
     ],
     [
-      "tasks.waitFor: deadlineMs: expected an integer from 1 to 2147483647, got 2147483648",
+      "tasks.waitFor: deadlineMs: expected a whole number of milliseconds from 1 to 2147483647, got 2147483648",
       ({ tasks }) => tasks.waitFor(taskId, { deadlineMs: 2 ** 31 }),
     ],
     [
