@@ -1,4 +1,5 @@
 import { notifyListener } from "../sdk/kernel/notify-listener.ts";
+import { objectWith, withDefault } from "../sdk/kernel/schema.ts";
 
 /** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {
@@ -46,3 +47,8 @@ function describe(error: Error, causesLeft: number): string {
 }
 
 const causesMax = 5;
+
+export const loggerOption = withDefault(
+  objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error"),
+  consoleLogger,
+);

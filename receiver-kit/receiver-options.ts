@@ -1,4 +1,17 @@
 import type { Random } from "../sdk/kernel/random.ts";
+import {
+  durationMs,
+  functionOf,
+  numberFrom,
+  objectWith,
+  oneOf,
+  optional,
+  positiveInteger,
+  type Schema,
+  strictOptions,
+  ValidationError,
+  withDefault,
+} from "../sdk/kernel/schema.ts";
 import type { WebhookRejectedError } from "./errors.ts";
 import {
   type Inbox,
@@ -9,14 +22,15 @@ import {
 } from "./inbox/inbox.ts";
 import { inboxOption } from "./inbox/inbox-option.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
-import { consoleLogger, guardLogger, type ReceiverLogger } from "./logger.ts";
+import { guardLogger, loggerOption, type ReceiverLogger } from "./logger.ts";
 import {
   defaults,
-  option,
+  nameOption,
   parseOptions,
   type RequestLimitOptions,
+  randomOption,
   sharedOptions,
-  strictOptions,
+  textOption,
 } from "./options.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 import type { ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
@@ -88,64 +102,63 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
 const idsDaysMin = 14;
 const dayMs = 86_400_000;
 
-export const retentionOption = strictOptions<RetentionOptions>()({
-  bodiesDays: option.numberFrom(0).default(defaults.retention.bodiesDays),
-  unhandledBodiesDays: option.numberFrom(0).default(defaults.retention.unhandledBodiesDays),
-  idsDays: option.numberFrom(idsDaysMin).default(defaults.retention.idsDays),
-  headsDays: option.numberFrom(idsDaysMin).default(defaults.retention.headsDays),
-})
-  .refine(({ headsDays, idsDays }) => headsDays >= idsDays, {
-    path: ["headsDays"],
-    message: "at least idsDays",
-  })
-  .transform(
-    ({ bodiesDays, unhandledBodiesDays, idsDays, headsDays }): InboxRetention => ({
-      bodiesMs: bodiesDays * dayMs,
-      unhandledBodiesMs: unhandledBodiesDays * dayMs,
-      rowsMs: idsDays * dayMs,
-      headsMs: headsDays * dayMs,
-    }),
-  )
-  .prefault({});
+const retentionDays = strictOptions<RetentionOptions>()({
+  bodiesDays: withDefault(numberFrom(0), defaults.retention.bodiesDays),
+  unhandledBodiesDays: withDefault(numberFrom(0), defaults.retention.unhandledBodiesDays),
+  idsDays: withDefault(numberFrom(idsDaysMin), defaults.retention.idsDays),
+  headsDays: withDefault(numberFrom(idsDaysMin), defaults.retention.headsDays),
+});
+
+export const retentionOption: Schema<InboxRetention> = (given = {}, path) => {
+  const { bodiesDays, unhandledBodiesDays, idsDays, headsDays } = retentionDays(given, path);
+  if (headsDays < idsDays) {
+    throw new ValidationError(
+      `${path}.headsDays`,
+      `expected at least idsDays (${idsDays}), got ${headsDays}`,
+    );
+  }
+  return {
+    bodiesMs: bodiesDays * dayMs,
+    unhandledBodiesMs: unhandledBodiesDays * dayMs,
+    rowsMs: idsDays * dayMs,
+    headsMs: headsDays * dayMs,
+  };
+};
 
 const retry = strictOptions<RetryPolicy>()({
-  firstDelayMs: option.durationMs.default(defaults.retry.firstDelayMs),
-  delayMsMax: option.durationMs.default(defaults.retry.delayMsMax),
-  attemptsMax: option.positiveInteger.default(defaults.retry.attemptsMax),
+  firstDelayMs: withDefault(durationMs, defaults.retry.firstDelayMs),
+  delayMsMax: withDefault(durationMs, defaults.retry.delayMsMax),
+  attemptsMax: withDefault(positiveInteger, defaults.retry.attemptsMax),
 });
 
 const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
   inbox: inboxOption,
-  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
-  storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
-  backlogMax: option.positiveInteger.default(defaults.ingest.backlogMax),
-  concurrency: option.positiveInteger.default(defaults.worker.concurrency),
-  tenantConcurrency: option.positiveInteger.optional(),
-  handlerTimeoutMs: option.durationMs.default(defaults.worker.handlerTimeoutMs),
-  leaseMs: option.durationMs.default(defaults.worker.leaseMs),
-  pollMs: option.durationMs.default(defaults.worker.pollMs),
-  retry: retry.prefault({}),
-  keyOrder: option.oneOf<InboxKeyOrder>("latest", "strict").default(defaults.worker.keyOrder),
+  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
+  storingBytesMax: withDefault(positiveInteger, defaults.ingest.storingBytesMax),
+  backlogMax: withDefault(positiveInteger, defaults.ingest.backlogMax),
+  concurrency: withDefault(positiveInteger, defaults.worker.concurrency),
+  tenantConcurrency: optional(positiveInteger),
+  handlerTimeoutMs: withDefault(durationMs, defaults.worker.handlerTimeoutMs),
+  leaseMs: withDefault(durationMs, defaults.worker.leaseMs),
+  pollMs: withDefault(durationMs, defaults.worker.pollMs),
+  retry: withDefault(retry, {}),
+  keyOrder: withDefault(oneOf<InboxKeyOrder>("latest", "strict"), defaults.worker.keyOrder),
   retention: retentionOption,
-  logger: option
-    .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
-    .default(consoleLogger),
-  onDead: option.functionOf<(row: InboxRowReference, error: unknown) => void>().optional(),
-  onQuarantined: option.functionOf<(row: InboxRowReference, reason: string) => void>().optional(),
-  random: option.random,
-  telemetry: option
-    .objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")
-    .optional(),
+  logger: loggerOption,
+  onDead: optional(functionOf<(row: InboxRowReference, error: unknown) => void>()),
+  onQuarantined: optional(functionOf<(row: InboxRowReference, reason: string) => void>()),
+  random: randomOption,
+  telemetry: optional(objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")),
 });
 
 export const closeSchema = strictOptions<{ graceMs: number }>()({
-  graceMs: option.numberFrom(0).default(defaults.closeGraceMs),
+  graceMs: withDefault(numberFrom(0), defaults.closeGraceMs),
 });
 
 export const replaySchema = strictOptions<{ id: string; tenant: string }>()({
-  id: option.text,
-  tenant: option.name.optional(),
+  id: textOption,
+  tenant: optional(nameOption),
 });
 
 /** The options with their defaults. */

@@ -1,16 +1,14 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { refine } from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
-import { option, parseOptions, type RequestLimits } from "../options.ts";
+import { parseOptions, type RequestLimits } from "../options.ts";
 import { aborted, bodyConsumed, checkHeaders, tooLarge, tooSlow } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 
 const isRequest = (given: unknown) =>
   typeof (given as Partial<Request> | null | undefined)?.headers?.get === "function";
-const requestArgument = option.value<Request>(
-  "a Request of the fetch API, in Hono context.req.raw",
-  isRequest,
-);
+const requestArgument = refine<Request>("a Request of the fetch API, in Hono context.req.raw", isRequest);
 
 /**
  * Responds to a fetch `Request`, with the checks, limits and responses of the Express middleware. The path is ignored:

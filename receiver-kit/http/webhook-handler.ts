@@ -6,9 +6,10 @@
 
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { objectWith, strictOptions } from "../../sdk/kernel/schema.ts";
 import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
-import { option, parseOptions, type RequestLimits, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, type RequestLimits, sharedOptions } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
 import type { VerifiedWebhook, Verifier } from "../signature/verifier.ts";
 import { type AcceptEnd, type DeliveryTelemetry, reported } from "../stats/delivery-telemetry.ts";
@@ -37,7 +38,7 @@ export interface DeliverySink {
   readonly onError?: ((error: unknown, webhook: VerifiedWebhook | undefined) => void) | undefined;
 }
 
-const deliverySink = option.objectWith<DeliverySink>("a receiver, such as createReceiver(…)", "accept");
+const deliverySink = objectWith<DeliverySink>("a receiver, such as createReceiver(…)", "accept");
 const sinkLimits = strictOptions<{ limits: RequestLimits }>()({ limits: sharedOptions.limits });
 
 /**

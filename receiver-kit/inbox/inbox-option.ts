@@ -1,7 +1,7 @@
-import { option } from "../options.ts";
+import { objectWith } from "../../sdk/kernel/schema.ts";
 import type { InboxStore } from "./inbox.ts";
 
-export const inboxOption = option.objectWith<InboxStore>(
+export const inboxOption = objectWith<InboxStore>(
   "an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()",
   "insert",
   "claim",

@@ -1,6 +1,7 @@
+import { optional, positiveInteger, strictOptions } from "../../sdk/kernel/schema.ts";
 import { decodePosition, formatInstant, orderKey } from "../event/event-order.ts";
 import type { InboxOperatorStore } from "../inbox/inbox.ts";
-import { option, strictOptions } from "../options.ts";
+import { nameOption, textOption } from "../options.ts";
 
 /** The newest applied event of a task or a stage. */
 export interface OrderingHead {
@@ -37,16 +38,16 @@ export interface OrderingHeadReference {
 }
 
 export const headFilterSchema = strictOptions<OrderingHeadFilter>()({
-  taskId: option.text.optional(),
-  afterKey: option.text.optional(),
-  limit: option.positiveInteger.optional(),
-  tenant: option.name.optional(),
+  taskId: optional(textOption),
+  afterKey: optional(textOption),
+  limit: optional(positiveInteger),
+  tenant: optional(nameOption),
 });
 
 export const headReferenceSchema = strictOptions<OrderingHeadReference>()({
-  taskId: option.text,
-  subTaskId: option.text.optional(),
-  tenant: option.name.optional(),
+  taskId: textOption,
+  subTaskId: optional(textOption),
+  tenant: optional(nameOption),
 });
 
 export async function listHeads(

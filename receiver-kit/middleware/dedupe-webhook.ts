@@ -1,5 +1,13 @@
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import {
+  durationMs,
+  functionOf,
+  optional,
+  positiveInteger,
+  strictOptions,
+  withDefault,
+} from "../../sdk/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { inboxOption } from "../inbox/inbox-option.ts";
@@ -7,7 +15,7 @@ import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { defaults, parseOptions, sharedOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { createByteBudget } from "../worker/byte-budget.ts";
@@ -41,12 +49,12 @@ export interface DedupeWebhookOptions {
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
   inbox: inboxOption,
   source: sharedOptions.source,
-  leaseMs: option.durationMs.default(defaults.worker.leaseMs),
-  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
-  storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
+  leaseMs: withDefault(durationMs, defaults.worker.leaseMs),
+  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
+  storingBytesMax: withDefault(positiveInteger, defaults.ingest.storingBytesMax),
   retention: retentionOption,
   clock: sharedOptions.clock,
-  onError: option.functionOf<MiddlewareErrorListener>().optional(),
+  onError: optional(functionOf<MiddlewareErrorListener>()),
 });
 
 /**

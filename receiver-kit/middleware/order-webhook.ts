@@ -1,11 +1,12 @@
 import type { Clock } from "../../sdk/kernel/clock.ts";
+import { durationMs, functionOf, optional, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import type { Inbox } from "../inbox/inbox.ts";
 import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { defaults, parseOptions, sharedOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
@@ -33,10 +34,10 @@ export interface OrderWebhookOptions {
 const orderOptions = strictOptions<OrderWebhookOptions>()({
   inbox: inboxOption,
   source: sharedOptions.source,
-  waitMs: option.durationMs.default(defaults.orderWaitMs),
-  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  waitMs: withDefault(durationMs, defaults.orderWaitMs),
+  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
   clock: sharedOptions.clock,
-  onError: option.functionOf<MiddlewareErrorListener>().optional(),
+  onError: optional(functionOf<MiddlewareErrorListener>()),
 });
 
 /**

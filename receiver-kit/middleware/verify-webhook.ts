@@ -1,4 +1,5 @@
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { strictOptions } from "../../sdk/kernel/schema.ts";
 import { isWebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { createMountingWarning } from "../http/mounting-warning.ts";
@@ -6,7 +7,7 @@ import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
-import { parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import { setReceived, type WebhookMiddleware } from "./received-webhook.ts";

@@ -1,6 +1,14 @@
+import {
+  objectWith,
+  optional,
+  positiveInteger,
+  refine,
+  strictOptions,
+  withDefault,
+} from "../../sdk/kernel/schema.ts";
 import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
-import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import { defaults, parseOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { ConsumeCounts, RabbitmqConsumerStats } from "../stats/broker-stats.ts";
 import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
@@ -26,17 +34,15 @@ export interface RabbitmqConsumerOptions extends RabbitmqOptions {
 
 const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
   ...rabbitmqOptions,
-  receivers: option.value<readonly (ShardReceiver | undefined)[]>(
+  receivers: refine<readonly (ShardReceiver | undefined)[]>(
     "a list of receivers, such as createReceiver(…), one for each shard",
     (given) =>
       Array.isArray(given) &&
       given.some(Boolean) &&
       given.every((receiver) => receiver === undefined || typeof receiver?.accept === "function"),
   ),
-  prefetch: option.positiveInteger.default(defaults.rabbitmq.prefetch),
-  telemetry: option
-    .objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")
-    .optional(),
+  prefetch: withDefault(positiveInteger, defaults.rabbitmq.prefetch),
+  telemetry: optional(objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")),
 });
 
 export interface RabbitmqConsumer extends AsyncDisposable {

@@ -1,3 +1,4 @@
+import { objectWith, optional, strictOptions } from "../../sdk/kernel/schema.ts";
 import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError, type WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
@@ -5,7 +6,7 @@ import { namedWorkspace, readJson } from "../event/parse-delivery.ts";
 import { handleFetch } from "../http/fetch-handler.ts";
 import { createRejectionLog } from "../http/rejection-log.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
-import { option, parseOptions, type RequestLimitOptions, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
@@ -37,9 +38,7 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
 const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
   ...sharedOptions,
   ...rabbitmqOptions,
-  telemetry: option
-    .objectWith<ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")
-    .optional(),
+  telemetry: optional(objectWith<ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")),
 });
 
 export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {

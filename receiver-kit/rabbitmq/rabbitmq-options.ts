@@ -1,7 +1,18 @@
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { Random } from "../../sdk/kernel/random.ts";
-import { consoleLogger, guardLogger, type ReceiverLogger } from "../logger.ts";
-import { defaults, option, sharedOptions } from "../options.ts";
+import {
+  boolean,
+  durationMs,
+  object,
+  optional,
+  positiveInteger,
+  refine,
+  secret,
+  transform,
+  withDefault,
+} from "../../sdk/kernel/schema.ts";
+import { guardLogger, loggerOption, type ReceiverLogger } from "../logger.ts";
+import { defaults, nameOption, randomOption, sharedOptions } from "../options.ts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {
@@ -43,26 +54,24 @@ const isUrl = (value: unknown) => {
 
 /** The schemas of `RabbitmqOptions`. */
 export const rabbitmqOptions = {
-  urls: option.value<readonly string[]>(
-    "a list of amqp:// or amqps:// URLs",
-    (given) => Array.isArray(given) && given.length > 0 && given.every(isUrl),
+  // They hold passwords.
+  urls: secret(
+    refine<readonly string[]>(
+      "a list of amqp:// or amqps:// URLs",
+      (given) => Array.isArray(given) && given.length > 0 && given.every(isUrl),
+    ),
   ),
-  socketOptions: option
-    .value<object>("an object", (given) => typeof given === "object" && given !== null)
-    .default({}),
-  name: option.name.default(defaults.rabbitmq.name),
-  version: option.positiveInteger.default(defaults.rabbitmq.version),
-  shards: option.positiveInteger.default(defaults.rabbitmq.shards),
-  partitions: option.positiveInteger.default(defaults.rabbitmq.partitions),
-  replicas: option.positiveInteger.default(defaults.rabbitmq.replicas),
-  queueBytesMax: option.positiveInteger.optional(),
-  declare: option.boolean.default(true),
-  heartbeatSeconds: option.positiveInteger.default(defaults.rabbitmq.heartbeatSeconds),
-  operationTimeoutMs: option.durationMs.default(defaults.rabbitmq.operationTimeoutMs),
-  logger: option
-    .objectWith<ReceiverLogger>("a logger with info, warn and error", "info", "warn", "error")
-    .default(consoleLogger)
-    .transform(guardLogger),
+  socketOptions: withDefault(object, {}),
+  name: withDefault(nameOption, defaults.rabbitmq.name),
+  version: withDefault(positiveInteger, defaults.rabbitmq.version),
+  shards: withDefault(positiveInteger, defaults.rabbitmq.shards),
+  partitions: withDefault(positiveInteger, defaults.rabbitmq.partitions),
+  replicas: withDefault(positiveInteger, defaults.rabbitmq.replicas),
+  queueBytesMax: optional(positiveInteger),
+  declare: withDefault(boolean, true),
+  heartbeatSeconds: withDefault(positiveInteger, defaults.rabbitmq.heartbeatSeconds),
+  operationTimeoutMs: withDefault(durationMs, defaults.rabbitmq.operationTimeoutMs),
+  logger: transform(loggerOption, guardLogger),
   clock: sharedOptions.clock,
-  random: option.random,
+  random: randomOption,
 };

@@ -11,14 +11,23 @@
 // the times say, and its status is enqueued at the smallest position above the head. A head that moved less than
 // `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
-import { z } from "zod";
+import {
+  array,
+  looseObject,
+  numberFrom,
+  optional,
+  refine,
+  strictOptions,
+  string,
+  withDefault,
+} from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
 import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
-import { defaults, option, parseOptions, strictOptions } from "../options.ts";
+import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
 import { candidatesOf } from "./candidates.ts";
@@ -53,19 +62,14 @@ export interface ReconcileOptions {
 }
 
 const reconcileOptions = strictOptions<ReconcileOptions>()({
-  runningForMs: option.numberFrom(0).default(defaults.reconcile.runningForMs),
-  sinceMs: option.numberFrom(0).optional(),
-  taskIds: option
-    .value<readonly string[]>(
-      "a list of task ids",
-      (given) => Array.isArray(given) && given.every((id) => typeof id === "string"),
-    )
-    .default([]),
-  workspaceId: option.value<string>("a string", (given) => typeof given === "string").optional(),
-  tenant: z.looseObject({ id: option.name, workspaceId: option.text }, { error: "a tenant" }).optional(),
+  runningForMs: withDefault(numberFrom(0), defaults.reconcile.runningForMs),
+  sinceMs: optional(numberFrom(0)),
+  taskIds: withDefault(array(string), []),
+  workspaceId: optional(string),
+  tenant: optional(looseObject({ id: nameOption, workspaceId: textOption })),
 });
 
-const reconcileClient = option.value<ReconcileClient>(
+const reconcileClient = refine<ReconcileClient>(
   "a client with tasks.list, such as createClient(…)",
   (given) => typeof (given as ReconcileClient | null | undefined)?.tasks?.list === "function",
 );

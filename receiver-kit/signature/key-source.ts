@@ -2,9 +2,10 @@ import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
 import { callSafely } from "../../sdk/kernel/notify-listener.ts";
+import { strictOptions } from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
-import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { nameOption, parseOptions, sharedOptions, textOption } from "../options.ts";
 import { parseSecret } from "./secret.ts";
 import { findHeader, type WebhookHeaders } from "./signature-headers.ts";
 
@@ -114,8 +115,8 @@ export function isTenantSecrets(secrets: unknown): secrets is TenantSecrets {
 }
 
 const tenantSchema = strictOptions<Tenant>()({
-  id: option.name,
-  workspaceId: option.text,
+  id: nameOption,
+  workspaceId: textOption,
   secrets: sharedOptions.secrets,
 });
 

@@ -4,8 +4,9 @@
 import { timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
 import type { Clock } from "../../sdk/kernel/clock.ts";
+import { strictOptions } from "../../sdk/kernel/schema.ts";
 import { WebhookRejectedError } from "../errors.ts";
-import { parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, sharedOptions } from "../options.ts";
 import {
   createKeySource,
   type ReceivedRequest,

@@ -2,8 +2,10 @@
 // the thing; the rest is under `workspace_tasks`. No attribute has a body, a secret or a field of an event besides its name.
 
 import type { Clock } from "../../sdk/kernel/clock.ts";
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { refine, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
 import { isReceiverError } from "../errors.ts";
-import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { parseOptions, sharedOptions } from "../options.ts";
 import type { AcceptEnd, AcceptStart, HandleStart } from "../stats/delivery-telemetry.ts";
 import type { ObservedStats, ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { metrics } from "./metrics.ts";
@@ -15,7 +17,7 @@ const boundaries = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600,
 ];
 
-const openTelemetryApi = option.value<OpenTelemetryApi>(
+const openTelemetryApi = refine<OpenTelemetryApi>(
   'the package @opentelemetry/api: import * as api from "@opentelemetry/api"',
   (given) => {
     const { trace, metrics, context } = (given ?? {}) as Partial<OpenTelemetryApi>;
@@ -36,15 +38,13 @@ export interface OpenTelemetryOptions {
 
 const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({
   clock: sharedOptions.clock,
-  attributes: option
-    .value<Readonly<Record<string, string>>>(
+  attributes: withDefault(
+    refine<Readonly<Record<string, string>>>(
       "an object of texts",
-      (given) =>
-        typeof given === "object" &&
-        given !== null &&
-        Object.values(given).every((value) => typeof value === "string"),
-    )
-    .default({}),
+      (given) => isPlainObject(given) && Object.values(given).every((value) => typeof value === "string"),
+    ),
+    {},
+  ),
 });
 
 /**

@@ -219,6 +219,16 @@ export const withDefault =
   (value = fallback, path) =>
     schema(value, path);
 
+/** A value that is a secret or holds one: no message shows it. */
+export const secret =
+  <Value>(schema: Schema<Value>): Schema<Value> =>
+  (value, path) =>
+    parse(
+      () => schema(value, path),
+      value,
+      ({ message }) => new ValidationError("", message),
+    );
+
 /** What `change` makes of the checked value. */
 export const transform =
   <Value, Result>(schema: Schema<Value>, change: (value: Value) => Result): Schema<Result> =>

@@ -1,6 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
-import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
+import {
+  abortSignal,
+  array,
+  clock,
+  durationMs,
+  functionOf,
+  optional,
+  positiveInteger,
+  refine,
+  strictOptions,
+  string,
+  withDefault,
+} from "../../../sdk/kernel/schema.ts";
+import { defaults, parseOptions } from "../../options.ts";
 import { parseSecret } from "../../signature/secret.ts";
 
 export interface AuditOptions {
@@ -59,34 +72,32 @@ export const auditDefaults = {
   concurrency: 4,
 } as const;
 
-const text = option.string(/^/, "a string");
-const isTextList = (given: unknown) =>
-  Array.isArray(given) && given.every((each) => typeof each === "string");
-
-const httpUrl = option.value<string>(
+const httpUrl = refine<string>(
   "an http or https URL",
   (given) => typeof given === "string" && URL.canParse(given) && /^https?:/i.test(given),
 );
 
 const schema = strictOptions<AuditOptions>()({
   url: httpUrl,
-  secret: text,
-  oldSecret: text.optional(),
-  only: option.value<readonly string[]>("an array of strings", isTextList).default([]),
-  toleranceSeconds: option.positiveInteger.default(auditDefaults.toleranceSeconds),
-  observeUrl: httpUrl.optional(),
-  observeTimeoutMs: option.durationMs.default(auditDefaults.observeTimeoutMs),
-  observeSettleMs: option.durationMs.default(auditDefaults.observeSettleMs),
-  timeoutMs: option.durationMs.default(auditDefaults.timeoutMs),
-  stallTimeoutMs: option.durationMs.default(auditDefaults.stallTimeoutMs),
-  responseTimeMsMax: option.durationMs.default(auditDefaults.responseTimeMsMax),
-  runTimeoutMs: option.durationMs.default(auditDefaults.runTimeoutMs),
-  concurrency: option.positiveInteger.default(auditDefaults.concurrency),
-  signal: option.objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
-  onProgress: option.functionOf<(progress: AuditProgress) => void>().optional(),
-  clock: option.clock.default(systemClock),
-  randomBytes: option.functionOf<(count: number) => Buffer>().default(() => randomBytes),
-  fetch: option.functionOf<typeof fetch>().default(() => fetch),
+  secret: string,
+  oldSecret: optional(string),
+  only: withDefault(array(string), []),
+  toleranceSeconds: withDefault(positiveInteger, auditDefaults.toleranceSeconds),
+  observeUrl: optional(httpUrl),
+  observeTimeoutMs: withDefault(durationMs, auditDefaults.observeTimeoutMs),
+  observeSettleMs: withDefault(durationMs, auditDefaults.observeSettleMs),
+  timeoutMs: withDefault(durationMs, auditDefaults.timeoutMs),
+  stallTimeoutMs: withDefault(durationMs, auditDefaults.stallTimeoutMs),
+  responseTimeMsMax: withDefault(durationMs, auditDefaults.responseTimeMsMax),
+  runTimeoutMs: withDefault(durationMs, auditDefaults.runTimeoutMs),
+  concurrency: withDefault(positiveInteger, auditDefaults.concurrency),
+  signal: optional(abortSignal),
+  onProgress: optional(functionOf<(progress: AuditProgress) => void>()),
+  clock: withDefault(clock, systemClock),
+  randomBytes: withDefault(functionOf<(count: number) => Buffer>(), randomBytes),
+  fetch: withDefault(functionOf<typeof fetch>(), (url: string, init: RequestInit) =>
+    globalThis.fetch(url, init),
+  ),
 });
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../sdk/kernel/clock.ts";
+import { positiveInteger, strictOptions, withDefault } from "../../../sdk/kernel/schema.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
+import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import {
@@ -33,7 +34,7 @@ type Methods = InboxStore<MemoryTransaction>;
 
 const memoryOptions = strictOptions<MemoryInboxOptions>()({
   clock: sharedOptions.clock,
-  rowsMax: option.positiveInteger.default(defaults.memory.rowsMax),
+  rowsMax: withDefault(positiveInteger, defaults.memory.rowsMax),
 });
 
 /**

@@ -1,6 +1,17 @@
 import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
+import {
+  boolean,
+  clock,
+  durationMs,
+  objectWith,
+  optional,
+  positiveInteger,
+  strictOptions,
+  stringLike,
+  withDefault,
+} from "../../../sdk/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
-import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
+import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";
@@ -51,16 +62,19 @@ export interface PostgresInboxOptions {
 }
 
 const postgresOptions = strictOptions<PostgresInboxOptions>()({
-  schema: option.schema.default(defaults.postgres.schema),
-  migrate: option.boolean.default(true),
-  queryTimeoutMs: option.durationMs.default(defaults.postgres.queryTimeoutMs),
-  eventsPerTransactionMax: option.positiveInteger.default(defaults.postgres.eventsPerTransactionMax),
-  turnMs: option.durationMs.default(defaults.postgres.turnMs),
-  resetSessions: option.boolean.optional(),
-  clock: option.clock.optional(),
+  schema: withDefault(
+    stringLike(/^[a-z_][a-z0-9_]{0,49}$/, "1 to 50 lower case letters, digits and _"),
+    defaults.postgres.schema,
+  ),
+  migrate: withDefault(boolean, true),
+  queryTimeoutMs: withDefault(durationMs, defaults.postgres.queryTimeoutMs),
+  eventsPerTransactionMax: withDefault(positiveInteger, defaults.postgres.eventsPerTransactionMax),
+  turnMs: withDefault(durationMs, defaults.postgres.turnMs),
+  resetSessions: optional(boolean),
+  clock: optional(clock),
 });
 
-const postgresPool = option.objectWith<PostgresPool>("a Pool of the package pg", "connect");
+const postgresPool = objectWith<PostgresPool>("a Pool of the package pg", "connect");
 
 /**
  * A durable inbox in PostgreSQL 13 or later, shared by any number of receiver processes.

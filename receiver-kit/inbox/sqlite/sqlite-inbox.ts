@@ -1,6 +1,14 @@
 import type { Clock } from "../../../sdk/kernel/clock.ts";
+import {
+  durationMs,
+  optional,
+  positiveInteger,
+  refine,
+  strictOptions,
+  withDefault,
+} from "../../../sdk/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../../options.ts";
+import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
@@ -43,16 +51,16 @@ export interface SqliteInboxOptions {
 }
 
 const sqliteOptions = strictOptions<SqliteInboxOptions>()({
-  path: option.value<string>("a file name", (given) => typeof given === "string" && given !== ""),
-  driver: option
-    .value<SqliteDriverName | SqliteOpener>(
+  path: refine<string>("a file name", (given) => typeof given === "string" && given !== ""),
+  driver: optional(
+    refine<SqliteDriverName | SqliteOpener>(
       `one of ${sqliteDriverNames.join(", ")} or a function that opens a file`,
       (given) => typeof given === "function" || sqliteDriverNames.includes(given as SqliteDriverName),
-    )
-    .optional(),
-  busyTimeoutMs: option.durationMs.default(defaults.sqlite.busyTimeoutMs),
-  transactionTimeoutMs: option.durationMs.default(defaults.sqlite.transactionTimeoutMs),
-  eventsPerTransactionMax: option.positiveInteger.default(defaults.sqlite.eventsPerTransactionMax),
+    ),
+  ),
+  busyTimeoutMs: withDefault(durationMs, defaults.sqlite.busyTimeoutMs),
+  transactionTimeoutMs: withDefault(durationMs, defaults.sqlite.transactionTimeoutMs),
+  eventsPerTransactionMax: withDefault(positiveInteger, defaults.sqlite.eventsPerTransactionMax),
   clock: sharedOptions.clock,
 });
 

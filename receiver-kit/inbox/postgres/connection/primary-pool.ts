@@ -5,9 +5,10 @@
 // is demoted ends its connections, or rejects the inbox's statements as read-only; the inbox then destroys the client.
 
 import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
+import { clock, refine, strictOptions, withDefault } from "../../../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../../../errors.ts";
-import { option, parseOptions, strictOptions } from "../../../options.ts";
+import { parseOptions } from "../../../options.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import type { PostgresClient, PostgresPool } from "../sql/postgres-pool.ts";
 import { destroy } from "./destroy-client.ts";
@@ -24,7 +25,7 @@ interface CountedPool extends PostgresPool {
   readonly options?: { readonly max?: number };
 }
 
-const poolsOption = option.value<readonly PostgresPool[]>(
+const poolsOption = refine<readonly PostgresPool[]>(
   "an array of pools of the package pg",
   (given) =>
     Array.isArray(given) &&
@@ -36,7 +37,7 @@ const poolsOption = option.value<readonly PostgresPool[]>(
 const connectTimeoutMs = 1_500;
 
 const primaryPoolOptions = strictOptions<PrimaryPoolOptions>()({
-  clock: option.clock.default(systemClock),
+  clock: withDefault(clock, systemClock),
 });
 
 /**

@@ -176,7 +176,7 @@ describe("invalid input", () => {
     const options = { idempotencyKey: "k" } as never;
     const error = await errorOf(({ taxClients }) => taxClients.create(input, options));
     expect(error.message).toContain(
-      "got idempotencyKey (the service knows none; it rejects an input whose externalId was used before)",
+      "unknown option idempotencyKey; the service knows none; it rejects an input whose externalId was used before",
     );
   });
 
