@@ -1,5 +1,14 @@
 import { isPlainObject } from "../sdk/kernel/plain-object.ts";
-import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./checks/check-options.ts";
+import {
+  boolean,
+  object,
+  oneOf,
+  optional,
+  positiveInteger,
+  strictOptions,
+  string,
+} from "../sdk/kernel/schema.ts";
+import { checkOptions } from "./checks/check-options.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
 import type { OverrideOptions } from "./state/override.ts";
@@ -14,15 +23,14 @@ export interface OverrideHandle extends Disposable {
   remove(): void;
 }
 
-const text = kind("text", (value) => typeof value === "string");
-const kinds: { readonly [Name in keyof Required<OverrideOptions>]: Kind } = {
-  router: oneOf("base", "gateway"),
-  keyId: text,
-  workspaceId: text,
-  variables: object,
-  times: kind("a whole number of at least 1", (value) => Number.isInteger(value) && Number(value) >= 1),
-  invalid: oneOf(true, false),
-};
+const overrideOptions = strictOptions<OverrideOptions>()({
+  router: optional(oneOf("base", "gateway")),
+  keyId: optional(string),
+  workspaceId: optional(string),
+  variables: optional(object),
+  times: optional(positiveInteger),
+  invalid: optional(boolean),
+});
 
 const caller = "override";
 
@@ -34,8 +42,8 @@ export const createOverride =
     respond: OverrideResponse | OverrideFunction,
     options: OverrideOptions = {},
   ): OverrideHandle => {
-    checkOptions(caller, options, kinds);
-    if (!functionKind.accepts(respond) && !isResponse(respond)) {
+    checkOptions(caller, options, overrideOptions);
+    if (typeof respond !== "function" && !isResponse(respond)) {
       throw new MockServerError(
         "CONFIGURATION_INVALID",
         `${caller}: expected a function, { data }, { patch } or { errors } as the response`,

@@ -1,17 +1,22 @@
 import type { Clock } from "../sdk/kernel/clock.ts";
 import { isHostName } from "../sdk/kernel/host.ts";
 import {
+  array,
   boolean,
-  checkOptions,
-  functionKind,
-  invalidOption,
-  type Kind,
-  kind,
-  list,
+  functionOf,
+  integerBetween,
+  nonEmptyString,
   number,
   object,
-  strings,
-} from "./checks/check-options.ts";
+  objectWith,
+  oneOf,
+  optional,
+  refine,
+  refineString,
+  strictOptions,
+  string,
+} from "../sdk/kernel/schema.ts";
+import { checkOptions, invalidOption } from "./checks/check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
 import type { SettingsChanges } from "./settings/settings.ts";
@@ -49,40 +54,37 @@ export interface MockServerOptions {
   readonly originsAllowed?: readonly string[] | undefined;
 }
 
-const isClock = (value: unknown) =>
-  typeof value === "object" &&
-  value !== null &&
-  ["now", "monotonic", "schedule"].every((name) => typeof Reflect.get(value, name) === "function");
-
-const text = (accepts: (item: string) => boolean) => (item: unknown) =>
-  typeof item === "string" && accepts(item);
 export const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
-const kinds: { readonly [Name in keyof Required<MockServerOptions>]: Kind } = {
-  listen: boolean,
-  port: kind(
-    "a whole number from 0 to 65535",
-    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) < 65_536,
-  ),
-  host: kind("a host name", (value) => typeof value === "string" && value !== ""),
-  clock: kind(
-    '"real", "virtual" or a clock',
-    (value) => value === "real" || value === "virtual" || isClock(value),
-  ),
-  seed: number,
-  settings: object,
-  faults: object,
-  receivers: kind(
-    "a Map of functions",
-    (value) => value instanceof Map && [...value.values()].every(functionKind.accepts),
-  ),
-  deliverOnly: kind('"loopback"', (value) => value === "loopback"),
-  trustedCertificates: strings,
-  checkConnection: functionKind,
-  hostsAllowed: list("an array of host names without a port", text(isHostName)),
-  originsAllowed: list("an array of origins such as http://localhost:3000", text(isOrigin)),
-};
+const clockOption = objectWith<Clock>(
+  '"real", "virtual" or a clock',
+  ...(["now", "monotonic", "schedule"] as const),
+);
 
+const mockOptions = strictOptions<MockServerOptions>()({
+  listen: optional(boolean),
+  port: optional(integerBetween(0, 65_535)),
+  host: optional(nonEmptyString),
+  clock: optional((value, path) =>
+    value === "real" || value === "virtual" ? value : clockOption(value, path),
+  ),
+  seed: optional(number),
+  settings: optional(object),
+  faults: optional(object),
+  receivers: optional(
+    refine(
+      "a Map of functions",
+      (value) => value instanceof Map && [...value.values()].every((each) => typeof each === "function"),
+    ),
+  ),
+  deliverOnly: optional(oneOf("loopback")),
+  trustedCertificates: optional(array(string)),
+  checkConnection: optional(functionOf()),
+  hostsAllowed: optional(array(refineString("a host name without a port", isHostName, "another"))),
+  originsAllowed: optional(
+    array(refineString("an origin such as http://localhost:3000", isOrigin, "another")),
+  ),
+});
 const caller = "createMockServer";
 
 /**
@@ -90,7 +92,7 @@ const caller = "createMockServer";
  * @throws MockServerError CONFIGURATION_INVALID for the first option that is wrong
  */
 export async function checkMockOptions(options: MockServerOptions): Promise<void> {
-  checkOptions(caller, options, kinds);
+  checkOptions(caller, options, mockOptions);
   if (options.faults) {
     const { checkSchema } = await import("./checks/check-schema.ts");
     const { faultPlanSchema } = await import("./state/fault.ts");

@@ -1,5 +1,6 @@
 import { HttpResponse, http, type RequestHandler } from "msw";
-import { checkOptions, type Kind, urlKind } from "../checks/check-options.ts";
+import { optional, strictOptions } from "../../sdk/kernel/schema.ts";
+import { checkOptions, urlOption } from "../checks/check-options.ts";
 import type { MockServer } from "../server.ts";
 
 export interface MockHandlersOptions {
@@ -9,10 +10,10 @@ export interface MockHandlersOptions {
   readonly gatewayUrl?: string | undefined;
 }
 
-const optionKinds: { readonly [Name in keyof Required<MockHandlersOptions>]: Kind } = {
-  baseUrl: urlKind,
-  gatewayUrl: urlKind,
-};
+const handlersOptions = strictOptions<MockHandlersOptions>()({
+  baseUrl: optional(urlOption),
+  gatewayUrl: optional(urlOption),
+});
 
 /**
  * Request handlers for MSW's `setupServer`: the mock in this process responds to requests to these URLs, without a
@@ -49,7 +50,7 @@ const optionKinds: { readonly [Name in keyof Required<MockHandlersOptions>]: Kin
  * ```
  */
 export function mockHandlers(mock: MockServer, options: MockHandlersOptions = {}): RequestHandler[] {
-  checkOptions("mockHandlers", options, optionKinds);
+  checkOptions("mockHandlers", options, handlersOptions);
   const { baseUrl = mock.baseUrl, gatewayUrl = mock.gatewayUrl } = options;
   // The gateway first: its URL can be below the base URL.
   return [handlerOf(mock, gatewayUrl, "/gateway"), handlerOf(mock, baseUrl, "")];

@@ -1,4 +1,5 @@
-import { checkOptions, functionKind, type Kind, object } from "../checks/check-options.ts";
+import { object, objectWith, optional, strictOptions } from "../../sdk/kernel/schema.ts";
+import { checkOptions } from "../checks/check-options.ts";
 import type { NewWorld } from "../control/worlds/world-routes.ts";
 import { MockServerError } from "../errors.ts";
 import type { MockWorld } from "../mock-world.ts";
@@ -31,18 +32,14 @@ export interface WorldPerTest {
   readonly world: MockWorld;
 }
 
-const isHooks = (value: unknown) =>
-  typeof value === "object" &&
-  value !== null &&
-  ["beforeAll", "beforeEach", "afterEach", "afterAll"].every((name) =>
-    functionKind.accepts(Reflect.get(value, name)),
-  );
-
-const optionKinds: { readonly [Name in keyof Required<WorldPerTestOptions>]: Kind } = {
-  mock: object,
-  world: object,
-  hooks: { expected: "beforeAll, beforeEach, afterEach and afterAll", accepts: isHooks },
-};
+const worldOptions = strictOptions<WorldPerTestOptions>()({
+  mock: optional(object),
+  world: optional(object),
+  hooks: objectWith<TestHooks>(
+    "beforeAll, beforeEach, afterEach and afterAll",
+    ...(["beforeAll", "beforeEach", "afterEach", "afterAll"] as const),
+  ),
+});
 
 /**
  * One mock for the tests of a file, and a world of it for each test.
@@ -50,8 +47,8 @@ const optionKinds: { readonly [Name in keyof Required<WorldPerTestOptions>]: Kin
  * @throws MockServerError CONFIGURATION_INVALID for a wrong option, and without hooks
  */
 export function worldPerTest(options: WorldPerTestOptions = {}): WorldPerTest {
-  const hooks = options.hooks ?? (globalThis as { readonly beforeAll?: unknown } as unknown as TestHooks);
-  checkOptions("worldPerTest", { ...options, hooks: isHooks(hooks) ? hooks : null }, optionKinds);
+  const given = { ...options, hooks: options.hooks ?? globalThis };
+  const { hooks } = checkOptions("worldPerTest", given, worldOptions);
   let mock: MockServer | undefined;
   let world: MockWorld | undefined;
   hooks.beforeAll(async () => {

@@ -1,13 +1,7 @@
 import { systemClock } from "../../sdk/kernel/clock.ts";
 import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
-import {
-  checkOptions,
-  checkValue,
-  functionKind,
-  type Kind,
-  numberFrom,
-  urlKind,
-} from "../checks/check-options.ts";
+import { functionOf, numberFrom, optional, strictOptions } from "../../sdk/kernel/schema.ts";
+import { checkOptions, urlOption } from "../checks/check-options.ts";
 import {
   isMockServerError,
   MockServerError,
@@ -31,11 +25,11 @@ export interface ControlClientOptions {
 }
 
 const caller = "createControlClient";
-const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Kind } = {
-  baseUrl: urlKind,
-  fetch: functionKind,
-  timeoutMs: numberFrom(1),
-};
+const clientOptions = strictOptions<ControlClientOptions>()({
+  baseUrl: urlOption,
+  fetch: optional(functionOf()),
+  timeoutMs: optional(numberFrom(1)),
+});
 
 /**
  * The control API of a mock in another process.
@@ -58,8 +52,7 @@ const optionKinds: { readonly [Name in keyof Required<ControlClientOptions>]: Ki
  * ```
  */
 export function createControlClient(options: ControlClientOptions): ControlApi {
-  checkOptions(caller, options, optionKinds);
-  checkValue(caller, "baseUrl", options.baseUrl, optionKinds.baseUrl);
+  checkOptions(caller, options, clientOptions);
   const baseUrl = options.baseUrl.replace(/\/$/, "");
   const methods = Object.entries(controlCalls).map(([name, [call, kind]]) => {
     const [method = "", pattern = ""] = call.split(" ");

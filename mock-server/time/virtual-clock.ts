@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
-import { checkOptions, checkValue, kind, numberFrom } from "../checks/check-options.ts";
+import { numberFrom, optional, refineNumber, strictOptions } from "../../sdk/kernel/schema.ts";
+import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
@@ -73,9 +74,8 @@ export function createVirtualClock(
   startMs = Date.UTC(2026, 0, 15, 12),
   options: VirtualClockOptions = {},
 ): VirtualClock {
-  checkValue("createVirtualClock", "startMs", startMs, timeKind);
-  checkOptions("createVirtualClock", options, { waitLimitMs: numberFrom(1) });
-  const { waitLimitMs = workLimitMs } = options;
+  checkOptions("createVirtualClock: startMs", startMs, time);
+  const { waitLimitMs = workLimitMs } = checkOptions("createVirtualClock", options, clockOptions);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
   const wallClock = systemClock;
@@ -218,7 +218,7 @@ export function createVirtualClock(
       await inTurn(() => runTo(elapsedMs));
     },
     setNow: (nowMs) => {
-      checkValue("clock.setNow", "nowMs", nowMs, timeKind);
+      checkOptions("clock.setNow: nowMs", nowMs, time);
       if (elapsedMs > elapsedMsMax) restartElapsed();
       offsetMs = nowMs - elapsedMs;
     },
@@ -239,9 +239,10 @@ const elapsedMsMax = 2 ** 50;
 const ioRequests = new Set(["FSReqCallback", "FSReqPromise", "GetAddrInfoReqWrap"]);
 const hasPendingIo = () => process.getActiveResourcesInfo().some((name) => ioRequests.has(name));
 
-const timeKind = kind(
+const clockOptions = strictOptions<VirtualClockOptions>()({ waitLimitMs: optional(numberFrom(1)) });
+const time = refineNumber(
   "a time in milliseconds until the year 9999",
-  (value) => Number.isFinite(value) && Number(value) >= timeMsMin && Number(value) <= timeMsMax,
+  (value) => value >= timeMsMin && value <= timeMsMax,
 );
 
 function checkEnd(endMs: number): void {
