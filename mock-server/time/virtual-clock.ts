@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
-import { numberFrom, optional, refineNumber, strictOptions } from "../../sdk/kernel/schema.ts";
+import { numberFrom, optional, refineNumber, strictObject, strictOptions } from "../../sdk/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { checkDurationMs } from "./duration.ts";
@@ -74,7 +74,7 @@ export function createVirtualClock(
   startMs = Date.UTC(2026, 0, 15, 12),
   options: VirtualClockOptions = {},
 ): VirtualClock {
-  checkOptions("createVirtualClock: startMs", startMs, time);
+  checkOptions("createVirtualClock", { startMs }, strictObject({ startMs: time }));
   const { waitLimitMs = workLimitMs } = checkOptions("createVirtualClock", options, clockOptions);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
@@ -218,7 +218,7 @@ export function createVirtualClock(
       await inTurn(() => runTo(elapsedMs));
     },
     setNow: (nowMs) => {
-      checkOptions("clock.setNow: nowMs", nowMs, time);
+      checkOptions("clock.setNow", { nowMs }, strictObject({ nowMs: time }));
       if (elapsedMs > elapsedMsMax) restartElapsed();
       offsetMs = nowMs - elapsedMs;
     },

@@ -4,6 +4,7 @@
 // far in the future: as an ordering head it would make every later event of its task stale.
 
 import { parseEvent, type WebhookEvent } from "../../sdk/events/index.ts";
+import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
 import { type EventColumns, emptyColumns } from "./event-columns.ts";
 import { eventOrder, isFarFuture, orderKey } from "./event-order.ts";
 
@@ -45,7 +46,7 @@ export type ParsedBody = { readonly value: unknown } & (
 export function parseBody(body: Uint8Array): ParsedBody {
   const text = decodeUtf8(body);
   if (text === undefined) return unusable("body is not UTF-8");
-  const value = parseJson(text);
+  const value = jsonOrUndefined(text);
   if (value === undefined) return unusable("body is not JSON");
   const parsed = parseEvent(value);
   if (parsed.ok) return { ok: true, event: parsed.event, value };
@@ -56,7 +57,7 @@ export function parseBody(body: Uint8Array): ParsedBody {
 /** The JSON of a body, which may be no event; `undefined` when it is none. Never throws. */
 export function readJson(body: Uint8Array): unknown {
   const text = decodeUtf8(body);
-  return text === undefined ? undefined : parseJson(text);
+  return text === undefined ? undefined : jsonOrUndefined(text);
 }
 
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.
@@ -67,15 +68,6 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
     return utf8.decode(bytes);
   } catch {
     // Not UTF-8: the result is undefined.
-    return undefined;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON, or nested deeper than the parser goes.
     return undefined;
   }
 }

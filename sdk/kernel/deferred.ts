@@ -5,7 +5,7 @@ export interface Deferred<Value> {
 }
 
 /** A promise with its functions; `Promise.withResolvers` needs Node 22. */
-export function deferred<Value>(): Deferred<Value> {
+export function deferred<Value = void>(): Deferred<Value> {
   let functions: Omit<Deferred<Value>, "promise"> | undefined;
   const promise = new Promise<Value>((resolve, reject) => {
     functions = { resolve, reject };

@@ -39,7 +39,7 @@ export function parseJson(bytes: Uint8Array, depthMax: number): unknown {
   return JSON.parse(text);
 }
 
-/** What a text says as JSON; `undefined` for anything but JSON. */
+/** What a text says as JSON; `undefined` for anything but JSON, and for what is nested deeper than the parser goes. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -14,7 +14,7 @@ import { runChecks } from "../../../receiver-kit/audit/run-checks.ts";
 import { resolveAuditOptions } from "../../../receiver-kit/audit/target/options.ts";
 import { standardWebhooks } from "../../../receiver-kit/audit/target/signing.ts";
 import { createTarget, type Target } from "../../../receiver-kit/audit/target/target.ts";
-import { deferred } from "../../support/deferred.ts";
+import { deferred } from "../../../sdk/kernel/deferred.ts";
 import {
   bodyBytesMax,
   InstrumentedReceiver,

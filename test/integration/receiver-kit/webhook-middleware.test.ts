@@ -11,7 +11,7 @@ import {
   verifyWebhook,
 } from "workspace-tasks/receiver-kit/express";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { deferred } from "../../support/deferred.ts";
+import { deferred } from "../../../sdk/kernel/deferred.ts";
 import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import type { ListeningServer } from "../../support/listen.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { deferred } from "../../support/deferred.ts";
+import { deferred } from "../../../sdk/kernel/deferred.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";

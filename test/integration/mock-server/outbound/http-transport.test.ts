@@ -9,7 +9,7 @@ import {
 import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
-import { deferred } from "../../../support/deferred.ts";
+import { deferred } from "../../../../sdk/kernel/deferred.ts";
 import { listen } from "../../../support/listen.ts";
 import { createSelfSignedCertificate } from "../../../support/self-signed-certificate.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { HandlerQueries } from "../../../../receiver-kit/attempt/handler-queries.ts";
 import { leaseLost } from "../../../../receiver-kit/inbox/lazy-transaction.ts";
-import { deferred } from "../../../support/deferred.ts";
+import { deferred } from "../../../../sdk/kernel/deferred.ts";
 
 const failure = new Error("no such table");
 

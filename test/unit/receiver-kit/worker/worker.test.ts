@@ -11,7 +11,7 @@ import type {
 } from "../../../../receiver-kit/inbox/inbox.ts";
 import { resolveReceiverOptions } from "../../../../receiver-kit/receiver-options.ts";
 import { Worker } from "../../../../receiver-kit/worker/worker.ts";
-import { deferred } from "../../../support/deferred.ts";
+import { deferred } from "../../../../sdk/kernel/deferred.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
 

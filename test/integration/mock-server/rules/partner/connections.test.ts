@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createMockServer } from "workspace-tasks/mock-server";
-import { deferred } from "../../../../support/deferred.ts";
+import { deferred } from "../../../../../sdk/kernel/deferred.ts";
 import { callGraphql, workspaceToken } from "../../../../support/mock-client.ts";
 
 async function startConnection(checkConnection: () => Promise<boolean>) {

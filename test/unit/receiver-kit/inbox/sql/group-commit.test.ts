@@ -3,7 +3,7 @@ import {
   createGroupCommit,
   type GroupCommitOptions,
 } from "../../../../../receiver-kit/inbox/sql/group-commit.ts";
-import { deferred } from "../../../../support/deferred.ts";
+import { deferred } from "../../../../../sdk/kernel/deferred.ts";
 import { createFixtureClock } from "../../../../support/receiver-fixture.ts";
 
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createNotifier } from "../../../../../../receiver-kit/inbox/postgres/connection/postgres-notifier.ts";
 import type { PostgresQueryable } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-pool.ts";
 import { postgresStatements } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
-import { deferred } from "../../../../../support/deferred.ts";
+import { deferred } from "../../../../../../sdk/kernel/deferred.ts";
 
 /** A pool whose queries end when the test says so. */
 function recordingPool() {
