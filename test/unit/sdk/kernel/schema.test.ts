@@ -13,8 +13,10 @@ import {
   parse,
   plainObject,
   type Schema,
+  secret,
   strictObject,
   string,
+  stringLike,
   ValidationError,
   withDefault,
 } from "../../../../sdk/kernel/schema.ts";
@@ -156,5 +158,32 @@ describe("schemas", () => {
     );
     // Control: a name does appear.
     expect(messageOf(strictObject({ a: anything }), { [secret]: 1 })).toContain(secret);
+  });
+});
+
+describe("the message with the value", () => {
+  const withValueOf = (schema: Schema<unknown>, value: unknown) => {
+    try {
+      schema(value, "name");
+      return "valid";
+    } catch (error) {
+      return (error as ValidationError).messageWithValue;
+    }
+  };
+  const letters = stringLike(/^[a-z]+$/, "letters");
+
+  it("shows the beginning of a string, which the other message does not", () => {
+    expect(withValueOf(letters, "a b")).toBe('name: expected letters, got "a b"');
+    expect(withValueOf(letters, "7".repeat(100))).toBe(`name: expected letters, got "${"7".repeat(64)}"`);
+    expect(messageOf(strictObject({ name: letters }), { name: "a b" })).toBe(
+      "name: expected letters, got another",
+    );
+  });
+
+  it("never shows a string that is the argument as a whole, or a secret", () => {
+    expect(() => letters("s3cret", "")).toThrow(
+      expect.objectContaining({ messageWithValue: "expected letters, got another" }),
+    );
+    expect(withValueOf(secret(letters), "s3cret")).toBe("name: expected letters, got another");
   });
 });
