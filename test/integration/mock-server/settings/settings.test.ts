@@ -11,7 +11,6 @@ import {
 import { settingDescriptions } from "../../../../mock-server/settings/settings-schema.ts";
 import { blocksOf } from "../../../../scripts/marked-blocks.ts";
 import { settingsJsonSchema, withSettingsTable } from "../../../../scripts/settings-docs.ts";
-import { isHostName } from "../../../../sdk/kernel/host.ts";
 
 describe("withSettings", () => {
   it("replaces lists and the seed data as a whole", () => {
@@ -25,26 +24,12 @@ const accepts = (url: string, ...httpHostsAllowed: readonly string[]) =>
   isReceiverUrl(url, { allowLoopbackHttp: true, httpHostsAllowed });
 
 describe("httpHostsAllowed of the mock", () => {
-  it.each(["fd00::2", "[fd00::2]", "FD00:0:0::2", "[fd00:0::0002]"])(
-    "allows an IPv6 address that is written %s",
-    (host) => {
-      expect(isHostName(host)).toBe(true);
-      expect(accepts("http://[fd00::2]:3000/webhooks", host)).toBe(true);
-      expect(accepts("http://[fd00::3]:3000/webhooks", host)).toBe(false);
-    },
-  );
-
-  it("allows a name in another case, and an IPv4 address", () => {
+  it("allows a name in another case, and an address that is written in another way", () => {
     expect(accepts("http://receiver:3000/", "Receiver")).toBe(true);
     expect(accepts("http://10.0.0.7/", "other", "10.0.0.7")).toBe(true);
+    expect(accepts("http://[fd00::2]:3000/", "[FD00:0::2]")).toBe(true);
+    expect(accepts("http://[fd00::3]:3000/", "[FD00:0::2]")).toBe(false);
   });
-
-  it.each(["receiver:3000", "[::1]:3000", "[receiver]", "[::1", "::1]", "1:2", "http://a", "a b", ""])(
-    "cannot have %j, which is no host name without a port",
-    (host) => {
-      expect(isHostName(host)).toBe(false);
-    },
-  );
 });
 
 describe("settings that are wrong", () => {
