@@ -16,7 +16,10 @@ export interface Clock {
 /** The longest delay of `setTimeout`; it turns a longer one into 1 ms. */
 export const timerDelayMsMax = 2_147_483_647;
 
-/** The clock of the machine. Its timers keep the process alive, except those in the background; a longer wait than one timer can have is split. */
+/**
+ * The clock of the machine. Its timers keep the process alive, except those in the background. A longer wait than one
+ * timer can have is split.
+ */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

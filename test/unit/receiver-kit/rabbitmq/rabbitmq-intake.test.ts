@@ -37,6 +37,15 @@ const unavailable = (message: RegExp) => ({
 });
 
 describe("rabbitmqIntake", () => {
+  it.each([
+    ["amqp://user:pw@broker/", "a string"],
+    [["http://user:pw@broker/"], "an array"],
+  ])("rejects the URLs %j without showing their password", (urls, got) => {
+    const create = () => createIntake({ urls: urls as never, secrets: [secretA] }, new FakeAmqp().connect);
+    expect(create).toThrow(`rabbitmqIntake: urls: expected a list of amqp:// or amqps:// URLs, got ${got}`);
+    expect(create).not.toThrow(/pw/);
+  });
+
   it("publishes a persistent and mandatory message with the task's id as routing key", async () => {
     const { amqp, intake } = await createFixture();
     const accepted = intake.accept(webhookOf("a"), { traceparent: "00-trace" });
