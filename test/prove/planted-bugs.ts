@@ -39,6 +39,18 @@ const brokerBugs: readonly PatchedBug[] = [
     ],
   },
   {
+    name: "batch-acknowledged",
+    entry: "rabbitmq/rabbitmq-consumer.ts",
+    bug: "the whole batch is acknowledged when a part of it was stored",
+    patches: [
+      {
+        find: "this.#acknowledge(channel, batch, results);\n      this.#buffer.unshift(...failed);",
+        replace:
+          'this.#acknowledge(channel, batch, failed.length < batch.length ? batch.map(() => "stored") : results);',
+      },
+    ],
+  },
+  {
     name: "accepted-before-the-confirm",
     entry: "rabbitmq/rabbitmq-intake.ts",
     bug: "a delivery is accepted before the broker has confirmed its message",

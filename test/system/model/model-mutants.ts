@@ -11,7 +11,6 @@ export interface ModelMutant extends ModelCheck {
 
 const workers = { model: "workers", bounds: { LOST_CLAIMS: 0 } } as const;
 const shared = { model: "shared-transaction" } as const;
-const intake = { model: "intake" } as const;
 
 export const modelMutants: readonly ModelMutant[] = [
   {
@@ -126,15 +125,6 @@ export const modelMutants: readonly ModelMutant[] = [
     ],
   },
   {
-    ...workers,
-    name: "duplicate-stored",
-    bug: "a delivery that was stored before is stored again",
-    model: "intake",
-    bounds: {},
-    violates: ["I4"],
-    patches: [{ find: "  :: row[r].state == absent ->\n", replace: "  :: row[r].state != pending ->\n" }],
-  },
-  {
     ...shared,
     name: "committed-without-a-lease",
     bug: "a shared transaction commits although the lease of one member was lost",
@@ -169,51 +159,5 @@ export const modelMutants: readonly ModelMutant[] = [
     property: "liveness",
     violates: ["I5"],
     patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) && false ->" }],
-  },
-  {
-    ...intake,
-    name: "promised-before-the-confirm",
-    bug: "the intake responds 200 before the broker has confirmed",
-    violates: ["I1"],
-    patches: [
-      {
-        find: "published[e] != NEVER && message[published[e]].state != written ->",
-        replace: "published[e] != NEVER ->",
-      },
-    ],
-  },
-  {
-    ...intake,
-    name: "acknowledged-before-the-insert",
-    bug: "the consumer acknowledges messages before it has stored them",
-    violates: ["I1"],
-    patches: [
-      { find: "batch == 0 ->\n", replace: "batch == 0 -> acknowledge(batch);\n" },
-      { find: "bit(m) : 0) };\n", replace: "bit(m) : 0) };\n         acknowledge(batch);\n" },
-    ],
-  },
-  {
-    ...intake,
-    name: "batch-acknowledged",
-    bug: "the consumer acknowledges the whole batch when a part of it was stored",
-    violates: ["I1"],
-    patches: [
-      {
-        find: "acknowledge(storedOnes); batch",
-        replace: "storedOnes = (storedOnes != 0 -> batch : 0); acknowledge(storedOnes); batch",
-      },
-    ],
-  },
-  {
-    ...intake,
-    name: "acknowledged-by-delivery",
-    bug: "a message counts as acknowledged when it is delivered, and its consumer crashes",
-    violates: ["I1", "I5"],
-    patches: [
-      {
-        find: "message[m].state == delivered -> message[m].state = confirmed",
-        replace: "message[m].state == delivered -> message[m].state = free",
-      },
-    ],
   },
 ];

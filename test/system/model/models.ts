@@ -39,18 +39,10 @@ export const modelChecks: readonly NamedCheck[] = [
     bounds: { CRASHES: 2, PAUSES: 2, FAILURES: 2, LOSSES: 2 },
   },
   { name: "shared transactions end", model: "shared-transaction", property: "liveness" },
-  { name: "intake", model: "intake", isSmall: true },
-  {
-    name: "intake, more faults",
-    model: "intake",
-    bounds: { FAILOVERS: 2, DISCONNECTS: 2, FAILURES: 2, LOSSES: 1 },
-  },
-  { name: "intake ends", model: "intake", property: "liveness" },
 ];
 
 /** The invariants of docs/maintainers/proof.md, by a part of the assertion that states them. */
 const invariants: readonly (readonly [invariant: string, assertion: RegExp])[] = [
-  ["I1", /isPromised/],
   ["I3", />\s*applied\[/],
   ["K1", /handled\[w_\]/],
   ["A1", /started\[|attempts\)?\s*>=/],

@@ -176,9 +176,7 @@ function compareShared(scenario: LimiterScenario, run: LimiterRun, counts: Count
 }
 
 export const createLimiterPart = (create?: CreateLimiter): DifferentialPart => ({
-  name: "rate limiter",
   what: "scenarios of the rate limit",
-  goal: 20_000,
   async runOne(seed, counts) {
     const scenario = generateScenario(seed);
     const problem = await compareScenario(scenario, counts, create).catch(String);
