@@ -56,7 +56,7 @@ export async function proveModel(proof: Proof): Promise<void> {
 
 /** The steps to the violation; undefined for a mutant that is not refuted. */
 async function refute(mutant: ModelMutant): Promise<string | undefined> {
-  const checked = await checkModel({ ...mutant, isShortest: mutant.property !== "liveness" });
+  const checked = await checkModel({ ...mutant, isShortest: true });
   const violated = violatedBy(checked);
   if (violated === undefined || !mutant.violates.includes(violated)) return undefined;
   const steps = checked.story.slice(0, stepsMax).map((step, index) => `${index + 1}. ${step}`);

@@ -10,7 +10,6 @@ export interface ModelMutant extends ModelCheck {
 }
 
 const workers = { model: "workers", bounds: { LOST_CLAIMS: 0 } } as const;
-const shared = { model: "shared-transaction" } as const;
 
 export const modelMutants: readonly ModelMutant[] = [
   {
@@ -123,41 +122,5 @@ export const modelMutants: readonly ModelMutant[] = [
     patches: [
       { find: "(outcome == release -> 0 : 1)", replace: "(outcome == release || outcome == retry -> 0 : 1)" },
     ],
-  },
-  {
-    ...shared,
-    name: "committed-without-a-lease",
-    bug: "a shared transaction commits although the lease of one member was lost",
-    violates: ["I3", "I4"],
-    patches: [
-      { find: "row[i].state == pending) -> isValid = false", replace: "row[i].state == pending) -> skip" },
-    ],
-  },
-  {
-    ...shared,
-    name: "keys-not-locked",
-    bug: "the keys of a shared transaction are not locked between the check and the commit",
-    violates: ["I3", "I4"],
-    patches: [
-      {
-        find: "#define isLocked(k) ((checked[0] | checked[1] | inDoubt[0] | inDoubt[1]) & bit(k))",
-        replace: "#define isLocked(k) false",
-      },
-    ],
-  },
-  {
-    ...shared,
-    name: "repeated-at-once",
-    bug: "events are repeated while the transaction whose result is unknown can still commit",
-    violates: ["I3", "I4"],
-    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) ->" }],
-  },
-  {
-    ...shared,
-    name: "not-repeated",
-    bug: "events whose shared transaction was rolled back are not handled again",
-    property: "liveness",
-    violates: ["I5"],
-    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) && false ->" }],
   },
 ];
