@@ -1,6 +1,6 @@
 import type { Random } from "../../../integration/simulation/random.ts";
 import { findPostgres } from "../../../support/postgres-binaries.ts";
-import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
 import { PostgresWorld } from "./postgres-world.ts";
 
 interface Fault extends Omit<ChaosCell, "start"> {
@@ -182,16 +182,7 @@ export function postgresGroup(template?: string): ChaosGroup {
     async start() {
       const cellOf = ({ inject, diskBytes, ...cell }: Fault): ChaosCell => ({
         ...cell,
-        async start() {
-          const world = await PostgresWorld.start({ diskBytes, template });
-          let repair = async () => {};
-          return Object.assign(world, {
-            inject: async (random: Random) => {
-              repair = await inject(world, random);
-            },
-            repair: () => repair(),
-          });
-        },
+        start: async () => faulty(await PostgresWorld.start({ diskBytes, template }), inject),
       });
       return {
         cells: possible.map(cellOf),

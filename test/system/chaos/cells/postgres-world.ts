@@ -5,7 +5,6 @@ import { createFreezingProxy, type FreezingProxy } from "../../../support/freezi
 import { KillableReceiver, receiverTables } from "../../../support/killable-receiver.ts";
 import { PostgresCluster, type PostgresClusterOptions } from "../../../support/postgres-cluster.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
-import { readEffects, readStates } from "./effect-rows.ts";
 
 export class PostgresWorld implements ChaosWorld {
   readonly cluster: PostgresCluster;
@@ -22,7 +21,7 @@ export class PostgresWorld implements ChaosWorld {
     const cluster = await PostgresCluster.start(options);
     const world = new PostgresWorld(cluster);
     try {
-      for (const statement of receiverTables) await world.#query(statement);
+      for (const statement of receiverTables) await world.query(statement);
       for (const { port } of cluster.servers) world.proxies.push(await createFreezingProxy(port));
       await world.startReceiver(0);
       await world.startReceiver(1);
@@ -50,15 +49,7 @@ export class PostgresWorld implements ChaosWorld {
     return receiver;
   }
 
-  effects() {
-    return readEffects((statement) => this.#query(statement));
-  }
-
-  states() {
-    return readStates((statement) => this.#query(statement));
-  }
-
-  async #query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const client = new pg.Client({ connectionString: this.cluster.primary.url() });
     await client.connect();
     try {

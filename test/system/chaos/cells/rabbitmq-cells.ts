@@ -3,7 +3,7 @@ import type { Random } from "../../../integration/simulation/random.ts";
 import { bundledProgram } from "../../../support/bundled-program.ts";
 import { findPostgres } from "../../../support/postgres-binaries.ts";
 import { findRabbitmq } from "../../../support/rabbitmq-binaries.ts";
-import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
+import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
 import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
 
 const programFile = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
@@ -189,13 +189,7 @@ export function rabbitmqGroup(outageMs: number): ChaosGroup {
             hasUsualTimes,
             name: `chaos-${worlds}`,
           });
-          let repair = async () => {};
-          return Object.assign(world, {
-            inject: async (random: Random) => {
-              repair = await inject(world, random);
-            },
-            repair: () => repair(),
-          });
+          return faulty(world, inject);
         },
       });
       return {

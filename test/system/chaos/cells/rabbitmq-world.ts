@@ -8,7 +8,6 @@ import { RabbitmqCluster } from "../../../support/rabbitmq.ts";
 import { RunningProgram } from "../../../support/running-program.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
 import type { RabbitmqReceiverOptions } from "../rabbitmq-receiver-program.ts";
-import { readEffects, readStates } from "./effect-rows.ts";
 
 export const nodes = [0, 1, 2] as const;
 type Role = RabbitmqReceiverOptions["role"];
@@ -122,15 +121,7 @@ export class RabbitmqWorld implements ChaosWorld {
     );
   }
 
-  effects() {
-    return readEffects((statement) => this.#rows(statement));
-  }
-
-  states() {
-    return readStates((statement) => this.#rows(statement));
-  }
-
-  async #rows(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const results = await Promise.all(this.#pools.map((pool) => pool.query(statement)));
     return results.flatMap(({ rows }) => rows);
   }
