@@ -16,7 +16,8 @@ export interface PlantedBug {
   find(): Promise<string | undefined>;
 }
 
-const seedsPerBug = 500;
+/** As many as `npm test` takes at full depth. */
+const seedsPerBug = 250;
 
 interface PatchedBug {
   readonly name: string;
