@@ -10,7 +10,7 @@ interface Fault extends Omit<ChaosCell, "start"> {
   inject(world: PostgresWorld, random: Random): Promise<() => Promise<void>>;
 }
 
-const faults: readonly Fault[] = [
+export const postgresFaults: readonly Fault[] = [
   {
     name: "PostgreSQL: kill -9 of the primary and loss of its disk; it rejoins empty",
     brokenMs: 1_500,
@@ -173,16 +173,16 @@ const faults: readonly Fault[] = [
 const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
 
 /** Each cell has servers of its own. */
-export function postgresGroup(template?: string): ChaosGroup {
+export function postgresGroup(): ChaosGroup {
   const postgres = findPostgres();
-  const possible = faults.filter(({ diskBytes }) => diskBytes === undefined || canMount());
+  const possible = postgresFaults.filter(({ diskBytes }) => diskBytes === undefined || canMount());
   return {
     cells: possible.map(({ name }) => name),
     missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const cellOf = ({ inject, diskBytes, ...cell }: Fault): ChaosCell => ({
         ...cell,
-        start: async () => faulty(await PostgresWorld.start({ diskBytes, template }), inject),
+        start: async () => faulty(await PostgresWorld.start({ diskBytes }), inject),
       });
       return {
         cells: possible.map(cellOf),
