@@ -16,10 +16,11 @@ const gates = [
   ["licences of what is shipped", "node scripts/check-licences.mjs"],
   ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
+  // While others run: the tests and everything after them use it.
+  ["the build", "npm run --silent build"],
   ["generated code is up to date", "npm run --silent codegen -- --check"],
   ["documents and API reference are up to date", "npm run --silent docs -- --check"],
   ["tests, at full depth", "npm test --silent", "alone"],
-  // After the tests, which build what is measured and packed.
   ["nothing is twice as slow", "node --import tsx bench/check-ratios.ts", "alone"],
   // The longest first.
   [
@@ -33,7 +34,11 @@ const gates = [
   ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
   ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
-  ["the packed SDK on Node, Bun, Deno and workerd", "node scripts/runtime-matrix.mjs"],
+  // The Node of this machine is a part of the tests.
+  [
+    "the packed SDK on other Nodes, Bun, Deno and workerd",
+    "node scripts/runtime-matrix.mjs node@22 node@24 bun deno workerd",
+  ],
   ["the packed tarball and the README, installed by npm", "node scripts/installed-package.mjs"],
   ["two builds give the same tarball", "node scripts/check-reproducible.mjs"],
   [
