@@ -87,8 +87,7 @@ export interface ChaosCell {
 /** Cells that share servers. */
 export interface ChaosGroup {
   readonly cells: readonly string[];
-  /** Why they cannot run on this machine. */
-  readonly missing: string | undefined;
+  /** @throws Error when a program is missing on this machine */
   start(): Promise<ChaosCells>;
 }
 

@@ -1,6 +1,5 @@
 import type { Random } from "../../../integration/simulation/random.ts";
 import type { KillableReceiverOptions } from "../../../support/killable-receiver.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
 import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
 import { KillWorld } from "./kill-world.ts";
 import {
@@ -39,10 +38,8 @@ export function killCell(
 }
 
 export function killGroup(): ChaosGroup {
-  const postgres = findPostgres();
   return {
     cells: receiverStores.map(nameOf),
-    missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
       return {

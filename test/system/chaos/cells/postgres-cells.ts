@@ -1,5 +1,4 @@
 import type { Random } from "../../../integration/simulation/random.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
 import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
 import { PostgresWorld } from "./postgres-world.ts";
 
@@ -174,11 +173,9 @@ const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
 
 /** Each cell has servers of its own. */
 export function postgresGroup(): ChaosGroup {
-  const postgres = findPostgres();
   const possible = postgresFaults.filter(({ diskBytes }) => diskBytes === undefined || canMount());
   return {
     cells: possible.map(({ name }) => name),
-    missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const cellOf = ({ inject, diskBytes, ...cell }: Fault): ChaosCell => ({
         ...cell,

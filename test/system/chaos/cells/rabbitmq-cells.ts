@@ -1,8 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Random } from "../../../integration/simulation/random.ts";
 import { bundledProgram } from "../../../support/bundled-program.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
-import { findRabbitmq } from "../../../support/rabbitmq-binaries.ts";
 import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
 import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
 
@@ -170,12 +168,8 @@ function allShardsDown(outageMs: number): Fault {
 
 export function rabbitmqGroup(outageMs: number): ChaosGroup {
   const faults = [...nodeFaults, ...processFaults, allShardsDown(outageMs)];
-  const missing = [findPostgres(), findRabbitmq()].flatMap((found) =>
-    "missing" in found ? [found.missing] : [],
-  );
   return {
     cells: faults.map(({ name }) => name),
-    missing: missing[0],
     async start() {
       const program = await bundledProgram(programFile);
       const servers = await RabbitmqServers.start();
