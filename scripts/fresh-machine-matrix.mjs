@@ -38,7 +38,7 @@ const quickTests = [
   "test/integration/tidy",
   "test/integration/package/document-commands",
   "test/system/package/start",
-  "test/system/receiver-kit/inbox/postgres",
+  "test/system/receiver-kit/inbox/postgres/sql/postgres-migrations",
 ];
 
 // Each cell: a folder for the copy, and what is different there.

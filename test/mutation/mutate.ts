@@ -5,7 +5,6 @@
 //
 //   npm run mutate                          all of them; about an hour on one core
 //   npm run mutate -- --only sdk/request    the files whose paths start with this
-//   npm run mutate -- --record              writes the counts to test/mutation/results.json
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,11 +24,7 @@ const folder = join(root, ".tmp/mutation");
 const strykerFolder = join(import.meta.dirname, "node_modules/@stryker-mutator");
 
 function main(args: readonly string[]): number {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { only: { type: "string" }, record: { type: "boolean", default: false } },
-  });
-  const { only, record } = values;
+  const { only } = parseArgs({ args: [...args], options: { only: { type: "string" } } }).values;
   mkdirSync(folder, { recursive: true });
   const chosen = Object.keys(policyFiles).filter((path) => only === undefined || path.startsWith(only));
   const results: FileResult[] = [];
@@ -42,11 +37,6 @@ function main(args: readonly string[]): number {
       print(`${path}: ${result.found} of ${result.total} found`);
       results.push(result);
     }
-  }
-  print(`\n${tableOf(results)}\n`);
-  if (record) {
-    const counts = results.map(({ survivors, ...counted }) => ({ ...counted, survived: survivors.length }));
-    writeFileSync(join(import.meta.dirname, "results.json"), `${JSON.stringify(counts, null, 2)}\n`);
   }
   const known = JSON.parse(
     readFileSync(join(import.meta.dirname, "survivors.json"), "utf8"),
@@ -90,27 +80,6 @@ const strykerOptions = (mutate: readonly string[], report: string) => ({
   reporters: ["json"],
   jsonReporter: { fileName: relative(root, report) },
 });
-
-/** By folder. */
-function tableOf(results: readonly FileResult[]): string {
-  const sums = new Map<string, { files: number; found: number; total: number; survived: number }>();
-  for (const { path, found, total, survivors } of results) {
-    const name = folderOf(path);
-    const sum = sums.get(name) ?? { files: 0, found: 0, total: 0, survived: 0 };
-    sums.set(name, {
-      ...{ files: sum.files + 1, found: sum.found + found, total: sum.total + total },
-      survived: sum.survived + survivors.length,
-    });
-  }
-  const rows = [...sums].map(([name, { files, found, total, survived }]) => {
-    return `| ${name} | ${files} | ${total} | ${found} | ${((100 * found) / total).toFixed(1)} % | ${survived} |`;
-  });
-  return [
-    "| folder | files | mutants | found | score | not found |",
-    "|---|---:|---:|---:|---:|---:|",
-    ...rows,
-  ].join("\n");
-}
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 

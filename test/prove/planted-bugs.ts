@@ -16,7 +16,8 @@ export interface PlantedBug {
   find(): Promise<string | undefined>;
 }
 
-const seedsPerBug = 500;
+/** As many as `npm test` takes at full depth. */
+const seedsPerBug = 250;
 
 interface PatchedBug {
   readonly name: string;
@@ -35,6 +36,18 @@ const brokerBugs: readonly PatchedBug[] = [
         find: "const results = await Promise.all(batch.map((message) => this.#store(channel, message)));",
         replace:
           'const results = batch.map((message) => (void this.#store(channel, message), "stored" as const));',
+      },
+    ],
+  },
+  {
+    name: "batch-acknowledged",
+    entry: "rabbitmq/rabbitmq-consumer.ts",
+    bug: "the whole batch is acknowledged when a part of it was stored",
+    patches: [
+      {
+        find: "this.#acknowledge(channel, batch, results);\n      this.#buffer.unshift(...failed);",
+        replace:
+          'this.#acknowledge(channel, batch, failed.length < batch.length ? batch.map(() => "stored") : results);',
       },
     ],
   },

@@ -1,138 +1,121 @@
 // `npm run prove`: planted bugs and the model, then every scope of the explorer, seeds of the simulation and the
-// differential tests. Each part has an equal share of the time; nothing is kept between runs but what `--record` writes.
+// differential tests. Each part has an equal share of the time; nothing is kept between runs.
 
-import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { scopes } from "../integration/explorer/scopes.ts";
+import { explore } from "../integration/explorer/explore.ts";
+import { loadProducts, scopes } from "../integration/explorer/scopes.ts";
+import { summary, tell } from "../integration/explorer/story.ts";
+import { formatFailure } from "../integration/simulation/failure-report.ts";
+import { loadSimulation } from "../integration/simulation/load-simulation.ts";
+import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
+import { createVerifierPart, packagePeers } from "../unit/differential/compare-verifiers.ts";
+import { runPart } from "../unit/differential/differential-part.ts";
 import { plantedBugs } from "./planted-bugs.ts";
-import {
-  addSeeds,
-  createProof,
-  isProved,
-  type Proof,
-  type ProofPart,
-  proofParts,
-  recordProof,
-  summarize,
-} from "./proof.ts";
-import { type PlannedTask, ProofProcesses, plan } from "./proof-processes.ts";
-import { modelMissing, proveModel } from "./prove-model.ts";
-
-const usage = `usage: npm run prove -- [--only PART,…] [--minutes 10] [--seeds N] [--from 1] [--scopes NAME,…] [--processes 1] [--record]
-
-  --only PARTS   of ${proofParts.join(", ")}. Default: all
-  --minutes N    how long to run, shared by the parts. Planted bugs are tried to the end. Default: 10
-  --seeds N      how many seeds, whatever time they take. Default: as many as there is time for
-  --from N       the first seed. Default: 1
-  --scopes NAMES scopes of the explorer. Default: all
-  --processes N  how many processes share the work. Default: 1
-  --record       write the results of the parts that ran to test/prove/results
-`;
-
-const seedsPerTask = 50;
-const comparisonMs = 60_000;
-const print = (text: string) => void process.stdout.write(`${text}\n`);
+import { indented, type Proof, withoutStacks } from "./proof.ts";
+import { proveModel } from "./prove-model.ts";
 
 interface Options {
-  readonly parts: readonly ProofPart[];
   readonly minutes: number;
   readonly seeds: number | undefined;
   readonly from: number;
   readonly scopes: readonly string[];
-  readonly processes: number;
-  readonly record: boolean;
 }
 
+type Part = (proof: Proof, options: Options) => Promise<void>;
+
+const parts = {
+  async bugs({ report }) {
+    for (const { name, bug, find } of plantedBugs) {
+      const counterexample = await find();
+      const isFound = counterexample !== undefined;
+      report(
+        isFound,
+        `${isFound ? "found" : "NOT FOUND"}: ${name} (${bug})\n${indented(counterexample ?? "")}`,
+      );
+    }
+  },
+  model: proveModel,
+  async explorer({ leftMs, report }, { scopes: names }) {
+    using products = await loadProducts();
+    for (const [index, name] of names.entries()) {
+      const scope = await products.create(scopes.find((each) => each.name === name)!);
+      const budgetMs = Math.max(1, leftMs() / (names.length - index));
+      const exploration = await withoutStacks(() => explore(scope, { budgetMs }));
+      const { counterexample } = exploration;
+      const story = counterexample === undefined ? "" : `\n${tell(counterexample)}`;
+      report(counterexample === undefined, summary(exploration) + story);
+    }
+  },
+  async seeds({ leftMs, report }, { from, seeds = Number.POSITIVE_INFINITY }) {
+    using simulation = await loadSimulation();
+    const hasTime = () => seeds < Number.POSITIVE_INFINITY || leftMs() > 0;
+    for (let done = 0; done < seeds && hasTime(); done += seedsAtOnce) {
+      const range = { from: from + done, count: Math.min(seedsAtOnce, seeds - done) };
+      const { failed } = await withoutStacks(() => simulation.module.runSeeds(range));
+      if (failed) return report(false, formatFailure(failed));
+      report(true, `seeds ${range.from} to ${range.from + range.count - 1}`);
+    }
+  },
+  async differential({ leftMs, report }) {
+    for (const [part, share] of [
+      [createVerifierPart(packagePeers), 0.5],
+      [createLimiterPart(), 1],
+    ] as const) {
+      const endMs = performance.now() + share * leftMs();
+      const { count, failure } = await runPart(part, 1, () => performance.now() >= endMs);
+      report(failure === undefined, `${count} ${part.what}${failure === undefined ? "" : `\n${failure}`}`);
+    }
+  },
+} satisfies Readonly<Record<string, Part>>;
+
+const partNames = Object.keys(parts) as (keyof typeof parts)[];
+const seedsAtOnce = 50;
+
+const usage = `usage: npm run prove -- [--only PART,…] [--minutes 10] [--seeds N] [--from 1] [--scopes NAME,…]
+
+  --only PARTS   of ${partNames.join(", ")}. Default: all
+  --minutes N    how long to run, shared by the parts. Planted bugs are tried to the end. Default: 10
+  --seeds N      how many seeds, whatever time they take. Default: as many as there is time for
+  --from N       the first seed. Default: 1
+  --scopes NAMES scopes of the explorer. Default: all
+`;
+
 async function main(args: readonly string[]): Promise<number> {
-  const options = readArguments(args);
-  if (!options) {
+  const read = readArguments(args);
+  if (!read) {
     process.stderr.write(usage);
     return 2;
   }
-  const proof = createProof(options.from);
-  const partMs = (options.minutes * 60_000) / options.parts.length;
-  using processes = new ProofProcesses(options.processes);
-  for (const part of options.parts) {
-    const endMs = performance.now() + partMs;
-    const leftMs = () => endMs - performance.now();
-    if (part === "model") await checkModel(proof, leftMs);
-    else {
-      const tasks = tasksOf[part](proof, options, leftMs);
-      // Each comparison continues the results of the one before.
-      const count = part === "differential" ? 1 : options.processes;
-      await processes.run(() => tasks.next().value ?? undefined, count);
-    }
+  const { chosen, ...options } = read;
+  let failures = 0;
+  const report: Proof["report"] = (holds, text) => {
+    if (!holds) failures += 1;
+    process.stdout.write(`${text.trimEnd()}\n`);
+  };
+  for (const name of chosen) {
+    const endMs = performance.now() + (options.minutes * 60_000) / chosen.length;
+    await parts[name]({ report, leftMs: () => endMs - performance.now() }, options);
   }
-  print(summarize(proof));
-  if (options.record) recordProof(proof, options.parts, join(import.meta.dirname, "results"));
-  return isProved(proof) ? 0 : 1;
+  process.stdout.write(failures === 0 ? "nothing was violated\n" : `${failures} FAILED: see above\n`);
+  return failures === 0 ? 0 : 1;
 }
 
-type Tasks = Generator<PlannedTask, void>;
-type TasksOf = (proof: Proof, options: Options, leftMs: () => number) => Tasks;
-
-const tasksOf: Readonly<Record<Exclude<ProofPart, "model">, TasksOf>> = {
-  *bugs(proof) {
-    for (const { name } of plantedBugs)
-      yield plan({ kind: "bug", name }, (counterexample) => {
-        proof.bugs[name] = counterexample ?? null;
-      });
-  },
-  *explorer(proof, { scopes: names, processes }, leftMs) {
-    for (const [index, name] of names.entries()) {
-      const share = (leftMs() * processes) / (names.length - index);
-      const budgetMs = Math.max(1, Math.min(leftMs(), share));
-      yield plan({ kind: "scope", name, budgetMs }, (result) => {
-        proof.explorer[name] = result;
-      });
-    }
-  },
-  *seeds(proof, { from, seeds }, leftMs) {
-    const endSeed = seeds === undefined ? Number.POSITIVE_INFINITY : from + seeds;
-    for (let next = from; next < endSeed && proof.seeds.failures.length === 0; next += seedsPerTask) {
-      if (seeds === undefined && leftMs() <= 0) return;
-      const count = Math.min(seedsPerTask, endSeed - next);
-      yield plan({ kind: "seeds", from: next, count }, (result) => addSeeds(proof, result));
-    }
-  },
-  *differential(proof, _, leftMs) {
-    let mayContinue = true;
-    while (mayContinue && leftMs() > 0) {
-      const budgetMs = Math.min(comparisonMs, leftMs());
-      yield plan({ kind: "differential", results: proof.differential, budgetMs }, (outcome) => {
-        mayContinue = outcome.mayContinue;
-        Object.assign(proof.differential, outcome.results);
-      });
-    }
-  },
-};
-
-async function checkModel(proof: Proof, leftMs: () => number): Promise<void> {
-  const missing = modelMissing();
-  if (missing !== undefined) print(`the model is not checked: ${missing}`);
-  else await proveModel(proof, leftMs, print);
-}
-
-function readArguments(args: readonly string[]): Options | undefined {
+function readArguments(args: readonly string[]) {
   const string = { type: "string" } as const;
-  const names = { only: string, minutes: string, seeds: string, from: string, scopes: string };
-  const boolean = { type: "boolean", default: false } as const;
+  const options = { only: string, minutes: string, seeds: string, from: string, scopes: string };
   try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { ...names, processes: string, record: boolean },
-    });
-    const parts = proofParts.filter((part) => values.only?.split(",").includes(part) ?? true);
-    const chosen = values.scopes?.split(",") ?? scopes.map(({ name }) => name);
+    const { values } = parseArgs({ args: [...args], options });
+    const isNamed = (name: string) => values.only?.split(",").includes(name) ?? true;
+    const chosen = partNames.filter(isNamed);
+    const named = values.scopes?.split(",") ?? scopes.map(({ name }) => name);
     const areKnown =
-      (values.only?.split(",") ?? []).every((part) => proofParts.some((known) => known === part)) &&
-      chosen.every((name) => scopes.some((scope) => scope.name === name));
+      (values.only ?? chosen.join()).split(",").length === chosen.length &&
+      named.every((name) => scopes.some((scope) => scope.name === name));
     const minutes = Number(values.minutes ?? 10);
     const seeds = values.seeds === undefined ? undefined : integer(values.seeds);
-    const [from, processes] = [integer(values.from ?? "1"), integer(values.processes ?? "1")];
-    if (!areKnown || !(minutes > 0) || Number.isNaN(seeds) || !(from >= 1) || !(processes <= 64))
-      return undefined;
-    return { parts, minutes, seeds, from, scopes: chosen, processes, record: values.record };
+    const from = integer(values.from ?? "1");
+    if (!areKnown || !(minutes > 0) || Number.isNaN(seeds) || !(from >= 1)) return undefined;
+    return { chosen, minutes, seeds, from, scopes: named };
   } catch {
     return undefined; // an unknown option
   }

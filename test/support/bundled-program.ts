@@ -5,6 +5,7 @@ import { rolldown } from "rolldown";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const bundles = new Map<string, Promise<readonly string[]>>();
+const folders: string[] = [];
 
 /**
  * Arguments of node for a program and the sources that it imports in one file, which starts in a quarter of the time.
@@ -14,7 +15,7 @@ const bundles = new Map<string, Promise<readonly string[]>>();
  */
 export function bundledProgram(entry: string, project?: string): Promise<readonly string[]> {
   const name = JSON.stringify([entry, project]);
-  const program = bundles.get(name) ?? bundle(entry, project);
+  const program = bundles.get(name) ?? bundleProgram(entry, project);
   bundles.set(name, program);
   return program;
 }
@@ -25,27 +26,47 @@ export async function bundledModule(entry: string): Promise<string> {
   return JSON.stringify(pathToFileURL(file).href);
 }
 
-async function bundle(input: string, project: string | undefined): Promise<readonly string[]> {
-  const folder = project ?? createFolder();
-  const built = await rolldown({
-    cwd: root,
-    input,
-    platform: "node",
-    // Also what the bundler adds for syntax that Node 20 lacks.
-    external: (id) => !(project === undefined ? /^[./]|^workspace-tasks\/|^@oxc-/ : /^[./]|^@oxc-/).test(id),
-    transform: { target: "node20.19" },
-    resolve: { conditionNames: ["workspace-tasks-source", "node", "import"] },
-    tsconfig: "tsconfig.json",
-  });
-  await built.write({ dir: folder, entryFileNames: "program.mjs" });
-  await built.close();
-  return [path.join(folder, "program.mjs")];
+async function bundleProgram(entry: string, project: string | undefined): Promise<readonly string[]> {
+  const file = path.join(project ?? createBundleFolder("program"), "program.mjs");
+  await bundle({ entry, file, usesInstalled: project !== undefined });
+  return [file];
 }
 
-/** Inside the repository, so that the file finds its packages. */
-function createFolder(): string {
+interface BundleOptions {
+  /** From the root of the repository, or absolute. */
+  readonly entry: string;
+  readonly file: string;
+  /** Texts that replace those of the files at these absolute paths. */
+  readonly sources?: ReadonlyMap<string, string>;
+  /** Whether it imports the package that is installed where `file` is. Default false: its sources, in the bundle. */
+  readonly usesInstalled?: boolean;
+}
+
+/** Writes a source and all that it imports of this repository to one file. */
+export async function bundle({ entry, file, sources, usesInstalled = false }: BundleOptions): Promise<void> {
+  // Also what the bundler adds for syntax that Node 20 lacks.
+  const own = usesInstalled ? /^@oxc-project\// : /^(workspace-tasks|@oxc-project)\//;
+  const built = await rolldown({
+    cwd: root,
+    input: path.resolve(root, entry),
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !path.isAbsolute(id) && !own.test(id),
+    transform: { target: "node20.19" },
+    resolve: { conditionNames: ["workspace-tasks-source", "node", "import"] },
+    plugins: [{ name: "replaced-sources", load: (id) => sources?.get(id) }],
+  });
+  await built.write({ file, format: "esm", codeSplitting: false });
+  await built.close();
+}
+
+/** Inside the repository, so that the file finds its packages; deleted when this process exits. */
+export function createBundleFolder(name: "program" | "bundle"): string {
   mkdirSync(path.join(root, ".tmp"), { recursive: true });
-  const folder = mkdtempSync(path.join(root, ".tmp/program-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = mkdtempSync(path.join(root, `.tmp/${name}-`));
+  if (folders.length === 0)
+    process.once("exit", () => {
+      for (const each of folders) rmSync(each, { recursive: true, force: true });
+    });
+  folders.push(folder);
   return folder;
 }

@@ -6,6 +6,7 @@ import { createEngine, type Engine, type WorkspaceToken } from "../../sdk/engine
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../sdk/options.ts";
 import { createFakeService, type FakeService, type FakeServiceOptions } from "./fake-service.ts";
 import { type Legs, seeded, withLatency } from "./latency.ts";
+import { busiest } from "./limited-service.ts";
 
 /** An engine as a test uses it: calls are promises of plain data, and tokens need no scope. */
 export interface TestEngine extends Pick<Engine, "rateLimitSnapshot" | "close"> {
@@ -72,13 +73,5 @@ export function jitteryLegs(latencyMs: number, jitter: number, random: () => num
 }
 
 /** The most requests in any span of one window. */
-export function busiestWindow(acceptedAtMs: readonly number[], windowMs = 60_000): number {
-  const sorted = [...acceptedAtMs].sort((a, b) => a - b);
-  let busiest = 0;
-  let first = 0;
-  sorted.forEach((at, index) => {
-    while ((sorted[first] ?? at) <= at - windowMs) first += 1;
-    busiest = Math.max(busiest, index - first + 1);
-  });
-  return busiest;
-}
+export const busiestWindow = (acceptedAtMs: readonly number[], windowMs = 60_000): number =>
+  busiest(acceptedAtMs, { windowMs, window: "sliding", windowOffsetMs: 0 });

@@ -1,4 +1,5 @@
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import { type Limit, LimitedService } from "./limited-service.ts";
 
 /**
  * The service's semantics for keys, tokens and the rate limit in a few dozen lines, for simulations of hundreds of
@@ -21,7 +22,7 @@ export interface ServiceLog {
   rejected429: number;
   rejected401: number;
   /** Arrival times of accepted requests, those of other clients included. */
-  readonly acceptedAtMs: number[];
+  readonly acceptedAtMs: readonly number[];
   /** Names of operations in the order of arrival. */
   readonly operations: string[];
   /** `ref` variables of mutations that took effect. */
@@ -44,16 +45,12 @@ export type Fault =
   | { readonly type: "cut_before" }
   | { readonly type: "cut_after" };
 
-export interface FakeServiceOptions {
+/** Default: 120 requests in any 60 s. */
+export interface FakeServiceOptions extends Partial<Limit> {
   readonly clock?: VirtualClock;
-  readonly limit?: number;
-  readonly windowMs?: number;
-  readonly window?: "sliding" | "fixed";
   readonly tokenTtlSeconds?: number;
   /** Offset of the service's wall clock. */
   readonly skewMs?: number;
-  /** Where fixed windows begin, so that they need not begin with the client. */
-  readonly windowOffsetMs?: number;
   readonly withRetryAfter?: boolean;
   /** Consulted for each request after authentication. */
   readonly fault?: (operation: string) => Fault | undefined;
@@ -65,16 +62,17 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
   const { clock = createVirtualClock(), tokenTtlSeconds = 180, skewMs = 0, withRetryAfter = true } = options;
   const apiKey = `key_${instance}_8f3a9d2c71`;
   const baseUrl = `http://double-${instance++}.localhost`;
+  const limits = { limit: 120, windowMs: 60_000, window: "sliding", windowOffsetMs: 0 } as const;
+  const limited = new LimitedService({ ...limits, ...options });
   const log: ServiceLog = {
     exchanges: 0,
     accepted: 0,
     rejected429: 0,
     rejected401: 0,
-    acceptedAtMs: [],
+    acceptedAtMs: limited.acceptedAtMs,
     operations: [],
     applied: [],
   };
-  const limiter = createLimiter(options, () => clock.monotonic());
   const tokens = new Map<string, number>();
   const serverNowMs = () => clock.now() + skewMs;
   let issued = 0;
@@ -92,12 +90,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     return json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: issuedTokens } });
   }
 
-  function accept(): number | undefined {
-    const waitMs = limiter();
-    if (waitMs !== undefined) return waitMs;
-    log.acceptedAtMs.push(clock.monotonic());
-    return undefined;
-  }
+  const accept = () => limited.receive(clock.monotonic());
 
   function respond(
     body: { query: string; operationName?: string; variables?: Record<string, unknown> },
@@ -145,27 +138,6 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     },
     otherClientRequest: () => accept() === undefined,
     revokeTokens: () => tokens.clear(),
-  };
-}
-
-/** Returns undefined for an accepted request, else how long until the next would be. */
-function createLimiter(options: FakeServiceOptions, nowMs: () => number): () => number | undefined {
-  const { limit = 120, windowMs = 60_000, window = "sliding", windowOffsetMs = 0 } = options;
-  let accepted: number[] = [];
-  return () => {
-    const now = nowMs();
-    const since =
-      window === "sliding" ? now - windowMs : Math.floor((now + windowOffsetMs) / windowMs) * windowMs;
-    accepted =
-      window === "sliding"
-        ? accepted.filter((at) => at > since)
-        : accepted.filter((at) => at + windowOffsetMs >= since);
-    if (accepted.length >= limit) {
-      const end = window === "sliding" ? (accepted[0] ?? now) + windowMs : since + windowMs - windowOffsetMs;
-      return end - now;
-    }
-    accepted.push(now);
-    return undefined;
   };
 }
 

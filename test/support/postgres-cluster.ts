@@ -23,8 +23,6 @@ const waitMs = 30_000;
 export interface PostgresClusterOptions {
   /** Size of a disk of its own for the first primary, which needs root. */
   readonly diskBytes?: number | undefined;
-  /** Added to the environment of the first primary. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Data that `initialiseEmpty` has created. Default: new ones. */
   readonly template?: string | undefined;
 }
@@ -50,7 +48,7 @@ export class PostgresCluster implements AsyncDisposable {
     this.#primary = servers[0];
   }
 
-  static async start({ diskBytes, env, template }: PostgresClusterOptions = {}): Promise<PostgresCluster> {
+  static async start({ diskBytes, template }: PostgresClusterOptions = {}): Promise<PostgresCluster> {
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const created =
@@ -64,7 +62,6 @@ export class PostgresCluster implements AsyncDisposable {
       const startServer = (index: number) =>
         PostgresServer.start({
           settings: kept,
-          env: index === 0 ? env : undefined,
           async initialise(found, directory) {
             const data = path.join(directory, "data");
             if (diskBytes !== undefined && index === 0) mountDisk(found, data, diskBytes);

@@ -22,8 +22,6 @@ export interface PostgresServerOptions {
   readonly settings?: readonly string[];
   /** Creates the data directory in the given one. Default: that of a new, empty server. */
   readonly initialise?: (binaries: PostgresBinaries, directory: string) => Promise<void>;
-  /** Added to the environment of the server. */
-  readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The databases of a server on 127.0.0.1. */
@@ -69,7 +67,7 @@ export class PostgresDatabases {
 export class PostgresServer extends PostgresDatabases implements AsyncDisposable {
   readonly #binaries: PostgresBinaries;
   readonly #directory: string;
-  readonly #start: Start;
+  readonly #settings: readonly string[];
   #process: ChildProcess;
 
   private constructor(
@@ -77,17 +75,17 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
     directory: string,
     port: number,
     process: ChildProcess,
-    start: Start,
+    settings: readonly string[],
   ) {
     super(port);
-    this.#start = start;
+    this.#settings = settings;
     this.#binaries = binaries;
     this.#directory = directory;
     this.#process = process;
   }
 
   static async start(options: PostgresServerOptions = {}): Promise<PostgresServer> {
-    const { settings = [], initialise = initialiseEmpty, env = {} } = options;
+    const { settings = [], initialise = initialiseEmpty } = options;
     const binaries = findPostgres();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const directory = mkdtempSync(path.join(binaries.temporaryDirectory, "workspace-tasks-postgres-"));
@@ -96,8 +94,8 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
       for (let attempt = 1; ; attempt++) {
         const port = await freePort();
         try {
-          const process = await launch(binaries, directory, port, { settings, env });
-          return new PostgresServer(binaries, directory, port, process, { settings, env });
+          const process = await launch(binaries, directory, port, settings);
+          return new PostgresServer(binaries, directory, port, process, settings);
         } catch (error) {
           // Another process may have taken the port between the two calls.
           if (attempt === startAttempts) throw error;
@@ -116,7 +114,7 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
 
   /** Starts the server again after `stopImmediately`, on the same data. */
   async resume(): Promise<void> {
-    this.#process = await launch(this.#binaries, this.#directory, this.port, this.#start);
+    this.#process = await launch(this.#binaries, this.#directory, this.port, this.#settings);
   }
 
   /** Stops all processes of the server, which keep their connections, and lets them continue. */
@@ -172,10 +170,6 @@ export class PostgresServer extends PostgresDatabases implements AsyncDisposable
     await rm(this.#directory, { recursive: true, force: true });
   }
 }
-
-type Start = Required<Pick<PostgresServerOptions, "settings">> & {
-  readonly env: Readonly<Record<string, string>>;
-};
 
 /** One database of a test; disposing it ends its pools and drops it. */
 export class PostgresDatabase implements AsyncDisposable {
@@ -248,7 +242,7 @@ async function launch(
   { postgres, user }: PostgresBinaries,
   directory: string,
   port: number,
-  { settings: extraSettings, env }: Start,
+  extraSettings: readonly string[],
 ): Promise<ChildProcess> {
   const address = [`listen_addresses=127.0.0.1`, `unix_socket_directories=`, `port=${port}`];
   const settings = [...address, ...extraSettings];
@@ -258,7 +252,7 @@ async function launch(
     {
       ...user,
       cwd: directory,
-      env: { ...environment, ...env },
+      env: environment,
       stdio: ["ignore", "ignore", "pipe"],
     },
   );

@@ -36,11 +36,8 @@ interface RabbitmqNode {
   readonly directory: string;
   readonly port: number;
   readonly distributionPort: number;
-  readonly env: Environment;
   process: ChildProcess | undefined;
 }
-
-type Environment = Readonly<Record<string, string>>;
 
 /**
  * One RabbitMQ server, or a cluster of three, with new data directories. Every port is on 127.0.0.1, those of Erlang's
@@ -66,8 +63,7 @@ export class RabbitmqCluster implements AsyncDisposable {
     this.#nodes = nodes;
   }
 
-  /** @param env added to the environment of the first node */
-  static async start(size: 1 | 3 = 1, env: Environment = {}): Promise<RabbitmqCluster> {
+  static async start(size: 1 | 3 = 1): Promise<RabbitmqCluster> {
     const binaries = findRabbitmq();
     if ("missing" in binaries) throw new Error(binaries.missing);
     const directory = mkdtempSync(path.join(tmpdir(), "workspace-tasks-rabbitmq-data-"));
@@ -85,7 +81,6 @@ export class RabbitmqCluster implements AsyncDisposable {
         port,
         distributionPort,
         process: undefined,
-        env: index === 0 ? env : {},
       };
     });
     const cluster = new RabbitmqCluster(binaries, directory, ports, nodes);
@@ -270,7 +265,7 @@ export class RabbitmqCluster implements AsyncDisposable {
         ...{ ROOTDIR: erlangRoot, BINDIR: path.join(erlangRuntime(this.#binaries), "bin"), EMU: "beam" },
         ...{ PROGNAME: "erl", ERL_LIBS: path.join(home, "plugins"), LD_LIBRARY_PATH: libraryPath },
         ...{ ERL_EPMD_ADDRESS: "127.0.0.1", ERL_EPMD_PORT: String(this.#portMapperPort) },
-        ...(node && { ...nodeEnvironment(home, node), ...node.env }),
+        ...(node && nodeEnvironment(home, node)),
       },
     });
     closeSync(log);

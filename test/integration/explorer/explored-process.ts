@@ -13,8 +13,8 @@ export interface ParkedCall {
 
 export interface ExploredTime {
   readonly nowMs: number;
-  /** Runs what is due next of the processes that are running, within `atMostMs`. False when nothing is. */
-  advance(atMostMs?: number): boolean;
+  /** Runs what is due next of the processes that are running. False when nothing is. */
+  advance(): boolean;
   jump(byMs: number): void;
   clockOf(process: ExploredProcess): Clock;
 }
@@ -23,7 +23,6 @@ interface Timer {
   readonly dueMs: number;
   readonly order: number;
   readonly process: ExploredProcess;
-  readonly isBackground: boolean;
   readonly run: () => void;
 }
 
@@ -32,7 +31,6 @@ export const startMs = Date.UTC(2026, 5, 1);
 export interface ExploredTimers extends ExploredTime {
   /** The timers of a process in their order: what each runs, and when. */
   timersOf(process: ExploredProcess): readonly string[];
-  hasForeground(process: ExploredProcess): boolean;
   forget(process: ExploredProcess): void;
 }
 
@@ -53,11 +51,10 @@ export function createTime(): ExploredTimers {
     get nowMs() {
       return elapsedMs;
     },
-    advance(atMostMs = Number.POSITIVE_INFINITY) {
+    advance() {
       const running = timers.filter(({ process }) => process.state === "running");
       if (running.length === 0) return false;
-      const nextMs = Math.min(...running.map(({ dueMs }) => dueMs));
-      elapsedMs = Math.max(elapsedMs, Math.min(nextMs, elapsedMs + atMostMs));
+      elapsedMs = Math.max(elapsedMs, Math.min(...running.map(({ dueMs }) => dueMs)));
       fireDue();
       return true;
     },
@@ -68,8 +65,8 @@ export function createTime(): ExploredTimers {
     clockOf: (process) => ({
       now: () => startMs + elapsedMs,
       monotonic: () => elapsedMs,
-      schedule(delayMs, run, { background = false } = {}) {
-        const timer = { dueMs: elapsedMs + delayMs, order: order++, process, run, isBackground: background };
+      schedule(delayMs, run) {
+        const timer = { dueMs: elapsedMs + delayMs, order: order++, process, run };
         timers.push(timer);
         return () => {
           timers = timers.filter((other) => other !== timer);
@@ -82,7 +79,6 @@ export function createTime(): ExploredTimers {
         .sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)
         // The text of a function tells which timer it is. How long it has been due changes nothing.
         .map(({ dueMs, run }) => `${Math.max(-1, dueMs - elapsedMs)} ${String(run).slice(0, 80)}`),
-    hasForeground: (process) => timers.some((timer) => timer.process === process && !timer.isBackground),
     forget(process) {
       timers = timers.filter((timer) => timer.process !== process);
     },

@@ -1,21 +1,20 @@
 // The scopes that are explored, from small to large. Those with `isSmall` take seconds and run in every `npm test`.
 
-import type * as Sdk from "workspace-tasks/sdk";
 import { importPatched, type Patch } from "../simulation/patched-product.ts";
 import type { Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredEvent, type InboxScopeOptions, inboxScope } from "./inbox-scope.ts";
 import { memoryStore } from "./inbox-stores.ts";
-import { type SdkScopeOptions, sdkScope } from "./sdk-scope.ts";
-import { createSqliteFolder } from "./sqlite-store.ts";
+import { createSqliteFolder, type SqliteFolder } from "./sqlite-store.ts";
 
 type InboxSettings = Omit<InboxScopeOptions, "name" | "parts" | "createStore">;
-type SdkSettings = Omit<SdkScopeOptions, "name" | "sdk">;
 
-export type ScopeDefinition = { readonly name: string; readonly isSmall?: true } & (
-  | { readonly store: "memory" | "sqlite"; readonly inbox: InboxSettings }
-  | { readonly calls: SdkSettings }
-);
+export interface ScopeDefinition {
+  readonly name: string;
+  readonly isSmall?: true;
+  readonly store: "memory" | "sqlite";
+  readonly inbox: InboxSettings;
+}
 
 const running: ExploredEvent = { id: "e1", taskId: "task", status: "RUNNING", at: 1 };
 const completed: ExploredEvent = { id: "e2", taskId: "task", status: "COMPLETED", at: 2 };
@@ -56,8 +55,6 @@ const bothStores = (name: string, inbox: InboxSettings, small: "small" | "large"
     return { name: `${store}-${name}`, store, inbox, ...(isSmall && { isSmall }) };
   });
 
-const queries = (count: number) => Array.from({ length: count }, () => "query" as const);
-
 export const scopes: readonly ScopeDefinition[] = [
   ...bothStores("poison", poison, "memory is small"),
   ...bothStores("duplicates", duplicates, "small"),
@@ -71,32 +68,6 @@ export const scopes: readonly ScopeDefinition[] = [
   ...bothStores("two-crashes", twoCrashes, "large"),
   ...bothStores("pause-and-crash", pauseAndCrash, "large"),
   ...bothStores("three-workers", threeWorkers, "large"),
-  {
-    name: "sdk-limit",
-    calls: { clients: 2, calls: queries(3), limit: 1, budgets: { delays: 1 } },
-  },
-  {
-    name: "sdk-mutation",
-    isSmall: true,
-    calls: {
-      ...{ clients: 1, calls: ["mutation"], limit: 2 },
-      budgets: { lostRequests: 1, lostResponses: 1, unavailable: 1, invalidTokens: 1 },
-    },
-  },
-  {
-    name: "sdk-tokens",
-    calls: {
-      ...{ clients: 2, calls: queries(3), limit: 3 },
-      budgets: { invalidTokens: 1, lostRequests: 1, delays: 1 },
-    },
-  },
-  {
-    name: "sdk-all-faults",
-    calls: {
-      ...{ clients: 2, calls: ["query", "mutation", "query"], limit: 2 },
-      budgets: { lostRequests: 1, lostResponses: 1, unavailable: 1, invalidTokens: 1, delays: 1 },
-    },
-  },
 ];
 
 export function scopeNamed(name: string): ScopeDefinition {
@@ -113,36 +84,23 @@ export interface ExploredProducts extends Disposable {
 export async function loadProducts(
   mutant: { readonly name: string; readonly patches: readonly Patch[] } = { name: "none", patches: [] },
 ): Promise<ExploredProducts> {
-  const disposables: Disposable[] = [];
-  const keep = <Kept extends Disposable>(kept: Kept) => {
-    disposables.push(kept);
-    return kept;
-  };
-  const visible = { ...mutant, exposesPrivate: true };
-  const loadParts = once(async () => {
-    const entry = "../test/integration/explorer/explored-parts.ts";
-    return keep(await importPatched<typeof Parts>("receiver-kit", visible, entry)).module;
-  });
-  const loadFolder = once(async () => keep(await createSqliteFolder(await loadParts())));
-  const loadSdk = once(async () => keep(await importPatched<typeof Sdk>("sdk", visible)).module);
+  const entry = "../test/integration/explorer/explored-parts.ts";
+  const loaded = await importPatched<typeof Parts>(
+    "receiver-kit",
+    { ...mutant, exposesPrivate: true },
+    entry,
+  );
+  const { module: parts } = loaded;
+  let folder: SqliteFolder | undefined;
   return {
-    async create(definition) {
-      const { name } = definition;
-      if ("calls" in definition) return sdkScope({ name, sdk: await loadSdk(), ...definition.calls });
-      const parts = await loadParts();
-      const createStore = definition.store === "memory" ? memoryStore : (await loadFolder()).createStore;
-      return inboxScope({ name, parts, createStore, ...definition.inbox });
+    async create({ name, store, inbox }) {
+      if (store === "sqlite") folder ??= await createSqliteFolder(parts);
+      const createStore = store === "sqlite" && folder ? folder.createStore : memoryStore;
+      return inboxScope({ name, parts, createStore, ...inbox });
     },
     [Symbol.dispose]() {
-      for (const disposable of disposables.toReversed()) disposable[Symbol.dispose]();
+      folder?.[Symbol.dispose]();
+      loaded[Symbol.dispose]();
     },
-  };
-}
-
-function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loaded: Promise<Value> | undefined;
-  return () => {
-    loaded ??= load();
-    return loaded;
   };
 }

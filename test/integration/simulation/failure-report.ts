@@ -3,7 +3,7 @@ import { settingsOf } from "./settings.ts";
 import type { SimulationReport } from "./simulation.ts";
 
 /** A failed run in words: the violation, the settings of the seed, the last trace lines, the command that repeats it. */
-export function formatFailure(report: SimulationReport, mutant?: string): string {
+export function formatFailure(report: SimulationReport): string {
   const { seed, steps, violation, traceTail } = report;
   if (!violation) throw new Error(`seed ${seed}: expected a violation, got none`);
   const { probabilities, ...settings } = settingsOf(seed);
@@ -20,9 +20,6 @@ export function formatFailure(report: SimulationReport, mutant?: string): string
     `  0 for ${absent.map(([name]) => name).join(", ") || "none"}`,
     `the last ${traceTail.length} events, with simulated seconds since the start:`,
     ...traceTail.map((line) => `  ${line}`),
-    `repeat: ${repeatCommand(seed, mutant)}`,
+    `repeat: npm run simulate -- --seed ${seed}`,
   ].join("\n");
 }
-
-const repeatCommand = (seed: number, mutant?: string): string =>
-  `npm run simulate -- --seed ${seed}${mutant === undefined ? "" : ` --mutant ${mutant}`}`;

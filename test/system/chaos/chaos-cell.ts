@@ -18,15 +18,47 @@ export interface Effect {
 export interface ChaosWorld extends AsyncDisposable {
   /** Ports of the processes that accept deliveries; they change when a process is replaced. */
   readonly ports: readonly number[];
-  effects(): Promise<readonly Effect[]>;
-  /** The status of each task that the handlers wrote. */
-  states(): Promise<ReadonlyMap<string, string>>;
+  /** Of the databases that the handlers wrote to. */
+  query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+/** What the handlers wrote to the tables of `receiverTables`. */
+export async function readEffects(world: ChaosWorld): Promise<readonly Effect[]> {
+  const rows = await world.query("SELECT webhook_id, task, occurred_at, stale, began, ended FROM effects");
+  return rows.map((row) => ({
+    id: String(row["webhook_id"]),
+    task: String(row["task"]),
+    occurredAt: String(row["occurred_at"]),
+    isStale: row["stale"] === "true",
+    beganMicros: Number(row["began"]),
+    atMicros: Number(row["ended"]),
+  }));
+}
+
+/** The status of each task that the handlers wrote. */
+export async function readStates(world: ChaosWorld): Promise<ReadonlyMap<string, string>> {
+  const rows = await world.query("SELECT task, status FROM task_states");
+  return new Map(rows.map((row) => [String(row["task"]), String(row["status"])]));
 }
 
 /** A world in which one thing breaks. Several runs may follow each other in it. */
 export interface FaultyWorld extends ChaosWorld {
   inject(random: Random): Promise<void>;
   repair(): Promise<void>;
+}
+
+/** A world with a fault: `breakSomething` returns how it is repaired. */
+export function faulty<World extends ChaosWorld>(
+  world: World,
+  breakSomething: (world: World, random: Random) => Promise<() => Promise<void>>,
+): FaultyWorld {
+  let repair = async () => {};
+  return Object.assign(world, {
+    inject: async (random: Random) => {
+      repair = await breakSomething(world, random);
+    },
+    repair: () => repair(),
+  });
 }
 
 export interface Load {
@@ -55,8 +87,7 @@ export interface ChaosCell {
 /** Cells that share servers. */
 export interface ChaosGroup {
   readonly cells: readonly string[];
-  /** Why they cannot run on this machine. */
-  readonly missing: string | undefined;
+  /** @throws Error when a program is missing on this machine */
   start(): Promise<ChaosCells>;
 }
 

@@ -7,7 +7,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createRandom } from "../../integration/simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../../support/delivery-sender.ts";
 import { machineMicros } from "../../support/machine-time.ts";
-import type { ChaosCell, ChaosWorld, Effect, FaultyWorld, Load } from "./chaos-cell.ts";
+import {
+  type ChaosCell,
+  type ChaosWorld,
+  type Effect,
+  type FaultyWorld,
+  type Load,
+  readEffects,
+  readStates,
+} from "./chaos-cell.ts";
 import { createTraffic, shuffled } from "./traffic.ts";
 
 export interface CellReport {
@@ -64,7 +72,7 @@ export async function runCell(
   traffic.finish(5 * drainTimeoutMs);
   await sending;
   await waitForEffects(world, traffic.acknowledged, drainTimeoutMs);
-  const effects = (await world.effects()).filter(({ id }) => id.startsWith(`${name}-`));
+  const effects = (await readEffects(world)).filter(({ id }) => id.startsWith(`${name}-`));
   const { lost, twice, wrong, examples } = await count(world, traffic.acknowledged, effects, finalStates);
   const handledAtMs = effects.map(({ atMicros }) => atMicros / 1_000).toSorted((a, b) => a - b);
   return {
@@ -156,7 +164,7 @@ async function waitForEffects(
 ): Promise<void> {
   const deadlineMs = nowMs() + drainTimeoutMs;
   while (nowMs() < deadlineMs) {
-    const effects = await world.effects().catch(() => []);
+    const effects = await readEffects(world).catch(() => []);
     const handled = new Set(effects.map(({ id }) => id));
     if ([...acknowledged].every((id) => handled.has(id))) return;
     await pause(100);
@@ -173,7 +181,7 @@ async function count(
   for (const { id } of effects) times.set(id, (times.get(id) ?? 0) + 1);
   const lost = [...acknowledged].filter((id) => !times.has(id));
   const twice = [...times].filter(([, number]) => number > 1).map(([id]) => id);
-  const states = await world.states();
+  const states = await readStates(world);
   const wrongStates = [...finalStates]
     .filter(([task, status]) => states.get(task) !== status)
     .map(([task]) => task);

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { Patch } from "../../integration/simulation/patched-product.ts";
 import { findSpin } from "../../support/spin.ts";
 
-export type ModelName = "workers" | "shared-transaction" | "intake" | "calls";
+export type ModelName = "workers" | "calls";
 
 export interface ModelCheck {
   readonly model: ModelName;

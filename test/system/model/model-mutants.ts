@@ -10,8 +10,6 @@ export interface ModelMutant extends ModelCheck {
 }
 
 const workers = { model: "workers", bounds: { LOST_CLAIMS: 0 } } as const;
-const shared = { model: "shared-transaction" } as const;
-const intake = { model: "intake" } as const;
 
 export const modelMutants: readonly ModelMutant[] = [
   {
@@ -123,97 +121,6 @@ export const modelMutants: readonly ModelMutant[] = [
     violates: ["A1"],
     patches: [
       { find: "(outcome == release -> 0 : 1)", replace: "(outcome == release || outcome == retry -> 0 : 1)" },
-    ],
-  },
-  {
-    ...workers,
-    name: "duplicate-stored",
-    bug: "a delivery that was stored before is stored again",
-    model: "intake",
-    bounds: {},
-    violates: ["I4"],
-    patches: [{ find: "  :: row[r].state == absent ->\n", replace: "  :: row[r].state != pending ->\n" }],
-  },
-  {
-    ...shared,
-    name: "committed-without-a-lease",
-    bug: "a shared transaction commits although the lease of one member was lost",
-    violates: ["I3", "I4"],
-    patches: [
-      { find: "row[i].state == pending) -> isValid = false", replace: "row[i].state == pending) -> skip" },
-    ],
-  },
-  {
-    ...shared,
-    name: "keys-not-locked",
-    bug: "the keys of a shared transaction are not locked between the check and the commit",
-    violates: ["I3", "I4"],
-    patches: [
-      {
-        find: "#define isLocked(k) ((checked[0] | checked[1] | inDoubt[0] | inDoubt[1]) & bit(k))",
-        replace: "#define isLocked(k) false",
-      },
-    ],
-  },
-  {
-    ...shared,
-    name: "repeated-at-once",
-    bug: "events are repeated while the transaction whose result is unknown can still commit",
-    violates: ["I3", "I4"],
-    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) ->" }],
-  },
-  {
-    ...shared,
-    name: "not-repeated",
-    bug: "events whose shared transaction was rolled back are not handled again",
-    property: "liveness",
-    violates: ["I5"],
-    patches: [{ find: "(alone[w] & bit(e)) && !isLocked(e) ->", replace: "(alone[w] & bit(e)) && false ->" }],
-  },
-  {
-    ...intake,
-    name: "promised-before-the-confirm",
-    bug: "the intake responds 200 before the broker has confirmed",
-    violates: ["I1"],
-    patches: [
-      {
-        find: "published[e] != NEVER && message[published[e]].state != written ->",
-        replace: "published[e] != NEVER ->",
-      },
-    ],
-  },
-  {
-    ...intake,
-    name: "acknowledged-before-the-insert",
-    bug: "the consumer acknowledges messages before it has stored them",
-    violates: ["I1"],
-    patches: [
-      { find: "batch == 0 ->\n", replace: "batch == 0 -> acknowledge(batch);\n" },
-      { find: "bit(m) : 0) };\n", replace: "bit(m) : 0) };\n         acknowledge(batch);\n" },
-    ],
-  },
-  {
-    ...intake,
-    name: "batch-acknowledged",
-    bug: "the consumer acknowledges the whole batch when a part of it was stored",
-    violates: ["I1"],
-    patches: [
-      {
-        find: "acknowledge(storedOnes); batch",
-        replace: "storedOnes = (storedOnes != 0 -> batch : 0); acknowledge(storedOnes); batch",
-      },
-    ],
-  },
-  {
-    ...intake,
-    name: "acknowledged-by-delivery",
-    bug: "a message counts as acknowledged when it is delivered, and its consumer crashes",
-    violates: ["I1", "I5"],
-    patches: [
-      {
-        find: "message[m].state == delivered -> message[m].state = confirmed",
-        replace: "message[m].state == delivered -> message[m].state = free",
-      },
     ],
   },
 ];

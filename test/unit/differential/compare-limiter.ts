@@ -3,8 +3,8 @@ import { CallScope } from "../../../sdk/call/call-scope.ts";
 import type { Permit } from "../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
 import { createRandom } from "../../integration/simulation/random.ts";
+import { busiest, earliestArrivals, LimitedService, mostBeside } from "../../support/limited-service.ts";
 import type { Counts, DifferentialPart } from "./differential-part.ts";
-import { busiest, earliestArrivals, LimitedService, mostBeside } from "./limited-service.ts";
 import { generateScenario, type LimiterScenario, type PlannedCall } from "./limiter-scenario.ts";
 
 export interface LimiterRun {
@@ -176,9 +176,7 @@ function compareShared(scenario: LimiterScenario, run: LimiterRun, counts: Count
 }
 
 export const createLimiterPart = (create?: CreateLimiter): DifferentialPart => ({
-  name: "rate limiter",
   what: "scenarios of the rate limit",
-  goal: 20_000,
   async runOne(seed, counts) {
     const scenario = generateScenario(seed);
     const problem = await compareScenario(scenario, counts, create).catch(String);

@@ -102,9 +102,7 @@ function trySign(sign: () => string): string | undefined {
 }
 
 export const createVerifierPart = (peers: readonly Peer[]): DifferentialPart => ({
-  name: "verifier",
   what: "generated requests",
-  goal: 1_000_000,
   async runOne(seed, counts) {
     const request = generateRequest(seed);
     const problem = await compareRequest(request, peers, counts).catch(String);

@@ -2,6 +2,7 @@
 // what is lost, and what another client of the key sends.
 
 import { createRandom, type Random } from "../../integration/simulation/random.ts";
+import type { Limit } from "../../support/limited-service.ts";
 
 export interface PlannedCall {
   readonly atMs: number;
@@ -12,12 +13,8 @@ export interface PlannedCall {
   readonly lost?: "request" | "response" | "aborted" | "unsent" | undefined;
 }
 
-export interface LimiterScenario {
+export interface LimiterScenario extends Limit {
   readonly seed: number;
-  readonly limit: number;
-  readonly windowMs: number;
-  readonly window: "sliding" | "fixed";
-  readonly windowOffsetMs: number;
   readonly timeoutMs: number;
   readonly calls: readonly PlannedCall[];
   /** When another client of the key sends. */

@@ -1,7 +1,5 @@
 import type { Random } from "../../../integration/simulation/random.ts";
 import type { KillableReceiverOptions } from "../../../support/killable-receiver.ts";
-import type { PostgresDatabases } from "../../../support/postgres.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
 import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
 import { KillWorld } from "./kill-world.ts";
 import {
@@ -17,8 +15,6 @@ export interface KillOptions {
   readonly processes: number;
   /** How often each of them is killed in a run. */
   readonly rounds: number;
-  /** Default: a server of its own. */
-  readonly postgres?: PostgresDatabases | undefined;
 }
 
 const nameOf = (store: StoreName) => `${storeNames[store]}: kill -9 of every receiver, again and again`;
@@ -41,18 +37,13 @@ export function killCell(
   };
 }
 
-export function killGroup(options: KillOptions): ChaosGroup {
-  const postgres = findPostgres();
+export function killGroup(): ChaosGroup {
   return {
     cells: receiverStores.map(nameOf),
-    missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
-      const opened = {
-        sqlite: await openStores("sqlite"),
-        postgres: await openStores("postgres", options.postgres),
-      };
+      const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
       return {
-        cells: receiverStores.map((store) => killCell(opened[store], store, options)),
+        cells: receiverStores.map((store) => killCell(opened[store], store, { processes: 2, rounds: 3 })),
         async [Symbol.asyncDispose]() {
           for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
         },

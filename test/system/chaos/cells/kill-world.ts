@@ -4,7 +4,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../../../integration/simulation/random.ts";
 import { KillableReceiver, type KillableReceiverOptions } from "../../../support/killable-receiver.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
-import { readEffects, readStates } from "./effect-rows.ts";
 import type { ReceiverStore } from "./receiver-store.ts";
 
 /** How long a process lives at most: also while it opens the inbox. */
@@ -89,12 +88,8 @@ export class KillWorld implements ChaosWorld {
     }
   }
 
-  effects() {
-    return readEffects((statement) => this.#store.query(statement));
-  }
-
-  states() {
-    return readStates((statement) => this.#store.query(statement));
+  query(statement: string) {
+    return this.#store.query(statement);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

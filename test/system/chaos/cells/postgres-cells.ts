@@ -1,16 +1,15 @@
 import type { Random } from "../../../integration/simulation/random.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
-import { findClockLibrary } from "../../../support/settable-clock.ts";
-import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
-import { jump } from "./clock-jump.ts";
-import { PostgresWorld, type PostgresWorldOptions } from "./postgres-world.ts";
+import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
+import { PostgresWorld } from "./postgres-world.ts";
 
-interface Fault extends Omit<ChaosCell, "start">, Pick<PostgresWorldOptions, "diskBytes" | "hasClocks"> {
+interface Fault extends Omit<ChaosCell, "start"> {
+  /** Of the first primary's disk, where it is to be small. */
+  readonly diskBytes?: number;
   /** Breaks something and returns how it is repaired. */
   inject(world: PostgresWorld, random: Random): Promise<() => Promise<void>>;
 }
 
-const faults: readonly Fault[] = [
+export const postgresFaults: readonly Fault[] = [
   {
     name: "PostgreSQL: kill -9 of the primary and loss of its disk; it rejoins empty",
     brokenMs: 1_500,
@@ -167,44 +166,20 @@ const faults: readonly Fault[] = [
       };
     },
   },
-  {
-    name: "PostgreSQL: the clock of the primary is set by up to 30 days, and back",
-    ...{ brokenMs: 1_500, rejectsNothing: true, hasClocks: true },
-    inject: async ({ clocks }, random) => jump(clocks?.server, 30 * 86_400, random),
-  },
-  {
-    name: "PostgreSQL: the clock of a receiver is set by up to 4 minutes, and back",
-    ...{ brokenMs: 1_500, rejectsNothing: true, hasClocks: true },
-    inject: async ({ clocks }, random) => jump(clocks?.receiver, 240, random),
-  },
 ];
 
 /** Mounting a small disk needs root. */
 const canMount = () => process.platform === "linux" && process.getuid?.() === 0;
 
 /** Each cell has servers of its own. */
-export function postgresGroup(template?: string): ChaosGroup {
-  const postgres = findPostgres();
-  const hasClocks = !("missing" in findClockLibrary());
-  const possible = faults.filter(
-    (fault) => (fault.diskBytes === undefined || canMount()) && (!fault.hasClocks || hasClocks),
-  );
+export function postgresGroup(): ChaosGroup {
+  const possible = postgresFaults.filter(({ diskBytes }) => diskBytes === undefined || canMount());
   return {
     cells: possible.map(({ name }) => name),
-    missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
-      const cellOf = ({ inject, diskBytes, hasClocks, ...cell }: Fault): ChaosCell => ({
+      const cellOf = ({ inject, diskBytes, ...cell }: Fault): ChaosCell => ({
         ...cell,
-        async start() {
-          const world = await PostgresWorld.start({ diskBytes, hasClocks, template });
-          let repair = async () => {};
-          return Object.assign(world, {
-            inject: async (random: Random) => {
-              repair = await inject(world, random);
-            },
-            repair: () => repair(),
-          });
-        },
+        start: async () => faulty(await PostgresWorld.start({ diskBytes }), inject),
       });
       return {
         cells: possible.map(cellOf),

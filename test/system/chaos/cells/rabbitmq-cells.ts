@@ -1,11 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Random } from "../../../integration/simulation/random.ts";
 import { bundledProgram } from "../../../support/bundled-program.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
-import { findRabbitmq } from "../../../support/rabbitmq-binaries.ts";
-import { findClockLibrary } from "../../../support/settable-clock.ts";
-import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
-import { jump } from "./clock-jump.ts";
+import { type ChaosCell, type ChaosGroup, faulty } from "../chaos-cell.ts";
 import { nodes, RabbitmqServers, RabbitmqWorld } from "./rabbitmq-world.ts";
 
 const programFile = fileURLToPath(new URL("../rabbitmq-receiver-program.ts", import.meta.url));
@@ -170,39 +166,13 @@ function allShardsDown(outageMs: number): Fault {
   };
 }
 
-const clockFaults: readonly Fault[] = [
-  {
-    name: "RabbitMQ: the clock of a node is set by up to a day, and back",
-    ...{ brokenMs: 1_500, rejectsNothing: true },
-    inject: async ({ servers: { clocks } }, random) => jump(clocks?.broker, 86_400, random),
-  },
-  {
-    name: "RabbitMQ: the clock of a shard's PostgreSQL is set by up to 30 days, and back",
-    ...{ brokenMs: 1_500, rejectsNothing: true },
-    inject: async ({ servers: { clocks } }, random) => jump(clocks?.database, 30 * 86_400, random),
-  },
-  {
-    name: "RabbitMQ: the clocks of an intake and a consumer are set by up to 4 minutes, and back",
-    ...{ brokenMs: 1_500, rejectsNothing: true },
-    inject: async ({ servers: { clocks } }, random) => jump(clocks?.receivers, 240, random),
-  },
-];
-
-export const rabbitmqGroup = (outageMs: number): ChaosGroup =>
-  groupOf([...nodeFaults, ...processFaults, allShardsDown(outageMs)], false);
-
-export const rabbitmqClockGroup = (): ChaosGroup => groupOf(clockFaults, true);
-
-function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
-  const missing = [findPostgres(), findRabbitmq(), ...(hasClocks ? [findClockLibrary()] : [])].flatMap(
-    (found) => ("missing" in found ? [found.missing] : []),
-  );
+export function rabbitmqGroup(outageMs: number): ChaosGroup {
+  const faults = [...nodeFaults, ...processFaults, allShardsDown(outageMs)];
   return {
     cells: faults.map(({ name }) => name),
-    missing: missing[0],
     async start() {
       const program = await bundledProgram(programFile);
-      const servers = await RabbitmqServers.start({ hasClocks });
+      const servers = await RabbitmqServers.start();
       let worlds = 0;
       const cellOf = ({ inject, hasUsualTimes = false, ...cell }: Fault): ChaosCell => ({
         ...cell,
@@ -213,13 +183,7 @@ function groupOf(faults: readonly Fault[], hasClocks: boolean): ChaosGroup {
             hasUsualTimes,
             name: `chaos-${worlds}`,
           });
-          let repair = async () => {};
-          return Object.assign(world, {
-            inject: async (random: Random) => {
-              repair = await inject(world, random);
-            },
-            repair: () => repair(),
-          });
+          return faulty(world, inject);
         },
       });
       return {

@@ -6,10 +6,8 @@ import { receiverTables } from "../../../support/killable-receiver.ts";
 import { type PostgresDatabase, PostgresServer } from "../../../support/postgres.ts";
 import { RabbitmqCluster } from "../../../support/rabbitmq.ts";
 import { RunningProgram } from "../../../support/running-program.ts";
-import { SettableClock } from "../../../support/settable-clock.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
 import type { RabbitmqReceiverOptions } from "../rabbitmq-receiver-program.ts";
-import { readEffects, readStates } from "./effect-rows.ts";
 
 export const nodes = [0, 1, 2] as const;
 type Role = RabbitmqReceiverOptions["role"];
@@ -18,40 +16,21 @@ type Role = RabbitmqReceiverOptions["role"];
 export class RabbitmqServers implements AsyncDisposable {
   readonly cluster: RabbitmqCluster;
   readonly postgres: readonly [PostgresServer, PostgresServer];
-  /** Of the first node, the second PostgreSQL server, and the first process of each kind. */
-  readonly clocks: Clocks | undefined;
 
-  private constructor(
-    cluster: RabbitmqCluster,
-    postgres: readonly [PostgresServer, PostgresServer],
-    clocks: Clocks | undefined,
-  ) {
+  private constructor(cluster: RabbitmqCluster, postgres: readonly [PostgresServer, PostgresServer]) {
     this.cluster = cluster;
     this.postgres = postgres;
-    this.clocks = clocks;
   }
 
-  static async start({ hasClocks }: { readonly hasClocks: boolean }): Promise<RabbitmqServers> {
-    const clocks = hasClocks
-      ? { broker: new SettableClock(), database: new SettableClock(), receivers: new SettableClock() }
-      : undefined;
-    const cluster = await RabbitmqCluster.start(3, clocks?.broker.env);
-    const first = await PostgresServer.start();
-    const second = await PostgresServer.start({ env: clocks?.database.env });
-    return new RabbitmqServers(cluster, [first, second], clocks);
+  static async start(): Promise<RabbitmqServers> {
+    const cluster = await RabbitmqCluster.start(3);
+    return new RabbitmqServers(cluster, [await PostgresServer.start(), await PostgresServer.start()]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cluster[Symbol.asyncDispose]();
     for (const server of this.postgres) await server[Symbol.asyncDispose]();
-    for (const clock of Object.values(this.clocks ?? {})) clock[Symbol.dispose]();
   }
-}
-
-interface Clocks {
-  readonly broker: SettableClock;
-  readonly database: SettableClock;
-  readonly receivers: SettableClock;
 }
 
 export interface RabbitmqWorldOptions extends Pick<RabbitmqReceiverOptions, "name" | "hasUsualTimes"> {
@@ -108,8 +87,7 @@ export class RabbitmqWorld implements ChaosWorld {
     const shards = this.#databases.map(({ url }) => url);
     const { program, ...named } = this.#options;
     const options: RabbitmqReceiverOptions = { role, urls, ...named, shards };
-    const env = index === 0 ? this.servers.clocks?.receivers.env : undefined;
-    const started = new RunningProgram([...program, JSON.stringify(options)], env && { env });
+    const started = new RunningProgram([...program, JSON.stringify(options)]);
     this.#processes[role][index] = started;
     const [, port] = await started.said(role === "intake" ? /^port (\d+)$/m : /^(consuming)$/m);
     if (role === "intake") this.ports[index] = Number(port);
@@ -143,15 +121,7 @@ export class RabbitmqWorld implements ChaosWorld {
     );
   }
 
-  effects() {
-    return readEffects((statement) => this.#rows(statement));
-  }
-
-  states() {
-    return readStates((statement) => this.#rows(statement));
-  }
-
-  async #rows(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  async query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const results = await Promise.all(this.#pools.map((pool) => pool.query(statement)));
     return results.flatMap(({ rows }) => rows);
   }

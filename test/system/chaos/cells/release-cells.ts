@@ -1,5 +1,4 @@
 import type { Random } from "../../../integration/simulation/random.ts";
-import { findPostgres } from "../../../support/postgres-binaries.ts";
 import { packReleases } from "../../../support/releases.ts";
 import type { ChaosCell, ChaosGroup } from "../chaos-cell.ts";
 import { openStores, receiverStores, type StoreName, storeNames } from "./receiver-store.ts";
@@ -10,10 +9,8 @@ const nameOf = (store: StoreName) =>
 
 /** Each run loads nine processes. */
 export function releaseGroup(): ChaosGroup {
-  const postgres = findPostgres();
   return {
     cells: receiverStores.map(nameOf),
-    missing: "missing" in postgres ? postgres.missing : undefined,
     async start() {
       const releases = packReleases();
       const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };

@@ -10,7 +10,6 @@ import { machineMicros } from "../../../support/machine-time.ts";
 import { oldestRelease, type ReleaseName, type Releases } from "../../../support/releases.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import type { ChaosWorld } from "../chaos-cell.ts";
-import { readEffects, readStates } from "./effect-rows.ts";
 import type { ReceiverStore } from "./receiver-store.ts";
 
 interface Running {
@@ -87,10 +86,10 @@ export class ReleaseWorld implements ChaosWorld {
 
   /** Deliveries of the release that knows the new column, and of the one that does not. */
   async #untilBothStored(): Promise<void> {
-    const [newest] = await this.#query("SELECT coalesce(max(seq), 0) AS seq FROM $deliveries");
+    const [newest] = await this.query("SELECT coalesce(max(seq), 0) AS seq FROM $deliveries");
     const endsAt = performance.now() + timeoutMs;
     for (;;) {
-      const rows = await this.#query(
+      const rows = await this.query(
         `SELECT DISTINCT coalesce(stored_by, 'present') AS release FROM $deliveries WHERE seq > ${newest?.["seq"]}`,
       );
       if (rows.length === 2) return;
@@ -112,7 +111,7 @@ export class ReleaseWorld implements ChaosWorld {
     const status = await sender.attempt({ id: "excluded", body: JSON.stringify(sampleEvent()) });
     if (status !== 503) throw new Error(`a release that is too old responded ${status}, expected 503`);
     await pause(500);
-    const late = await this.#query(
+    const late = await this.query(
       `SELECT webhook_id FROM effects WHERE process = '${former.pid}' AND ended > ${excludedAt}`,
     );
     if (late.length > 0) throw new Error(`a release that is too old handled ${JSON.stringify(late[0])}`);
@@ -120,18 +119,10 @@ export class ReleaseWorld implements ChaosWorld {
   }
 
   /** `$deliveries` stands for the table of the inbox. */
-  #query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  query(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     const isPostgres = this.#store.location.startsWith("postgres://");
     const table = isPostgres ? "workspace_tasks.deliveries" : "workspace_tasks_deliveries";
     return this.#store.query(statement.replaceAll("$deliveries", table));
-  }
-
-  effects() {
-    return readEffects((statement) => this.#query(statement));
-  }
-
-  states() {
-    return readStates((statement) => this.#query(statement));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

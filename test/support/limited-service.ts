@@ -1,13 +1,18 @@
 // The service's side of the rate limit, and what the best of all clients could do with it, computed exactly.
 
-import type { LimiterScenario } from "./limiter-scenario.ts";
-
-type Limit = Pick<LimiterScenario, "limit" | "windowMs" | "window" | "windowOffsetMs">;
+export interface Limit {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly window: "sliding" | "fixed";
+  /** Where fixed windows begin, so that they need not begin with the client. */
+  readonly windowOffsetMs: number;
+}
 
 /** Counts accepted requests as the service does. Times never decrease. */
 export class LimitedService {
   readonly #limit: Limit;
   readonly acceptedAtMs: number[] = [];
+  #counted: readonly number[] = [];
 
   constructor(limit: Limit) {
     this.#limit = limit;
@@ -18,14 +23,12 @@ export class LimitedService {
     const { limit, windowMs, window, windowOffsetMs } = this.#limit;
     const isSliding = window === "sliding";
     const sinceMs = Math.floor((nowMs + windowOffsetMs) / windowMs) * windowMs - windowOffsetMs;
-    const counted = this.acceptedAtMs.filter((atMs) =>
-      isSliding ? atMs > nowMs - windowMs : atMs >= sinceMs,
-    );
-    if (counted.length < limit) {
-      this.acceptedAtMs.push(nowMs);
-      return undefined;
-    }
-    return isSliding ? (counted[0] ?? nowMs) + windowMs - nowMs : sinceMs + windowMs - nowMs;
+    const counted = this.#counted.filter((atMs) => (isSliding ? atMs > nowMs - windowMs : atMs >= sinceMs));
+    const isAccepted = counted.length < limit;
+    this.#counted = isAccepted ? [...counted, nowMs] : counted;
+    if (!isAccepted) return isSliding ? (counted[0] ?? nowMs) + windowMs - nowMs : sinceMs + windowMs - nowMs;
+    this.acceptedAtMs.push(nowMs);
+    return undefined;
   }
 }
 
@@ -86,7 +89,10 @@ export function isWithinLimit(timesMs: readonly number[], limit: Limit): boolean
 }
 
 /** The most requests in any window of the service. */
-export function busiest(timesMs: readonly number[], { windowMs, window, windowOffsetMs }: Limit): number {
+export function busiest(
+  timesMs: readonly number[],
+  { windowMs, window, windowOffsetMs }: Omit<Limit, "limit">,
+): number {
   const sorted = timesMs.toSorted((a, b) => a - b);
   if (window === "fixed") {
     const counts = new Map<number, number>();
