@@ -47,7 +47,7 @@ async function viewsOf({ mock }: InspectorFixture) {
     task: { hash: `#/tasks/${task}`, shows: ".timeline .open" },
     deliveries: { hash: "#/deliveries", shows: "[role=option]" },
     delivery: { hash: `#/deliveries/${waiting}`, shows: ".rail .attempt" },
-    signatures: { hash: "#/signatures", shows: "option:nth-child(2)" },
+    signatures: { hash: "#/signatures", shows: ".signature-check .nothing" },
     signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-wait" },
     endpoints: { hash: "#/endpoints", shows: ".facts" },
     requests: { hash: "#/requests", shows: "[role=option]" },

@@ -139,9 +139,7 @@ describe("the deliveries view of the inspector", () => {
     await shown.getByText("Indented").click();
     const json = inspector.detail.getByRole("region", { name: "Body", exact: true });
     await json.getByText('"taskType": "BINDER"').waitFor();
-    await json.getByRole("button", { name: /^value, \d+ fields$/ }).click();
-    await json.getByText('"taskType": "BINDER"').waitFor({ state: "detached" });
-    expect(await json.textContent()).toMatch(/^\{ \d+ fields \}$/);
+    expect(await json.locator(".string").getByText('"BINDER"').count()).toBe(1);
     await shown.getByText("Hex").click();
     await inspector.detail.getByText("0000 7b 22 69 64").waitFor();
     await inspector.button("Copy as curl").click();
@@ -181,14 +179,15 @@ describe("the signatures view of the inspector", () => {
     expect(codes).toEqual(["BODY_ALTERED", "TIMESTAMP_VIRTUAL"]);
 
     const difference = page.getByRole("region", { name: "Sent and received body" });
-    await difference.getByText('"taskType": "BLINDER"').waitFor();
+    await difference.getByText('-  "taskType": "BINDER"').waitFor();
+    await difference.getByText('+  "taskType": "BLINDER"').waitFor();
 
     await paste(requestBody);
     await page.getByText("The signature is right, but its time is far").waitFor();
     await page.getByLabel(/^Secret/).fill("whsec_c29tZSBvdGhlciBzZWNyZXQgb2Ygc29tZW9uZQ==");
     await page.locator("[data-code=SECRET_WRONG]").waitFor();
     await inspector.button("Clear").click();
-    await page.getByText("select an attempt of the mock").waitFor();
+    await page.getByText("open an attempt in Deliveries").waitFor();
   });
 
   it("reports the fault that altered an attempt", async () => {
@@ -196,8 +195,8 @@ describe("the signatures view of the inspector", () => {
       faults: { deliveries: [{ instructions: [{ kind: "wrong-signature" }] }] },
     });
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
-    await inspector.page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    const hash = `#/signatures/${deliveryId}%2F1`;
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
     await inspector.page.locator("[data-code=ALTERED_BY_FAULT]").waitFor();
     await inspector.page.getByText("A receiver must reject it.").waitFor();
   });
@@ -320,7 +319,7 @@ describe("signing secrets in the inspector", () => {
     await page.getByText("webhook-signature is missing").waitFor();
     expect(fetched).toEqual([]);
     await inspector.button("Clear").click();
-    await page.getByLabel("attempt to check").selectOption(`${deliveryId}/1`);
+    await page.evaluate(`location.hash = "#/signatures/${deliveryId}%2F1"`);
     await page.getByText("The signature is right").waitFor();
     expect(fetched).toEqual([expect.stringContaining(id)]);
     expect(await page.locator(".items").textContent()).not.toContain(receiverUrls.portal);

@@ -1,4 +1,4 @@
-import { indentJson, parseJson } from "./json-node.ts";
+import { indentJson } from "./indent-json.ts";
 import { zoneOffsetMs } from "./time-zone.ts";
 
 /** `2026-01-15 12:00:00`, in UTC or in this computer's zone; "unknown time" if a response has none. */
@@ -63,10 +63,7 @@ export function shortId(id: string): string {
 }
 
 /** JSON with indentation; other text, such as an altered or truncated body, unchanged. */
-export function formatBody(body: string): string {
-  const node = parseJson(body);
-  return node ? indentJson(node) : body;
-}
+export const formatBody = (body: string): string => indentJson(body) ?? body;
 
 const bytesPerLine = 16;
 const bytesShownMax = 4_096;

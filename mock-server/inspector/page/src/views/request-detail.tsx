@@ -4,10 +4,9 @@ import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice } from "../parts/status/notice.tsx";
 import { StatusBadge } from "../parts/status/status-badge.tsx";
 import { WaitingPanel } from "../parts/status/waiting.tsx";
+import { Response } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
-import { Headers } from "../parts/values/headers.tsx";
-import { Response } from "../parts/values/response.tsx";
-import { TextBlock } from "../parts/values/text-block.tsx";
+import { Headers, TextBlock } from "../parts/values/text-block.tsx";
 import { tokenLike } from "../run/request-token.ts";
 import { control, useResource } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
@@ -62,7 +61,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
       <h4>
         Variables <span class="muted">keys and tokens are redacted</span>
       </h4>
-      <TextBlock text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
+      <TextBlock syntax="json" text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
       {message && (
         <details>
           <summary>Request headers</summary>
@@ -91,7 +90,6 @@ function Tools({ request }: { readonly request: Detail }) {
         Open in Run
       </a>
       <CopyButton label="Copy as curl" text={() => curlOf(request, body)} />
-      <CopyButton label="Copy as JSON body" text={body} />
     </div>
   );
 }

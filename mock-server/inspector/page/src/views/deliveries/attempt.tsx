@@ -4,9 +4,8 @@ import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Notice } from "../../parts/status/notice.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
-import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/headers.tsx";
-import { Response } from "../../parts/values/response.tsx";
+import { BodyText, Response } from "../../parts/values/body-text.tsx";
+import { Headers } from "../../parts/values/text-block.tsx";
 import { firstWords, formatDuration, formatTimeNear, toCurl, withDuration } from "../../text/format.ts";
 import "./attempt.css";
 

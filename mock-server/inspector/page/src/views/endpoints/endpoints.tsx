@@ -5,8 +5,7 @@ import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Secret } from "../../parts/controls/secret.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { Waiting } from "../../parts/status/waiting.tsx";
-import { Facts } from "../../parts/values/facts.tsx";
-import { Id } from "../../parts/values/id.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatRelative, formatTime } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
@@ -73,7 +72,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
       </div>
       <Facts
         values={{
-          id: <Id id={id} />,
+          id: <Copied value={id} />,
           workspace: endpoint.workspace,
           description: endpoint.description,
           events: endpoint.eventTypes?.join(", ") ?? "all, including future ones",

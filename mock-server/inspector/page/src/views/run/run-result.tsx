@@ -3,7 +3,7 @@ import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Notice } from "../../parts/status/notice.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/headers.tsx";
+import { Headers } from "../../parts/values/text-block.tsx";
 import type { RunResponse } from "../../run/run-query.ts";
 import { formatDuration, toCurl } from "../../text/format.ts";
 

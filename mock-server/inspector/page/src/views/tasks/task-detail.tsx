@@ -11,8 +11,7 @@ import {
 import { StatusBadge, toneOf } from "../../parts/status/status-badge.tsx";
 import { type Span, Timeline } from "../../parts/status/timeline.tsx";
 import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { Facts } from "../../parts/values/facts.tsx";
-import { Id } from "../../parts/values/id.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
 import "./task-detail.css";
@@ -35,7 +34,7 @@ export function TaskDetail({ id, nowMs }: Props) {
         </div>
         <Facts
           values={{
-            id: <Id id={task.taskId} />,
+            id: <Copied value={task.taskId} />,
             client: task.client,
             started: formatTime(task.startedAt),
             ended: task.completedAt && (
