@@ -5,24 +5,18 @@ import { formatRelative } from "../text/format.ts";
 import { useClock } from "./bar.tsx";
 import { ActionButton, Actions } from "./controls/action.tsx";
 import { ListPanel } from "./lists/list-panel.tsx";
-import "./due-next.css";
 
 interface Props {
   readonly upcoming: Overview["upcoming"] | undefined;
   readonly nowMs: number;
 }
 
-/** The next timers on one line of time, and as a list; a virtual clock can be advanced to each. */
+/** The next timers; a virtual clock can be advanced to each. */
 export function DueNext({ upcoming, nowMs }: Props) {
   const isVirtual = useClock()?.mode === "virtual";
-  const due = (upcoming ?? []).map((timer) => ({ ...timer, inMs: Date.parse(timer.at) - nowMs }));
   return (
-    <ListPanel
-      title="Due next"
-      nothing={upcoming && "No timer is set."}
-      header={due.length > 1 && <DueLine due={due} />}
-    >
-      {due.map(({ kind, id, name, attempt, at, inMs }) => (
+    <ListPanel title="Due next" nothing={upcoming && "No timer is set."}>
+      {upcoming?.map(({ kind, id, name, attempt, at }) => (
         <li key={`${kind} ${id}`}>
           <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
           <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
@@ -32,7 +26,7 @@ export function DueNext({ upcoming, nowMs }: Props) {
               <ActionButton
                 class="quiet"
                 label={`Go to ${name}`}
-                onRun={() => control.advanceClock({ by: Math.max(0, inMs) })}
+                onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(at) - nowMs) })}
               >
                 Go
               </ActionButton>
@@ -41,24 +35,5 @@ export function DueNext({ upcoming, nowMs }: Props) {
         </li>
       ))}
     </ListPanel>
-  );
-}
-
-type Due = { readonly kind: string; readonly id: string; readonly inMs: number };
-
-/** Seconds and hours share the line: its scale is that of the square root. The list says the same in words. */
-function DueLine({ due }: { readonly due: readonly Due[] }) {
-  const lastMs = Math.max(1, ...due.map(({ inMs }) => inMs));
-  const percentOf = (inMs: number) => 100 * Math.sqrt(Math.max(0, inMs) / lastMs);
-  return (
-    <div class="due-line" aria-hidden="true">
-      {due.map(({ kind, id, inMs }) => (
-        <i
-          key={`${kind} ${id}`}
-          class={`tone-${kind === "stage" ? "run" : "wait"}`}
-          style={{ left: `${percentOf(inMs)}%` }}
-        />
-      ))}
-    </div>
   );
 }

@@ -60,11 +60,8 @@ export function setConnection(state: LiveState, connection: LiveState["connectio
 
 /** A number that changes with each of the topics, and when everything must be read again. */
 export function versionOf(state: LiveState, topics: readonly string[]): number {
-  return topics.reduce((sum, topic) => sum + (state.changes[topic] ?? 0), restartsOf(state));
+  return ["stream", ...topics].reduce((sum, topic) => sum + (state.changes[topic] ?? 0), 0);
 }
-
-/** How often everything had to be read again. */
-export const restartsOf = ({ changes }: LiveState): number => changes["stream"] ?? 0;
 
 /** @param problem `null`: the last read succeeded, or its reader left the page */
 export function setReadProblem(state: LiveState, reader: object, problem: string | null): LiveState {

@@ -95,11 +95,17 @@ export const formatCount = (count: number): string => compact.format(count);
 export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
   `${count} ${count === 1 ? noun : nouns}`;
 
+interface HttpRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /**
  * A request as a shell command; single quotes in it are closed, escaped and opened again. `-g` takes braces and brackets
  * of the URL as they are, and `--data-raw` an @ at the start of the body.
  */
-export function toCurl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
+export function toCurl({ url, headers, body }: HttpRequest): string {
   const quote = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
   const lines = Object.entries(headers)
     .filter(([name]) => !["content-length", "host", "connection"].includes(name.toLowerCase()))

@@ -1,4 +1,3 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
@@ -6,12 +5,12 @@ import { DueNext } from "../parts/due-next.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/status/delivery-state.tsx";
-import { Gauge, Shares, Sparkline } from "../parts/status/gauge.tsx";
+import { Gauge, Shares } from "../parts/status/gauge.tsx";
 import { toneOf } from "../parts/status/status-badge.tsx";
-import { type Activity, restartsOf } from "../state/live.ts";
+import { nameOfKey } from "../run/request-keys.ts";
+import type { Activity } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
-import { lastMinute, noTraffic, readTraffic, type Traffic } from "../state/traffic.ts";
 import { formatReset, formatTimeOfDay, shortId } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
@@ -36,7 +35,6 @@ export function OverviewView(props: ViewProps) {
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
         <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
         <Requests total={overview?.requests} nowMs={nowMs} />
-        <RateLimits nowMs={nowMs} />
       </div>
       <div class="panels half-panels">
         <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
@@ -105,60 +103,28 @@ interface RequestsProps {
   readonly nowMs: number;
 }
 
-/** The journal's count, and what it has of the last minute of the mock's time. */
+/** A window of a rate limit ends without an activity: it is read again this often, by the mock's time. */
+const windowsReadMs = 5_000;
+
+/** The journal's count, and how much of its rate limit each key has used. */
 function Requests({ total, nowMs }: RequestsProps) {
-  const seconds = lastMinute(useTraffic(), nowMs);
-  const count = seconds.reduce((sum, requests) => sum + requests, 0);
-  return (
-    <section class="panel">
-      <h3>Requests</h3>
-      <Total count={total} view="requests" />
-      <Sparkline values={seconds} />
-      <span class="muted">
-        {count} in the last minute · {seconds.at(-2)}/s
-      </span>
-    </section>
-  );
-}
-
-function useTraffic(): Traffic {
-  // After a restart the journal may be another one.
-  const restarts = useLive(restartsOf);
-  const known = useRef({ restarts, traffic: noTraffic });
-  const read = async () => {
-    const traffic = known.current.restarts === restarts ? known.current.traffic : noTraffic;
-    known.current = { restarts, traffic: await readTraffic(traffic, control) };
-    return known.current.traffic;
-  };
-  return useResource("traffic", ["request"], read) ?? noTraffic;
-}
-
-function RateLimits({ nowMs }: { readonly nowMs: number }) {
-  // A window that ends is no activity: it is read again then.
-  const [windowsEnded, setWindowsEnded] = useState(0);
   const limits = useResource(
     "rate limits",
     ["request", "clock"],
     () => control.listRateLimits(),
-    windowsEnded,
+    Math.floor(nowMs / windowsReadMs),
   );
-  const hasEnded = limits?.data.some(({ resetsAt }) => resetsAt !== null && Date.parse(resetsAt) <= nowMs);
-  useEffect(() => {
-    if (hasEnded) setWindowsEnded((count) => count + 1);
-  }, [hasEnded, Math.floor(nowMs / 1_000)]);
   const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys());
   return (
     <section class="panel">
-      <h3>Rate limit per key</h3>
-      {limits?.data.length === 0 && <p class="muted">No key has made a request in this window.</p>}
+      <h3>Requests</h3>
+      <Total count={total} view="requests" />
+      {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
-        const name = key ? `${key.role ?? "former member"}, ${key.access}` : "partner";
         return (
           <div key={keyId} class="rate-limit">
-            <span>
-              {name} <span class="muted mono">{shortId(keyId)}</span>
-            </span>
+            <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
             <b>
               {used}/{used + remaining}
             </b>

@@ -7,9 +7,8 @@ import { WaitingPanel } from "../parts/status/waiting.tsx";
 import { Response } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
 import { Headers, TextBlock } from "../parts/values/text-block.tsx";
-import { tokenLike } from "../run/request-token.ts";
+import { graphqlRequest, newToken } from "../run/request-keys.ts";
 import { control, useResource } from "../state/resource.ts";
-import { worldUrl } from "../state/worlds.ts";
 import { formatTime, toCurl, withDuration } from "../text/format.ts";
 import { nameOf, resultOf } from "../text/request-labels.ts";
 
@@ -72,24 +71,23 @@ export function RequestDetail({ id }: { readonly id: string }) {
   );
 }
 
-/** The command has a new token of the same key: it works as it is, as long as the token lives. */
-async function curlOf(request: Detail, body: string): Promise<string> {
-  const token = await tokenLike(request);
-  const url = `${worldUrl}${request.router === "gateway" ? "/gateway" : ""}/graphql`;
-  const headers = { "content-type": "application/json" };
-  return toCurl(url, token === null ? headers : { ...headers, authorization: `Bearer ${token}` }, body);
-}
-
-function Tools({ request }: { readonly request: Detail }) {
-  const { query, variables } = request;
+function Tools({
+  request: { sequence, query, variables, router, keyId, caller },
+}: {
+  readonly request: Detail;
+}) {
   if (!query) return null;
-  const body = JSON.stringify({ query, ...(variables === null ? {} : { variables }) });
+  // A new token of the same key: the command works as it is, as long as the token lives and the key is not revoked.
+  const copy = async () => {
+    const token = keyId === null ? null : await newToken(router, keyId, caller).catch(() => null);
+    return toCurl(graphqlRequest(router, token, query, variables));
+  };
   return (
     <div class="tools">
-      <a class="button" href={hashOf("run", String(request.sequence))}>
+      <a class="button" href={hashOf("run", String(sequence))}>
         Open in Run
       </a>
-      <CopyButton label="Copy as curl" text={() => curlOf(request, body)} />
+      <CopyButton label="Copy as curl" text={copy} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { TextField } from "../parts/controls/text-field.tsx";
+import { TextField } from "../parts/controls/fields.tsx";
 import { useResource } from "../state/resource.ts";
 import { mockControl, worldName, worldUrl } from "../state/worlds.ts";
 

@@ -62,7 +62,12 @@ function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
         <a class="button" href={hashOf("signatures", `${id}/${attempt.number}`)}>
           Check the signature
         </a>
-        {url && <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />}
+        {url && (
+          <CopyButton
+            label="Copy as curl"
+            text={toCurl({ url, headers: requestHeaders, body: requestBody })}
+          />
+        )}
       </div>
       {error && response}
       <h4>Request</h4>

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Secret } from "../../parts/controls/secret.tsx";
 import { StatusBadge } from "../../parts/status/status-badge.tsx";
 import { Waiting } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
@@ -110,10 +109,10 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
         <h4>Secrets</h4>
         <Actions>
           {secrets === null ? (
-            <ActionButton onRun={fetchSecrets}>Fetch the secrets</ActionButton>
+            <ActionButton onRun={fetchSecrets}>Show the secrets</ActionButton>
           ) : (
             <button type="button" onClick={() => setFetched(null)}>
-              Forget the secrets
+              Hide the secrets
             </button>
           )}
         </Actions>
@@ -128,7 +127,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
                 {formatRelative(Date.parse(expiresAt), nowMs)}
               </span>
             )}
-            {secrets?.[index] && <Secret label={`secret ${index + 1}`} value={secrets[index].secret} />}
+            {secrets?.[index] && <Copied name={`secret ${index + 1}`} value={secrets[index].secret} />}
           </li>
         ))}
       </ul>

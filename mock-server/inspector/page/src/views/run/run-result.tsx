@@ -24,7 +24,7 @@ export function RunResult({ response }: Props) {
       </section>
     );
   }
-  const { status, headers, body, durationMs, url, requestHeaders, requestBody, recorded } = response;
+  const { status, headers, body, durationMs, sent, recorded } = response;
   return (
     <section class="panel" aria-label="Response">
       <div class="title-bar">
@@ -32,7 +32,7 @@ export function RunResult({ response }: Props) {
           Response <span class="muted">in {formatDuration(durationMs)}</span>
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
-        <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />
+        <CopyButton label="Copy as curl" text={toCurl(sent)} />
         <a class="button" href={hashOf("requests", recorded && String(recorded.sequence))}>
           In the journal
         </a>

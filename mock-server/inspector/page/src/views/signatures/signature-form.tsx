@@ -1,4 +1,4 @@
-import { TextField } from "../../parts/controls/text-field.tsx";
+import { TextField } from "../../parts/controls/fields.tsx";
 import { readPastedRequest } from "../../signature/pasted-request.ts";
 
 /** `whole` is the text that the other fields were read from, if they were. */

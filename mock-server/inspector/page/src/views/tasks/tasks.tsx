@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { defaultSettings } from "../../../../../settings/settings.ts";
 import type { ListedTask } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Select } from "../../parts/controls/select.tsx";
+import { Select } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
 import { timeColumn } from "../../parts/lists/time-column.ts";
