@@ -40,9 +40,7 @@ export const views: readonly View[] = [
   {
     name: "endpoints",
     title: "Endpoints",
-    Component: lazyView(() =>
-      import("../views/endpoints/endpoints.tsx").then((module) => module.EndpointsView),
-    ),
+    Component: lazyView(() => import("../views/endpoints.tsx").then((module) => module.EndpointsView)),
     count: ({ endpoints }) => endpoints,
   },
   {

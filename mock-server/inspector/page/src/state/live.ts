@@ -23,7 +23,8 @@ export interface LiveState {
   readonly problems: ReadonlyMap<object, string>;
 }
 
-export const recentMax = 200;
+/** As many as the overview lists. */
+export const recentMax = 10;
 
 export const initialLiveState: LiveState = {
   connection: "connecting",

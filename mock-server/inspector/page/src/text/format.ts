@@ -1,11 +1,10 @@
 import { indentJson } from "./indent-json.ts";
-import { zoneOffsetMs } from "./time-zone.ts";
 
-/** `2026-01-15 12:00:00`, in UTC or in this computer's zone; "unknown time" if a response has none. */
+/** `2026-01-15 12:00:00` in UTC; "unknown time" if a response has none. */
 export function formatTime(at: number | string): string {
-  const utcMs = new Date(at).getTime();
-  if (Number.isNaN(utcMs)) return "unknown time";
-  return new Date(utcMs + zoneOffsetMs(utcMs)).toISOString().slice(0, 19).replace("T", " ");
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return "unknown time";
+  return time.toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** `12:00:00`. */

@@ -1,7 +1,7 @@
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
+import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { DueNext } from "../parts/due-next.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/status/delivery-state.tsx";
@@ -11,7 +11,7 @@ import { nameOfKey } from "../run/request-keys.ts";
 import type { Activity } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
-import { formatReset, formatTimeOfDay, shortId } from "../text/format.ts";
+import { formatRelative, formatReset, formatTimeNear, formatTimeOfDay, shortId } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import "./overview.css";
@@ -38,7 +38,7 @@ export function OverviewView(props: ViewProps) {
       </div>
       <div class="panels half-panels">
         <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
-        <RejectedRequests />
+        <RejectedRequests nowMs={nowMs} />
         <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
         <Recent />
       </div>
@@ -137,7 +137,6 @@ function Requests({ total, nowMs }: RequestsProps) {
   );
 }
 
-const listed = 10;
 /** So that what is due next stays in sight. */
 const rejectedListed = 6;
 
@@ -159,22 +158,20 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
     >
       {rejected.map((delivery) => (
         <li key={delivery.id}>
-          <span class="line">
-            <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
-            <span class="muted one-line">{delivery.client}</span>
-            <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
+          <span>
+            <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>{" "}
+            <span class="muted">{delivery.client}</span>
           </span>
-          <span class="line">
-            <span class="toned tone-bad">{delivery.lastError}</span>
-            <span class="at-end muted one-line">{nameOfEndpoint(delivery.url)}</span>
-          </span>
+          <span class="muted">{describeNext(delivery, nowMs)}</span>
+          <span class="toned tone-bad">{delivery.lastError}</span>
+          <span class="muted one-line">{nameOfEndpoint(delivery.url)}</span>
         </li>
       ))}
     </ListPanel>
   );
 }
 
-function RejectedRequests() {
+function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
   const log = useResource("newest requests", ["request"], () =>
     control.listRequests({ order: "desc", limit: rejectedListed, result: "rejected" }),
   );
@@ -193,7 +190,40 @@ function RejectedRequests() {
       {rejected.map((request) => (
         <li key={request.sequence}>
           <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
+          <span class="muted">{formatTimeNear(request.at, nowMs)}</span>
           <span class="toned tone-bad">{reasonOf(request)}</span>
+        </li>
+      ))}
+    </ListPanel>
+  );
+}
+
+interface DueProps {
+  readonly upcoming: Overview["upcoming"] | undefined;
+  readonly nowMs: number;
+}
+
+/** The next timers; a virtual clock can be advanced to each. */
+function DueNext({ upcoming, nowMs }: DueProps) {
+  const isVirtual = useClock()?.mode === "virtual";
+  return (
+    <ListPanel title="Due next" nothing={upcoming && "No timer is set."}>
+      {upcoming?.map(({ kind, id, name, attempt, at }) => (
+        <li key={`${kind} ${id}`}>
+          <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
+          <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
+          <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
+          {isVirtual && (
+            <Actions>
+              <ActionButton
+                class="quiet"
+                label={`Go to ${name}`}
+                onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(at) - nowMs) })}
+              >
+                Go
+              </ActionButton>
+            </Actions>
+          )}
         </li>
       ))}
     </ListPanel>
@@ -207,7 +237,7 @@ function Recent() {
       title="Just now"
       nothing="No activity since this page was opened. Start a task, or send a request."
     >
-      {recent.slice(0, listed).map((activity) => (
+      {recent.map((activity) => (
         <li key={`${activity.sequence} ${activity.at}`}>
           <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
           {placeOf(activity) ? <a href={placeOf(activity)}>{activity.type}</a> : <span>{activity.type}</span>}

@@ -3,7 +3,7 @@ import type { RequestDetail as Detail } from "../api-types.ts";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice } from "../parts/status/notice.tsx";
 import { StatusBadge } from "../parts/status/status-badge.tsx";
-import { WaitingPanel } from "../parts/status/waiting.tsx";
+import { Absent } from "../parts/status/waiting.tsx";
 import { Response } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
 import { Headers, TextBlock } from "../parts/values/text-block.tsx";
@@ -14,8 +14,7 @@ import { nameOf, resultOf } from "../text/request-labels.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));
-  if (request === undefined) return <WaitingPanel />;
-  if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
+  if (!request) return <Absent value={request} text="The journal does not have this request any more." />;
   const { query, variables, errors, rejection, faults, keyId, status, message } = request;
   // A syntax error is the reason of the rejection, and the error of the response.
   const reason = errors.some(({ message }) => message === rejection) ? null : rejection;

@@ -7,7 +7,9 @@ import { Toggles } from "../parts/controls/toggles.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { goTo } from "../route.ts";
-import { type SnippetName, snippetNames, snippetOf } from "../snippets.ts";
+import curl from "../snippets/curl.txt?raw";
+import receiver from "../snippets/receiver.txt?raw";
+import sdk from "../snippets/sdk.txt?raw";
 import { control, useResource } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 import { StatePanel } from "./state-panel.tsx";
@@ -89,9 +91,17 @@ function MakeItHappen() {
   );
 }
 
+/** How to call the mock, and how to receive from it. */
+const snippets = { curl, SDK: sdk, Receiver: receiver };
+type SnippetName = keyof typeof snippets;
+const snippetNames = Object.keys(snippets) as readonly SnippetName[];
+
 function Snippets({ apiKey }: { readonly apiKey: string | null }) {
   const [name, setName] = useState<SnippetName>("curl");
-  const text = snippetOf(name, { baseUrl: worldUrl, apiKey: apiKey ?? "wtk_…" });
+  const text = snippets[name]
+    .trim()
+    .replaceAll("{{baseUrl}}", worldUrl)
+    .replaceAll("{{apiKey}}", apiKey ?? "wtk_…");
   return (
     <section class="panel" aria-label="Snippets">
       <div class="title-bar">

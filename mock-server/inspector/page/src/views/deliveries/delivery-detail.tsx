@@ -2,7 +2,7 @@ import { hashOf } from "../../address.ts";
 import type { DeliveryDetail as Delivery } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { DeliveryBadge } from "../../parts/status/delivery-state.tsx";
-import { WaitingPanel } from "../../parts/status/waiting.tsx";
+import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatRelative, formatTime, shortId } from "../../text/format.ts";
@@ -18,8 +18,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
   const delivery = useResource(`delivery ${id}`, ["delivery", "clock", "endpoint"], () =>
     control.getDelivery(id),
   );
-  if (delivery === undefined) return <WaitingPanel />;
-  if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
+  if (!delivery) return <Absent value={delivery} text="There is no delivery with this id." />;
   const { url, taskId, attempts } = delivery;
   return (
     <>

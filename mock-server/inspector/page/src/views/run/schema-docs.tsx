@@ -1,15 +1,18 @@
-import { type GraphQLSchema, isSpecifiedScalarType, printType } from "graphql";
+import { type GraphQLSchema, isIntrospectionType, isSpecifiedScalarType, printType } from "graphql";
 import { useState } from "preact/hooks";
 import { TextBlock } from "../../parts/values/text-block.tsx";
 
-/** The service's schema; a search shows the types that contain a text. */
+/** The operations of the service's schema, or its types that contain a text. */
 export function SchemaDocs({ schema }: { readonly schema: GraphQLSchema }) {
   const [text, setText] = useState("");
   const needle = text.trim().toLowerCase();
   const types = Object.values(schema.getTypeMap()).filter(
-    (type) => !type.name.startsWith("__") && !isSpecifiedScalarType(type),
+    (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
   );
-  const found = types.map(printType).filter((type) => type.toLowerCase().includes(needle));
+  const found =
+    needle === ""
+      ? types.filter(({ name }) => name === "Query" || name === "Mutation").map(printType)
+      : types.map(printType).filter((type) => type.toLowerCase().includes(needle));
   return (
     <details class="schema-docs">
       <summary>Schema</summary>

@@ -1,18 +1,23 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DeliveryAttempt } from "../../api-types.ts";
+import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
 import { Notice } from "../../parts/status/notice.tsx";
-import { WaitingPanel } from "../../parts/status/waiting.tsx";
+import { Absent } from "../../parts/status/waiting.tsx";
 import { goTo } from "../../route.ts";
+import { readPastedRequest } from "../../signature/pasted-request.ts";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../../signature/signature.ts";
 import { control, useResource } from "../../state/resource.ts";
 import type { ViewProps } from "../../view.ts";
-import { emptyFields, type Fields, SignatureForm } from "./signature-form.tsx";
 import { Verdict } from "./verdict.tsx";
 import "./signatures.css";
 
 const toleranceSeconds = 300;
+
+/** `whole` is the text that the other fields were read from, if they were. */
+const emptyFields = { whole: "", id: "", timestamp: "", signature: "", body: "", secret: "" };
+type Fields = typeof emptyFields;
 
 /** Explains why a pasted request, or an attempt of the mock, verifies or does not. */
 export function SignaturesView({ id, nowMs }: ViewProps) {
@@ -64,7 +69,7 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
               Paste headers and body of a delivery, or open an attempt in Deliveries.
             </div>
           ) : !isKnown ? (
-            <WaitingPanel />
+            <Absent />
           ) : (
             <Verdict
               diagnosis={diagnosis}
@@ -75,6 +80,41 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
         </div>
       </div>
     </>
+  );
+}
+
+interface FormProps {
+  readonly fields: Fields;
+  /** Whether the mock has the delivery, and so knows its endpoint. */
+  readonly isEndpointKnown: boolean;
+  readonly onChange: (fields: Fields) => void;
+}
+
+function SignatureForm({ fields, isEndpointKnown, onChange }: FormProps) {
+  const field = (name: keyof Fields) => ({
+    value: fields[name],
+    onInput: (value: string) => onChange({ ...fields, [name]: value }),
+  });
+  return (
+    <section class="panel" aria-label="Received request">
+      <TextField
+        label="Paste a whole request: raw HTTP, a curl command, or headers as an object"
+        placeholder="webhook-id: …"
+        rows={2}
+        value={fields.whole}
+        onInput={(whole) => onChange({ ...fields, whole, ...readPastedRequest(whole) })}
+      />
+      <TextField class="mono" label="webhook-id" {...field("id")} />
+      <TextField class="mono" label="webhook-timestamp" {...field("timestamp")} />
+      <TextField class="mono" label="webhook-signature" {...field("signature")} />
+      <TextField label="Body, exactly as received" rows={9} {...field("body")} />
+      <TextField
+        class="mono"
+        label={`Secret (empty: those of ${isEndpointKnown ? "its endpoint" : "this mock"} are tried)`}
+        type="password"
+        {...field("secret")}
+      />
+    </section>
   );
 }
 

@@ -24,13 +24,12 @@ const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<
   column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
   column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />),
   column("stages", ["62px", null, null], stagesOf, "muted"),
-  column("rejected", ["110px", "84px", "52px"], ({ rejectedDeliveries: count }) =>
+  column("rejected", ["64px", "64px", "52px"], ({ rejectedDeliveries: count }) =>
     count === 0 ? (
       ""
     ) : (
       <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
         {count}
-        <span class="at-wide">rejected</span>
       </span>
     ),
   ),

@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
-import { hashOf } from "../../address.ts";
-import type { CatalogEvent, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { SelectField, TextField } from "../../parts/controls/fields.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { control, useResource } from "../../state/resource.ts";
-import { parseJson } from "../../text/parse-json.ts";
+import { hashOf } from "../address.ts";
+import type { EndpointSummary } from "../api-types.ts";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { SelectField, TextField } from "../parts/controls/fields.tsx";
+import { Notice } from "../parts/status/notice.tsx";
+import { control, useResource } from "../state/resource.ts";
+import { parseJson } from "../text/parse-json.ts";
 
 /** Any event of the catalog with a payload that can be edited. */
 export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {
-  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? noEvents;
+  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? [];
   const [chosen, setChosen] = useState<string | null>(null);
   const [edited, setEdited] = useState<string | null>(null);
   const [endpointId, setEndpointId] = useState("");
@@ -71,8 +71,6 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
     </section>
   );
 }
-
-const noEvents: readonly CatalogEvent[] = [];
 
 function parsePayload(text: string): Record<string, unknown> {
   const value = parseJson("the payload is", text);
