@@ -9,6 +9,7 @@ import { readProblemOf } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { formatCount } from "../text/format.ts";
+import { titleOf } from "../view.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 
@@ -34,7 +35,7 @@ export function App() {
     f: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
   });
   useEffect(() => {
-    document.title = `${view?.title ?? "Unknown"} · workspace-tasks mock`;
+    document.title = `${view ? titleOf(view.name) : "Unknown"} · workspace-tasks mock`;
   }, [view]);
   const hasCounts = overview !== undefined;
   useEffect(() => {
@@ -43,7 +44,7 @@ export function App() {
   }, [view, hasCounts]);
   return (
     <div class="shell">
-      <Bar views={views.map(({ title }) => title)} />
+      <Bar views={views.map(({ name }) => titleOf(name))} />
       <nav class="views" aria-label="Views">
         {views.map((each) => (
           <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
@@ -69,11 +70,11 @@ interface LinkProps {
   readonly overview: Overview | undefined;
 }
 
-function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: LinkProps) {
+function ViewLink({ view: { name, count, alert }, isCurrent, overview }: LinkProps) {
   const alerts = overview ? (alert?.count(overview) ?? 0) : 0;
   return (
     <a href={hashOf(name)} aria-current={isCurrent ? "page" : undefined}>
-      {title}
+      {titleOf(name)}
       {alert && alerts > 0 && (
         <span class={`badge tone-${alert.tone}`} title={`${alerts} ${alert.word}`}>
           {formatCount(alerts)}

@@ -3,7 +3,7 @@ import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { TextField } from "../parts/controls/fields.tsx";
-import { StatusBadge } from "../parts/status/status-badge.tsx";
+import { StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
 import { goTo } from "../route.ts";

@@ -89,7 +89,7 @@ function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; re
           <li key={sequence}>
             <span class="muted mono">{formatTimeNear(at, nowMs)}</span>
             <span>{describeFault(fault)}</span>
-            <span class="at-end muted one-line subject">
+            <span class="at-end muted one-line">
               {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}
             </span>
           </li>

@@ -6,7 +6,7 @@ import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/status/delivery-state.tsx";
 import { Gauge, Shares } from "../parts/status/gauge.tsx";
-import { toneOf } from "../parts/status/status-badge.tsx";
+import { toneOf } from "../parts/status/status.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
 import type { Activity } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
@@ -16,7 +16,7 @@ import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import "./overview.css";
 
-const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
+const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
 
 export function OverviewView(props: ViewProps) {
   const { overview, nowMs } = props;
@@ -158,7 +158,7 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
     >
       {rejected.map((delivery) => (
         <li key={delivery.id}>
-          <span>
+          <span class="one-line">
             <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>{" "}
             <span class="muted">{delivery.client}</span>
           </span>

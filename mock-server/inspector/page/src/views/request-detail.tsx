@@ -1,8 +1,7 @@
 import { hashOf } from "../address.ts";
 import type { RequestDetail as Detail } from "../api-types.ts";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
-import { Notice } from "../parts/status/notice.tsx";
-import { StatusBadge } from "../parts/status/status-badge.tsx";
+import { Notice, StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { Response } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";

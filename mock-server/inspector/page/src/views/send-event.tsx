@@ -3,7 +3,7 @@ import { hashOf } from "../address.ts";
 import type { EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { SelectField, TextField } from "../parts/controls/fields.tsx";
-import { Notice } from "../parts/status/notice.tsx";
+import { Notice } from "../parts/status/status.tsx";
 import { control, useResource } from "../state/resource.ts";
 import { parseJson } from "../text/parse-json.ts";
 

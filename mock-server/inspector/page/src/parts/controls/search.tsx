@@ -57,8 +57,10 @@ export function Search() {
   };
   const submit = async () => {
     const searched = text.trim();
+    if (searched === "") return;
     // What was pasted just now has not been searched yet.
-    if (searched !== "") open(found?.text === searched ? choices[at] : (await find(searched))[0]);
+    const choice = found?.text === searched ? choices[at] : (await find(searched))[0];
+    if (field.current?.value.trim() === searched) open(choice);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const last = choices.length - 1;
@@ -109,9 +111,9 @@ export function Search() {
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => open(choice)}
           >
-            <span class="kind">{choice.kind}</span>
-            <span class="title">{choice.title}</span>
-            <span class="detail-text">{choice.detail}</span>
+            <span class="muted">{choice.kind}</span>
+            <span>{choice.title}</span>
+            <span class="muted">{choice.detail}</span>
           </div>
         ))}
       </div>

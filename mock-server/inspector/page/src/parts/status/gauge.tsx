@@ -1,4 +1,4 @@
-import { toneOf } from "./status-badge.tsx";
+import { toneOf } from "./status.tsx";
 import "./gauge.css";
 
 interface GaugeProps {

@@ -24,10 +24,7 @@ const statuses: readonly DeliverySummary["status"][] = [
   "cancelled",
 ];
 
-const responses = [
-  ...["2xx", "3xx", "4xx", "5xx"].map((value) => ({ value, text: value })),
-  { value: "none", text: "no response" },
-];
+const responses = ["2xx", "3xx", "4xx", "5xx", "none"];
 
 const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Column<DeliverySummary>[] => [
   timeColumn("created", rows, ({ createdAt }) => createdAt, nowMs),
@@ -50,7 +47,7 @@ function queryOf({ text = "", endpointId, rejected, lastResponse, status }: Filt
     // Rejected and tried again, as the badge says; failed ones have a status of their own.
     status: status === "rejected" ? "pending" : statuses.find((known) => known === status),
     rejected: rejected === "true" || status === "rejected" || undefined,
-    lastResponse: responses.find(({ value }) => value === lastResponse)?.value,
+    lastResponse: responses.find((known) => known === lastResponse),
     endpointId: endpointId || undefined,
     text: text.trim() || undefined,
   };

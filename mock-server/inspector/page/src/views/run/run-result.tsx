@@ -1,7 +1,6 @@
 import { hashOf } from "../../address.ts";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Headers } from "../../parts/values/text-block.tsx";
 import type { RunResponse } from "../../run/run-query.ts";

@@ -4,7 +4,7 @@ import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CodeEditor } from "../../parts/controls/code-editor.tsx";
 import { Select, TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/notice.tsx";
+import { Notice } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
 import { nameOfKey, type Router, routerOptions } from "../../run/request-keys.ts";
 import { type RunResponse, runQuery } from "../../run/run-query.ts";

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DeliveryAttempt } from "../../api-types.ts";
 import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/notice.tsx";
+import { Notice } from "../../parts/status/status.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { goTo } from "../../route.ts";
 import { readPastedRequest } from "../../signature/pasted-request.ts";

@@ -1,6 +1,5 @@
 import { ListPanel } from "../../parts/lists/list-panel.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { Difference } from "../../parts/values/difference.tsx";
 import { TextBlock } from "../../parts/values/text-block.tsx";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";

@@ -8,7 +8,7 @@ import {
   LastResponse,
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
-import { StatusBadge, toneOf } from "../../parts/status/status-badge.tsx";
+import { StatusBadge, toneOf } from "../../parts/status/status.tsx";
 import { type Span, Timeline } from "../../parts/status/timeline.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";

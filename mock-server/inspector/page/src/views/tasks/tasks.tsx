@@ -7,7 +7,7 @@ import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
 import { timeColumn } from "../../parts/lists/time-column.ts";
 import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { StatusBadge } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
 import { control } from "../../state/resource.ts";
 import { plural, shortId } from "../../text/format.ts";
