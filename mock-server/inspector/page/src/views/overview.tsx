@@ -158,13 +158,15 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
     >
       {rejected.map((delivery) => (
         <li key={delivery.id}>
-          <span class="one-line">
-            <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>{" "}
-            <span class="muted">{delivery.client}</span>
-          </span>
-          <span class="muted">{describeNext(delivery, nowMs)}</span>
-          <span class="toned tone-bad">{delivery.lastError}</span>
-          <span class="muted one-line">{nameOfEndpoint(delivery.url)}</span>
+          <div>
+            <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
+            <span class="muted one-line">{delivery.client}</span>
+            <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
+          </div>
+          <div>
+            <span class="toned tone-bad">{delivery.lastError}</span>
+            <span class="at-end muted one-line">{nameOfEndpoint(delivery.url)}</span>
+          </div>
         </li>
       ))}
     </ListPanel>
@@ -189,9 +191,11 @@ function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
     >
       {rejected.map((request) => (
         <li key={request.sequence}>
-          <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-          <span class="muted">{formatTimeNear(request.at, nowMs)}</span>
-          <span class="toned tone-bad">{reasonOf(request)}</span>
+          <div>
+            <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
+            <span class="at-end muted">{formatTimeNear(request.at, nowMs)}</span>
+          </div>
+          <div class="toned tone-bad">{reasonOf(request)}</div>
         </li>
       ))}
     </ListPanel>
