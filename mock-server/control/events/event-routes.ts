@@ -50,8 +50,6 @@ const catalogEvent = z.object({
   example: z.record(z.string(), z.unknown()).describe("A payload that `sendEvent` accepts."),
 });
 
-export type CatalogEvent = z.output<typeof catalogEvent>;
-
 export const eventSummary = z.object({ eventId: id, name: z.string(), occurredAt: time });
 
 export const eventRoutes = {

@@ -7,8 +7,8 @@ export type {
   DeliverySummary,
 } from "../../../control/deliveries/delivery-routes.ts";
 export type { EndpointDetail, EndpointSummary } from "../../../control/endpoints/endpoint-routes.ts";
-export type { CatalogEvent } from "../../../control/events/event-routes.ts";
 export type { FaultsView, FiredFaultView } from "../../../control/faults/fault-routes.ts";
+export type { ApiKeyView } from "../../../control/keys/key-routes.ts";
 export type { ClockView, Overview } from "../../../control/mock/mock-routes.ts";
 export type { RecordedRequest, RequestDetail } from "../../../control/requests/request-routes.ts";
 export type { SearchHit } from "../../../control/search/search-routes.ts";

@@ -8,3 +8,6 @@ export interface ViewProps {
   /** The mock's time. */
   readonly nowMs: number;
 }
+
+/** `Tasks` of the view `tasks`. */
+export const titleOf = (view: string) => `${view.charAt(0).toUpperCase()}${view.slice(1)}`;

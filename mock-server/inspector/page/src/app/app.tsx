@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview } from "../api-types.ts";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
@@ -9,7 +9,7 @@ import { readProblemOf } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { formatCount } from "../text/format.ts";
-import { toggleTimeZone } from "../text/stored-time-zone.ts";
+import { titleOf } from "../view.ts";
 import { type View, views } from "./views.ts";
 import "./app.css";
 
@@ -27,8 +27,6 @@ const overviewTopics = [
 
 export function App() {
   const { view: name, id, filter } = useRoute();
-  // The time zone is no state of a component: all of them are drawn again.
-  const [, setToggles] = useState(0);
   const overview = useResource("overview", overviewTopics, () => control.getOverview()) ?? undefined;
   const nowMs = useNow(useClock());
   const view = views.find((candidate) => candidate.name === name);
@@ -37,20 +35,16 @@ export function App() {
     f: () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
   });
   useEffect(() => {
-    document.title = `${view?.title ?? "Unknown"} · workspace-tasks mock`;
+    document.title = `${view ? titleOf(view.name) : "Unknown"} · workspace-tasks mock`;
   }, [view]);
   const hasCounts = overview !== undefined;
   useEffect(() => {
     // On a narrow screen the views are a strip that scrolls; counts make it longer.
     document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view, hasCounts]);
-  const changeZone = () => {
-    toggleTimeZone();
-    setToggles((count) => count + 1);
-  };
   return (
     <div class="shell">
-      <Bar views={views.map(({ title }) => title)} onZone={changeZone} />
+      <Bar views={views.map(({ name }) => titleOf(name))} />
       <nav class="views" aria-label="Views">
         {views.map((each) => (
           <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
@@ -76,11 +70,11 @@ interface LinkProps {
   readonly overview: Overview | undefined;
 }
 
-function ViewLink({ view: { name, title, count, alert }, isCurrent, overview }: LinkProps) {
+function ViewLink({ view: { name, count, alert }, isCurrent, overview }: LinkProps) {
   const alerts = overview ? (alert?.count(overview) ?? 0) : 0;
   return (
     <a href={hashOf(name)} aria-current={isCurrent ? "page" : undefined}>
-      {title}
+      {titleOf(name)}
       {alert && alerts > 0 && (
         <span class={`badge tone-${alert.tone}`} title={`${alerts} ${alert.word}`}>
           {formatCount(alerts)}
@@ -100,20 +94,14 @@ function Banner({ overview }: { readonly overview: Overview | undefined }) {
   const connection = useLive((state) => state.connection);
   const problem = useLive(readProblemOf);
   const faults = overview?.activeFaults ?? 0;
-  if (connection === "lost") {
-    return (
-      <aside class="banner tone-bad" aria-label="Connection">
-        <span role="alert">
-          The mock does not respond. The page shows what it last read, and continues when a mock runs here
-          again.
-        </span>
-      </aside>
-    );
-  }
-  if (problem) {
+  const trouble =
+    connection === "lost"
+      ? "The mock does not respond. The page shows what it last read, and continues when a mock runs here again."
+      : problem && `Not everything could be read: ${problem}`;
+  if (trouble) {
     return (
       <aside class="banner tone-bad" aria-label="Problem">
-        <span role="alert">Not everything could be read: {problem}</span>
+        <span role="alert">{trouble}</span>
       </aside>
     );
   }

@@ -1,15 +1,15 @@
 import type { ComponentType } from "preact";
 import type { Overview } from "../api-types.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
-import type { Tone } from "../parts/status/status-badge.tsx";
+import type { Tone } from "../parts/status/status.tsx";
 import type { ViewProps } from "../view.ts";
 import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
 import { OverviewView } from "../views/overview.tsx";
 import { TasksView } from "../views/tasks/tasks.tsx";
 
 export interface View {
+  /** In its address; its title begins with a capital letter. */
   readonly name: string;
-  readonly title: string;
   readonly Component: ComponentType<ViewProps>;
   /** Shown beside the title. */
   count?(overview: Overview): number;
@@ -21,50 +21,38 @@ const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
 
 export const views: readonly View[] = [
-  { name: "overview", title: "Overview", Component: OverviewView },
-  { name: "tasks", title: "Tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
+  { name: "overview", Component: OverviewView },
+  { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
   {
     name: "deliveries",
-    title: "Deliveries",
+
     Component: DeliveriesView,
     count: ({ deliveries }) => sum(deliveries),
     alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
   },
   {
     name: "signatures",
-    title: "Signatures",
-    Component: lazyView(() =>
-      import("../views/signatures/signatures.tsx").then((module) => module.SignaturesView),
-    ),
+
+    Component: lazyView(() => import("../views/signatures/signatures.tsx"), "SignaturesView"),
   },
   {
     name: "endpoints",
-    title: "Endpoints",
-    Component: lazyView(() =>
-      import("../views/endpoints/endpoints.tsx").then((module) => module.EndpointsView),
-    ),
+
+    Component: lazyView(() => import("../views/endpoints.tsx"), "EndpointsView"),
     count: ({ endpoints }) => endpoints,
   },
   {
     name: "requests",
-    title: "Requests",
-    Component: lazyView(() => import("../views/requests.tsx").then((module) => module.RequestsView)),
+
+    Component: lazyView(() => import("../views/requests.tsx"), "RequestsView"),
     count: ({ requests }) => requests,
   },
   {
     name: "faults",
-    title: "Faults",
-    Component: lazyView(() => import("../views/faults.tsx").then((module) => module.FaultsView)),
+
+    Component: lazyView(() => import("../views/faults.tsx"), "FaultsView"),
     alert: { tone: "wait", word: "active", count: ({ activeFaults }) => activeFaults },
   },
-  {
-    name: "run",
-    title: "Run",
-    Component: lazyView(() => import("../views/run/run.tsx").then((module) => module.RunView)),
-  },
-  {
-    name: "setup",
-    title: "Setup",
-    Component: lazyView(() => import("../views/setup.tsx").then((module) => module.SetupView)),
-  },
+  { name: "run", Component: lazyView(() => import("../views/run/run.tsx"), "RunView") },
+  { name: "setup", Component: lazyView(() => import("../views/setup.tsx"), "SetupView") },
 ];

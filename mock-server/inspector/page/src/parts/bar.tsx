@@ -4,7 +4,6 @@ import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { worldName } from "../state/worlds.ts";
 import { formatRelative, formatTime, formatTimeOfDay } from "../text/format.ts";
-import { isLocalTime } from "../text/time-zone.ts";
 import { ActionButton, Actions } from "./controls/action.tsx";
 import { Search } from "./controls/search.tsx";
 import { Help } from "./help.tsx";
@@ -20,20 +19,15 @@ const connections = {
   paused: { label: "paused", tone: "calm" },
 } as const;
 
-interface Props {
-  /** Titles, in the order of their keys. */
-  readonly views: readonly string[];
-  readonly onZone: () => void;
-}
-
-export function Bar({ views, onZone }: Props) {
+/** @param props.views titles, in the order of their keys */
+export function Bar({ views }: { readonly views: readonly string[] }) {
   const { label, tone } = connections[useLive((state) => state.connection)];
   return (
     <header class="bar">
       <h1>
         <svg class="logo" viewBox="0 0 20 20" aria-hidden="true">
-          <rect x="1" y="1" width="18" height="18" rx="5" />
-          <path d="M5.5 10.5l3 3 6-7" />
+          <rect x="1" y="1" width="18" height="18" rx="5" fill="var(--accent)" />
+          <path d="M5.5 10.5l3 3 6-7" fill="none" stroke="var(--accent-text)" stroke-width="2" />
         </svg>
         <span class="product">workspace-tasks</span> <span class="muted">{worldName ?? "mock"}</span>
       </h1>
@@ -41,41 +35,32 @@ export function Bar({ views, onZone }: Props) {
         {label}
       </span>
       <Search />
-      <ClockBar onZone={onZone} />
+      <ClockBar />
       <Help views={views} />
     </header>
   );
 }
 
 /** What changes its width is left of the buttons, so that none of them moves under the mouse. */
-function ClockBar({ onZone }: Pick<Props, "onZone">) {
+function ClockBar() {
   const clock = useClock();
   const nowMs = useNow(clock);
   if (!clock) return <div class="clock" />;
   const nextMs = clock.nextTimerAt === null ? null : Date.parse(clock.nextTimerAt);
   const advance = (by: string | number) => () => control.advanceClock({ by });
-  const zone = isLocalTime() ? "local" : "UTC";
   return (
     <Actions class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
         <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
-        {formatTimeOfDay(nowMs)}
+        {formatTimeOfDay(nowMs)} <span class="muted">UTC</span>
       </time>
-      <button
-        type="button"
-        class="quiet zone"
-        onClick={onZone}
-        aria-label={`times are ${zone}; show ${zone === "UTC" ? "local" : "UTC"} ones`}
-      >
-        {zone}
-      </button>
       {clock.mode === "real" && <span class="badge tone-calm">real clock</span>}
       {clock.mode === "virtual" && (
         <>
           <ActionButton
             onRun={advance(Math.max(0, (nextMs ?? 0) - nowMs))}
             shortcut="n"
-            class="primary to-next"
+            class="primary steady"
             disabled={nextMs === null}
           >
             To next{" "}

@@ -1,11 +1,14 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ViewProps } from "../view.ts";
-import { Notice } from "./status/notice.tsx";
+import { Notice } from "./status/status.tsx";
 import { Waiting } from "./status/waiting.tsx";
 
-/** A view whose code is loaded when it is first shown. */
-export function lazyView(load: () => Promise<ComponentType<ViewProps>>): ComponentType<ViewProps> {
+/** A view of a module that is loaded when the view is first shown. */
+export function lazyView<Name extends string>(
+  load: () => Promise<Readonly<Record<Name, ComponentType<ViewProps>>>>,
+  name: Name,
+): ComponentType<ViewProps> {
   let loaded: ComponentType<ViewProps> | null = null;
   return function LazyView(props) {
     const [View, setView] = useState(() => loaded);
@@ -13,9 +16,9 @@ export function lazyView(load: () => Promise<ComponentType<ViewProps>>): Compone
     useEffect(() => {
       if (View) return;
       load().then(
-        (component) => {
-          loaded = component;
-          setView(() => component);
+        (module) => {
+          loaded = module[name];
+          setView(() => loaded);
         },
         () => setFailed(true),
       );

@@ -23,7 +23,8 @@ export interface LiveState {
   readonly problems: ReadonlyMap<object, string>;
 }
 
-export const recentMax = 200;
+/** As many as the overview lists. */
+export const recentMax = 10;
 
 export const initialLiveState: LiveState = {
   connection: "connecting",
@@ -60,11 +61,8 @@ export function setConnection(state: LiveState, connection: LiveState["connectio
 
 /** A number that changes with each of the topics, and when everything must be read again. */
 export function versionOf(state: LiveState, topics: readonly string[]): number {
-  return topics.reduce((sum, topic) => sum + (state.changes[topic] ?? 0), restartsOf(state));
+  return ["stream", ...topics].reduce((sum, topic) => sum + (state.changes[topic] ?? 0), 0);
 }
-
-/** How often everything had to be read again. */
-export const restartsOf = ({ changes }: LiveState): number => changes["stream"] ?? 0;
 
 /** @param problem `null`: the last read succeeded, or its reader left the page */
 export function setReadProblem(state: LiveState, reader: object, problem: string | null): LiveState {

@@ -7,7 +7,8 @@ const place = /^(.*?)(?:\/w\/([^/]+))?\/_mock\//.exec(location.pathname);
 /** `undefined` in the mock's own world. */
 export const worldName = place?.[2];
 
-const mockUrl = `${location.origin}${place?.[1] ?? ""}`;
+/** Where the mock's own world is served. */
+export const mockUrl = `${location.origin}${place?.[1] ?? ""}`;
 
 /** The control API of the mock's own world. */
 export const mockControl = createControlClient({ baseUrl: mockUrl });

@@ -1,11 +1,10 @@
-import { indentJson, parseJson } from "./json-node.ts";
-import { zoneOffsetMs } from "./time-zone.ts";
+import { indentJson } from "./indent-json.ts";
 
-/** `2026-01-15 12:00:00`, in UTC or in this computer's zone; "unknown time" if a response has none. */
+/** `2026-01-15 12:00:00` in UTC; "unknown time" if a response has none. */
 export function formatTime(at: number | string): string {
-  const utcMs = new Date(at).getTime();
-  if (Number.isNaN(utcMs)) return "unknown time";
-  return new Date(utcMs + zoneOffsetMs(utcMs)).toISOString().slice(0, 19).replace("T", " ");
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return "unknown time";
+  return time.toISOString().slice(0, 19).replace("T", " ");
 }
 
 /** `12:00:00`. */
@@ -63,10 +62,7 @@ export function shortId(id: string): string {
 }
 
 /** JSON with indentation; other text, such as an altered or truncated body, unchanged. */
-export function formatBody(body: string): string {
-  const node = parseJson(body);
-  return node ? indentJson(node) : body;
-}
+export const formatBody = (body: string): string => indentJson(body) ?? body;
 
 const bytesPerLine = 16;
 const bytesShownMax = 4_096;
@@ -98,11 +94,17 @@ export const formatCount = (count: number): string => compact.format(count);
 export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
   `${count} ${count === 1 ? noun : nouns}`;
 
+interface HttpRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /**
  * A request as a shell command; single quotes in it are closed, escaped and opened again. `-g` takes braces and brackets
  * of the URL as they are, and `--data-raw` an @ at the start of the body.
  */
-export function toCurl(url: string, headers: Readonly<Record<string, string>>, body: string): string {
+export function toCurl({ url, headers, body }: HttpRequest): string {
   const quote = (text: string) => `'${text.replace(/'/g, `'\\''`)}'`;
   const lines = Object.entries(headers)
     .filter(([name]) => !["content-length", "host", "connection"].includes(name.toLowerCase()))

@@ -2,7 +2,7 @@ import { hashOf } from "../address.ts";
 import type { FaultsView as Faults, FiredFaultView } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
-import { Waiting } from "../parts/status/waiting.tsx";
+import { Absent } from "../parts/status/waiting.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { control, useResource } from "../state/resource.ts";
 import { describeFault, describePlan } from "../text/fault-labels.ts";
@@ -12,13 +12,6 @@ import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 
 export function FaultsView({ nowMs }: ViewProps) {
   const faults = useResource("faults", ["fault", "faults"], () => control.getFaults());
-  if (!faults) {
-    return (
-      <div class="nothing">
-        <Waiting />
-      </div>
-    );
-  }
   return (
     <>
       <div class="title-bar">
@@ -36,10 +29,14 @@ export function FaultsView({ nowMs }: ViewProps) {
         <AddApiFault />
         <AddDeliveryFault />
       </div>
-      <div class="panels wide-panels">
-        <Active faults={faults} />
-        <Fired fired={faults.fired} nowMs={nowMs} />
-      </div>
+      {faults ? (
+        <div class="panels wide-panels">
+          <Active faults={faults} />
+          <Fired fired={faults.fired} nowMs={nowMs} />
+        </div>
+      ) : (
+        <Absent />
+      )}
     </>
   );
 }
@@ -92,7 +89,7 @@ function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; re
           <li key={sequence}>
             <span class="muted mono">{formatTimeNear(at, nowMs)}</span>
             <span>{describeFault(fault)}</span>
-            <span class="at-end muted one-line subject">
+            <span class="at-end muted one-line">
               {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}
             </span>
           </li>

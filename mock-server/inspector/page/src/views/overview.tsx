@@ -1,23 +1,22 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
+import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { DueNext } from "../parts/due-next.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { describeNext, nameOfEndpoint } from "../parts/status/delivery-state.tsx";
-import { Gauge, Shares, Sparkline } from "../parts/status/gauge.tsx";
-import { toneOf } from "../parts/status/status-badge.tsx";
-import { type Activity, restartsOf } from "../state/live.ts";
+import { Gauge, Shares } from "../parts/status/gauge.tsx";
+import { toneOf } from "../parts/status/status.tsx";
+import { nameOfKey } from "../run/request-keys.ts";
+import type { Activity } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
-import { lastMinute, noTraffic, readTraffic, type Traffic } from "../state/traffic.ts";
-import { formatReset, formatTimeOfDay, shortId } from "../text/format.ts";
+import { formatRelative, formatReset, formatTimeNear, formatTimeOfDay, shortId } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import "./overview.css";
 
-const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
+const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
 
 export function OverviewView(props: ViewProps) {
   const { overview, nowMs } = props;
@@ -36,11 +35,10 @@ export function OverviewView(props: ViewProps) {
         <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
         <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
         <Requests total={overview?.requests} nowMs={nowMs} />
-        <RateLimits nowMs={nowMs} />
       </div>
       <div class="panels half-panels">
         <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
-        <RejectedRequests />
+        <RejectedRequests nowMs={nowMs} />
         <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
         <Recent />
       </div>
@@ -105,60 +103,28 @@ interface RequestsProps {
   readonly nowMs: number;
 }
 
-/** The journal's count, and what it has of the last minute of the mock's time. */
+/** A window of a rate limit ends without an activity: it is read again this often, by the mock's time. */
+const windowsReadMs = 5_000;
+
+/** The journal's count, and how much of its rate limit each key has used. */
 function Requests({ total, nowMs }: RequestsProps) {
-  const seconds = lastMinute(useTraffic(), nowMs);
-  const count = seconds.reduce((sum, requests) => sum + requests, 0);
-  return (
-    <section class="panel">
-      <h3>Requests</h3>
-      <Total count={total} view="requests" />
-      <Sparkline values={seconds} />
-      <span class="muted">
-        {count} in the last minute · {seconds.at(-2)}/s
-      </span>
-    </section>
-  );
-}
-
-function useTraffic(): Traffic {
-  // After a restart the journal may be another one.
-  const restarts = useLive(restartsOf);
-  const known = useRef({ restarts, traffic: noTraffic });
-  const read = async () => {
-    const traffic = known.current.restarts === restarts ? known.current.traffic : noTraffic;
-    known.current = { restarts, traffic: await readTraffic(traffic, control) };
-    return known.current.traffic;
-  };
-  return useResource("traffic", ["request"], read) ?? noTraffic;
-}
-
-function RateLimits({ nowMs }: { readonly nowMs: number }) {
-  // A window that ends is no activity: it is read again then.
-  const [windowsEnded, setWindowsEnded] = useState(0);
   const limits = useResource(
     "rate limits",
     ["request", "clock"],
     () => control.listRateLimits(),
-    windowsEnded,
+    Math.floor(nowMs / windowsReadMs),
   );
-  const hasEnded = limits?.data.some(({ resetsAt }) => resetsAt !== null && Date.parse(resetsAt) <= nowMs);
-  useEffect(() => {
-    if (hasEnded) setWindowsEnded((count) => count + 1);
-  }, [hasEnded, Math.floor(nowMs / 1_000)]);
   const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys());
   return (
     <section class="panel">
-      <h3>Rate limit per key</h3>
-      {limits?.data.length === 0 && <p class="muted">No key has made a request in this window.</p>}
+      <h3>Requests</h3>
+      <Total count={total} view="requests" />
+      {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
-        const name = key ? `${key.role ?? "former member"}, ${key.access}` : "partner";
         return (
           <div key={keyId} class="rate-limit">
-            <span>
-              {name} <span class="muted mono">{shortId(keyId)}</span>
-            </span>
+            <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
             <b>
               {used}/{used + remaining}
             </b>
@@ -171,7 +137,6 @@ function RateLimits({ nowMs }: { readonly nowMs: number }) {
   );
 }
 
-const listed = 10;
 /** So that what is due next stays in sight. */
 const rejectedListed = 6;
 
@@ -193,22 +158,22 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
     >
       {rejected.map((delivery) => (
         <li key={delivery.id}>
-          <span class="line">
+          <div>
             <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
             <span class="muted one-line">{delivery.client}</span>
             <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
-          </span>
-          <span class="line">
+          </div>
+          <div>
             <span class="toned tone-bad">{delivery.lastError}</span>
             <span class="at-end muted one-line">{nameOfEndpoint(delivery.url)}</span>
-          </span>
+          </div>
         </li>
       ))}
     </ListPanel>
   );
 }
 
-function RejectedRequests() {
+function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
   const log = useResource("newest requests", ["request"], () =>
     control.listRequests({ order: "desc", limit: rejectedListed, result: "rejected" }),
   );
@@ -226,8 +191,43 @@ function RejectedRequests() {
     >
       {rejected.map((request) => (
         <li key={request.sequence}>
-          <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-          <span class="toned tone-bad">{reasonOf(request)}</span>
+          <div>
+            <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
+            <span class="at-end muted">{formatTimeNear(request.at, nowMs)}</span>
+          </div>
+          <div class="toned tone-bad">{reasonOf(request)}</div>
+        </li>
+      ))}
+    </ListPanel>
+  );
+}
+
+interface DueProps {
+  readonly upcoming: Overview["upcoming"] | undefined;
+  readonly nowMs: number;
+}
+
+/** The next timers; a virtual clock can be advanced to each. */
+function DueNext({ upcoming, nowMs }: DueProps) {
+  const isVirtual = useClock()?.mode === "virtual";
+  return (
+    <ListPanel title="Due next" nothing={upcoming && "No timer is set."}>
+      {upcoming?.map(({ kind, id, name, attempt, at }) => (
+        <li key={`${kind} ${id}`}>
+          <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
+          <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
+          <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
+          {isVirtual && (
+            <Actions>
+              <ActionButton
+                class="quiet"
+                label={`Go to ${name}`}
+                onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(at) - nowMs) })}
+              >
+                Go
+              </ActionButton>
+            </Actions>
+          )}
         </li>
       ))}
     </ListPanel>
@@ -241,7 +241,7 @@ function Recent() {
       title="Just now"
       nothing="No activity since this page was opened. Start a task, or send a request."
     >
-      {recent.slice(0, listed).map((activity) => (
+      {recent.map((activity) => (
         <li key={`${activity.sequence} ${activity.at}`}>
           <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
           {placeOf(activity) ? <a href={placeOf(activity)}>{activity.type}</a> : <span>{activity.type}</span>}

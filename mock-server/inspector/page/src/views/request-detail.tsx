@@ -1,23 +1,19 @@
 import { hashOf } from "../address.ts";
 import type { RequestDetail as Detail } from "../api-types.ts";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
-import { Notice } from "../parts/status/notice.tsx";
-import { StatusBadge } from "../parts/status/status-badge.tsx";
-import { WaitingPanel } from "../parts/status/waiting.tsx";
+import { Notice, StatusBadge } from "../parts/status/status.tsx";
+import { Absent } from "../parts/status/waiting.tsx";
+import { Response } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
-import { Headers } from "../parts/values/headers.tsx";
-import { Response } from "../parts/values/response.tsx";
-import { TextBlock } from "../parts/values/text-block.tsx";
-import { tokenLike } from "../run/request-token.ts";
+import { Headers, TextBlock } from "../parts/values/text-block.tsx";
+import { graphqlRequest, newToken } from "../run/request-keys.ts";
 import { control, useResource } from "../state/resource.ts";
-import { worldUrl } from "../state/worlds.ts";
 import { formatTime, toCurl, withDuration } from "../text/format.ts";
 import { nameOf, resultOf } from "../text/request-labels.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));
-  if (request === undefined) return <WaitingPanel />;
-  if (!request) return <div class="panel nothing">The journal does not have this request any more.</div>;
+  if (!request) return <Absent value={request} text="The journal does not have this request any more." />;
   const { query, variables, errors, rejection, faults, keyId, status, message } = request;
   // A syntax error is the reason of the rejection, and the error of the response.
   const reason = errors.some(({ message }) => message === rejection) ? null : rejection;
@@ -62,7 +58,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
       <h4>
         Variables <span class="muted">keys and tokens are redacted</span>
       </h4>
-      <TextBlock text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
+      <TextBlock syntax="json" text={variables === null ? "none" : JSON.stringify(variables, null, 2)} />
       {message && (
         <details>
           <summary>Request headers</summary>
@@ -73,25 +69,23 @@ export function RequestDetail({ id }: { readonly id: string }) {
   );
 }
 
-/** The command has a new token of the same key: it works as it is, as long as the token lives. */
-async function curlOf(request: Detail, body: string): Promise<string> {
-  const token = await tokenLike(request);
-  const url = `${worldUrl}${request.router === "gateway" ? "/gateway" : ""}/graphql`;
-  const headers = { "content-type": "application/json" };
-  return toCurl(url, token === null ? headers : { ...headers, authorization: `Bearer ${token}` }, body);
-}
-
-function Tools({ request }: { readonly request: Detail }) {
-  const { query, variables } = request;
+function Tools({
+  request: { sequence, query, variables, router, keyId, caller },
+}: {
+  readonly request: Detail;
+}) {
   if (!query) return null;
-  const body = JSON.stringify({ query, ...(variables === null ? {} : { variables }) });
+  // A new token of the same key: the command works as it is, as long as the token lives and the key is not revoked.
+  const copy = async () => {
+    const token = keyId === null ? null : await newToken(router, keyId, caller).catch(() => null);
+    return toCurl(graphqlRequest(router, token, query, variables));
+  };
   return (
     <div class="tools">
-      <a class="button" href={hashOf("run", String(request.sequence))}>
+      <a class="button" href={hashOf("run", String(sequence))}>
         Open in Run
       </a>
-      <CopyButton label="Copy as curl" text={() => curlOf(request, body)} />
-      <CopyButton label="Copy as JSON body" text={body} />
+      <CopyButton label="Copy as curl" text={copy} />
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { ListView } from "../parts/lists/list-view.tsx";
 import { usePages } from "../parts/lists/pages.ts";
 import { timeColumn } from "../parts/lists/time-column.ts";
 import { type Column, column } from "../parts/lists/windowed-rows.tsx";
-import { StatusBadge } from "../parts/status/status-badge.tsx";
+import { StatusBadge } from "../parts/status/status.tsx";
 import { control } from "../state/resource.ts";
 import { nameOf, reasonOf, resultOf, results } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";

@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { EndpointDetail } from "../api-types.ts";
 import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Toggles } from "../parts/controls/toggles.tsx";
-import { Facts } from "../parts/values/facts.tsx";
+import { Copied, Facts } from "../parts/values/facts.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { goTo } from "../route.ts";
-import { type SnippetName, snippetNames, snippetOf } from "../snippets.ts";
+import curl from "../snippets/curl.txt?raw";
+import receiver from "../snippets/receiver.txt?raw";
+import sdk from "../snippets/sdk.txt?raw";
 import { control, useResource } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 import { StatePanel } from "./state-panel.tsx";
 import { WorldsPanel } from "./worlds-panel.tsx";
-import "./setup.css";
 
 /** How to connect a client and a receiver, the state as a file, and the worlds of the mock. */
 export function SetupView() {
@@ -34,53 +34,27 @@ export function SetupView() {
 /** What the first minute with a mock needs. */
 export function StartPanels() {
   const seed = useResource("seed data", ["api-key", "workspace"], () => control.getSeedData());
-  const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints());
-  const [fetched, setFetched] = useState<EndpointDetail>();
   const [workspace] = Object.values(seed?.workspaces ?? {});
   const apiKey = Object.values(workspace?.members ?? {}).find((member) => member.apiKey)?.apiKey ?? null;
-  const [endpoint] = endpoints?.data ?? [];
-  const fetchSecret = async () => {
-    if (endpoint) setFetched(await control.getEndpoint(endpoint.id));
-  };
-  // Until the next rotation, or reset of the mock.
-  const isCurrent = fetched?.id === endpoint?.id && fetched?.updatedAt === endpoint?.updatedAt;
-  const signingSecret = isCurrent ? fetched?.signingSecret : undefined;
   return (
-    <div class="panels start">
+    <div class="panels half-panels">
       <section class="panel" aria-label="Connect">
         <h3>Connect</h3>
         <Facts
           values={{
-            "base URL": copied("base URL", worldUrl),
-            "gateway URL": copied("gateway URL", `${worldUrl}/gateway`),
-            "API key": copied("API key", apiKey),
-            workspace: copied("workspace", workspace?.id),
-            "signing secret":
-              copied("signing secret", signingSecret) ??
-              (endpoint ? (
-                <Actions>
-                  <ActionButton onRun={fetchSecret} class="quiet">
-                    Fetch that of {endpoint.url}
-                  </ActionButton>
-                </Actions>
-              ) : (
-                endpoints && <a href={hashOf("endpoints")}>Create an endpoint; it gets one</a>
-              )),
+            "base URL": <Copied name="the base URL" value={worldUrl} />,
+            "gateway URL": <Copied name="the gateway URL" value={`${worldUrl}/gateway`} />,
+            "API key": apiKey && <Copied name="the API key" value={apiKey} />,
+            workspace: workspace && <Copied name="the workspace" value={workspace.id} />,
+            "signing secret": <a href={hashOf("endpoints")}>Each endpoint has its own</a>,
           }}
         />
         <MakeItHappen />
       </section>
-      <Snippets apiKey={apiKey} signingSecret={signingSecret} />
+      <Snippets apiKey={apiKey} />
     </div>
   );
 }
-
-const copied = (name: string, value: string | null | undefined) =>
-  value && (
-    <>
-      <code>{value}</code> <CopyButton label="Copy" name={`copy the ${name}`} text={value} class="quiet" />
-    </>
-  );
 
 function MakeItHappen() {
   const mode = useClock()?.mode;
@@ -117,18 +91,17 @@ function MakeItHappen() {
   );
 }
 
-interface SnippetsProps {
-  readonly apiKey: string | null;
-  readonly signingSecret: string | undefined;
-}
+/** How to call the mock, and how to receive from it. */
+const snippets = { curl, SDK: sdk, Receiver: receiver };
+type SnippetName = keyof typeof snippets;
+const snippetNames = Object.keys(snippets) as readonly SnippetName[];
 
-function Snippets({ apiKey, signingSecret }: SnippetsProps) {
+function Snippets({ apiKey }: { readonly apiKey: string | null }) {
   const [name, setName] = useState<SnippetName>("curl");
-  const text = snippetOf(name, {
-    baseUrl: worldUrl,
-    apiKey: apiKey ?? "wtk_…",
-    signingSecret: signingSecret ?? "whsec_…",
-  });
+  const text = snippets[name]
+    .trim()
+    .replaceAll("{{baseUrl}}", worldUrl)
+    .replaceAll("{{apiKey}}", apiKey ?? "wtk_…");
   return (
     <section class="panel" aria-label="Snippets">
       <div class="title-bar">

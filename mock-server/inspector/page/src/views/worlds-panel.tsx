@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
-import { TextField } from "../parts/controls/text-field.tsx";
+import { TextField } from "../parts/controls/fields.tsx";
 import { useResource } from "../state/resource.ts";
-import { mockControl, worldName, worldUrl } from "../state/worlds.ts";
+import { mockControl, mockUrl, worldName } from "../state/worlds.ts";
 
 /** Isolated worlds of one mock, each with a page of its own. */
 export function WorldsPanel() {
@@ -52,7 +52,4 @@ export function WorldsPanel() {
 }
 
 /** On the address that the browser knows the mock by. */
-function pageOf(name: string): string {
-  const mockUrl = worldUrl.replace(/\/w\/[^/]+$/, "");
-  return `${mockUrl}${name === "main" ? "" : `/w/${name}`}/_mock/`;
-}
+const pageOf = (name: string) => `${mockUrl}${name === "main" ? "" : `/w/${name}`}/_mock/`;

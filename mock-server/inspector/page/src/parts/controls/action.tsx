@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { useLive } from "../../state/store.ts";
-import { Notice } from "../status/notice.tsx";
+import { Notice } from "../status/status.tsx";
 import { useKeys } from "./keys.ts";
 import { useTemporary } from "./use-temporary.ts";
 

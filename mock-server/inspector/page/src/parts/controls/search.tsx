@@ -20,16 +20,25 @@ const addressOf = ({ kind, id }: SearchHit): string =>
 /** The lists that can show everything that contains the text. */
 const lists = ["tasks", "deliveries", "requests"];
 
-const choicesOf = (text: string, hits: readonly SearchHit[]) => [
-  ...hits.map((hit) => ({ ...hit, key: `${hit.kind} ${hit.id}`, href: addressOf(hit) })),
-  ...lists.map((list) => ({
-    key: list,
-    href: hashOf(list, null, { text }),
-    kind: "list",
-    title: `All ${list} that contain it`,
-    detail: "",
-  })),
-];
+interface Choice {
+  readonly kind: string;
+  readonly href: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+async function find(text: string): Promise<readonly Choice[]> {
+  const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
+  return [
+    ...data.map((hit) => ({ ...hit, href: addressOf(hit) })),
+    ...lists.map((list) => ({
+      kind: "list",
+      href: hashOf(list, null, { text }),
+      title: `All ${list} that contain it`,
+      detail: "",
+    })),
+  ];
+}
 
 /** One field for everything: an id opens its object, other text offers what contains it. */
 export function Search() {
@@ -37,29 +46,28 @@ export function Search() {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(0);
-  // Enter was pressed before the mock has responded, as after a paste.
-  const [isAwaited, setAwaited] = useState(false);
   const found = useSearch(text.trim());
-  const isCurrent = found !== null && found.text === text.trim();
-  const choices = found ? choicesOf(found.text, found.hits) : [];
+  const choices = found?.choices ?? [];
   useKeys({ "/": () => field.current?.select() });
-  const open = (choice: ReturnType<typeof choicesOf>[number] | undefined) => {
+  const open = (choice: Choice | undefined) => {
     if (!choice) return;
     location.hash = choice.href;
     setOpen(false);
-    setAwaited(false);
     field.current?.blur();
   };
-  useEffect(() => {
-    if (isAwaited && isCurrent) open(choices[0]);
-  }, [isAwaited, isCurrent]);
+  const submit = async () => {
+    const searched = text.trim();
+    if (searched === "") return;
+    // What was pasted just now has not been searched yet.
+    const choice = found?.text === searched ? choices[at] : (await find(searched))[0];
+    if (field.current?.value.trim() === searched) open(choice);
+  };
   const onKeyDown = (event: KeyboardEvent) => {
     const last = choices.length - 1;
     if (event.key === "Escape") {
       setOpen(false);
       field.current?.blur();
-    } else if (event.key === "Enter" && isCurrent) open(choices[at]);
-    else if (event.key === "Enter") setAwaited(text.trim() !== "");
+    } else if (event.key === "Enter") void submit();
     else if (event.key === "ArrowDown") setAt(Math.min(last, at + 1));
     else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
     else return;
@@ -86,7 +94,6 @@ export function Search() {
         onInput={(event) => {
           setText(event.currentTarget.value);
           setAt(0);
-          setAwaited(false);
           setOpen(true);
         }}
         onKeyDown={onKeyDown}
@@ -95,7 +102,7 @@ export function Search() {
         {choices.map((choice, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys.
           <div
-            key={choice.key}
+            key={choice.href}
             id={`search-${index}`}
             role="option"
             tabIndex={-1}
@@ -104,9 +111,9 @@ export function Search() {
             onMouseDown={(event) => event.preventDefault()}
             onClick={() => open(choice)}
           >
-            <span class="kind">{choice.kind}</span>
-            <span class="title">{choice.title}</span>
-            <span class="detail-text">{choice.detail}</span>
+            <span class="muted">{choice.kind}</span>
+            <span>{choice.title}</span>
+            <span class="muted">{choice.detail}</span>
           </div>
         ))}
       </div>
@@ -116,19 +123,19 @@ export function Search() {
 
 interface Found {
   readonly text: string;
-  readonly hits: readonly SearchHit[];
+  readonly choices: readonly Choice[];
 }
 
 function useSearch(text: string): Found | null {
   const [found, setFound] = useState<Found | null>(null);
   useEffect(() => {
     let isStale = false;
-    if (text === "") setFound(null);
+    if (text === "") return setFound(null);
     const search = async () => {
-      const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
-      if (!isStale) setFound({ text, hits: data });
+      const choices = await find(text);
+      if (!isStale) setFound({ text, choices });
     };
-    const timer = setTimeout(() => void (text !== "" && search()), pauseMs);
+    const timer = setTimeout(() => void search(), pauseMs);
     return () => {
       isStale = true;
       clearTimeout(timer);

@@ -5,17 +5,15 @@ interface Props {
   /** Text of the empty list. */
   readonly nothing?: string | false | null | undefined;
   readonly class?: string | undefined;
-  readonly header?: ComponentChildren;
   readonly children: ComponentChildren;
   readonly footer?: ComponentChildren;
 }
 
 /** A panel with a short list of one-line items. */
-export function ListPanel({ title, nothing, class: style = "", header, children, footer }: Props) {
+export function ListPanel({ title, nothing, class: style = "", children, footer }: Props) {
   return (
     <section class="panel">
       <h3>{title}</h3>
-      {header}
       {nothing && toChildArray(children).length === 0 && <p class="muted">{nothing}</p>}
       <ul class={`items ${style}`}>{children}</ul>
       {footer}

@@ -2,8 +2,9 @@ import type { ComponentChildren } from "preact";
 import type { Filter } from "../../address.ts";
 import { goTo } from "../../route.ts";
 import { shortId } from "../../text/format.ts";
+import { titleOf } from "../../view.ts";
+import { type Options, Select, valuesOf } from "../controls/fields.tsx";
 import { useKeys } from "../controls/keys.ts";
-import { type Options, Select, valuesOf } from "../controls/select.tsx";
 import { Waiting } from "../status/waiting.tsx";
 import type { PagedList } from "./pages.ts";
 import { WindowedRows, type WindowedRowsProps } from "./windowed-rows.tsx";
@@ -34,14 +35,13 @@ interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
 /** A list and the detail of the selected row: side by side, or one in place of the other on a narrow screen. */
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
-  const title = `${view.charAt(0).toUpperCase()}${view.slice(1)}`;
   const close = () => goTo(view, null, filter);
   const isFiltered = Object.keys(filter).length > 0;
   useKeys({ Escape: close });
   return (
     <>
       <div class="title-bar">
-        <h2>{title}</h2>
+        <h2>{titleOf(view)}</h2>
         <div class="tools filters">
           {props.fields.map(({ name, label, options, placeholder }, index) => {
             const chosen = filter[name] ?? "";
@@ -90,7 +90,7 @@ export function ListView<Row>(props: Props<Row>) {
       </div>
       <div class={id ? "split list-view" : "split list-view alone"}>
         <WindowedRows
-          label={`${title}, newest first`}
+          label={`${titleOf(view)}, newest first`}
           rows={list.rows}
           keyOf={props.keyOf}
           columns={props.columns}

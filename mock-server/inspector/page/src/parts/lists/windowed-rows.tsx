@@ -10,15 +10,17 @@ const overscanRows = 8;
 export interface Column<Row> {
   readonly title: string;
   readonly widths: ColumnWidths;
-  readonly class?: "muted" | "number" | undefined;
+  readonly class?: "muted" | undefined;
   readonly cell: (row: Row) => ComponentChildren;
 }
 
 /**
  * Widths of a CSS grid column in a list that fills the page, that is beside a detail, and on a phone; a list of that
- * size leaves out the column with `null`.
+ * size leaves out the column with `null`, and so does a smaller one.
  */
-export type ColumnWidths = readonly [full: string | null, half: string | null, narrow: string | null];
+export type ColumnWidths =
+  | readonly [full: string, half: string, narrow: string | null]
+  | readonly [full: string, half: null, narrow: null];
 
 export const column = <Row,>(
   title: string,
@@ -84,8 +86,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   return (
     <div class="windowed-rows" ref={box} style={gridStyle(columns)}>
       <div class="row column-titles" aria-hidden="true">
-        {columns.map(({ title, widths, class: style }) => (
-          <span key={title} class={cellClass(widths, style === "number" ? style : undefined)}>
+        {columns.map(({ title, widths }) => (
+          <span key={title} class={cellClass(widths)}>
             {title}
           </span>
         ))}
@@ -131,10 +133,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   );
 }
 
-const absentClasses = ["not-full", "not-half", "not-narrow"];
-
-const cellClass = (widths: ColumnWidths, style: string | undefined) =>
-  [style, ...absentClasses.filter((_, index) => widths[index] === null)].filter(Boolean).join(" ") ||
+const cellClass = ([, half, narrow]: ColumnWidths, style?: string) =>
+  [style, half === null && "not-half", narrow === null && "not-narrow"].filter(Boolean).join(" ") ||
   undefined;
 
 const gridStyle = <Row,>(columns: readonly Column<Row>[]) => ({

@@ -1,6 +1,6 @@
 import type { DeliverySummary } from "../../api-types.ts";
 import { formatRelative, plural } from "../../text/format.ts";
-import { StatusBadge } from "./status-badge.tsx";
+import { StatusBadge } from "./status.tsx";
 
 type State = Pick<DeliverySummary, "status" | "rejected">;
 

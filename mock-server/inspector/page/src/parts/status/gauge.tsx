@@ -1,4 +1,4 @@
-import { toneOf } from "./status-badge.tsx";
+import { toneOf } from "./status.tsx";
 import "./gauge.css";
 
 interface GaugeProps {
@@ -36,22 +36,5 @@ export function Shares({ counts }: { readonly counts: Readonly<Record<string, nu
           <i key={status} class={`tone-${toneOf(status)}`} style={{ flexGrow: count }} />
         ))}
     </div>
-  );
-}
-
-const sparkHeight = 32;
-
-/** Activity over the last minute. The figure beside it says the same in words. */
-export function Sparkline({ values }: { readonly values: readonly number[] }) {
-  const peak = Math.max(4, ...values);
-  const points = values.map(
-    (value, index) => `${index},${(sparkHeight - 1 - (value / peak) * (sparkHeight - 3)).toFixed(1)}`,
-  );
-  const right = values.length - 1;
-  return (
-    <svg class="spark" viewBox={`0 0 ${right} ${sparkHeight}`} preserveAspectRatio="none" aria-hidden="true">
-      <polygon points={`0,${sparkHeight} ${points.join(" ")} ${right},${sparkHeight}`} />
-      <polyline points={points.join(" ")} vector-effect="non-scaling-stroke" />
-    </svg>
   );
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from "../../text/format.ts";
-import type { Tone } from "./status-badge.tsx";
+import type { Tone } from "./status.tsx";
 import "./timeline.css";
 
 export interface Span {

@@ -10,9 +10,13 @@ export function Waiting() {
   return problem ? <>Not read.</> : <span class="waiting">Loading …</span>;
 }
 
-/** The panel of a detail that has not been read yet. */
-export const WaitingPanel = () => (
-  <div class="panel nothing">
-    <Waiting />
-  </div>
+interface AbsentProps {
+  /** `undefined`: not read yet; `null`: the mock does not have it. */
+  readonly value?: null | undefined;
+  readonly text?: string;
+}
+
+/** The panel in place of something. */
+export const Absent = ({ value, text }: AbsentProps) => (
+  <div class="panel nothing">{value === undefined ? <Waiting /> : text}</div>
 );

@@ -1,10 +1,9 @@
 import { useMemo, useState } from "preact/hooks";
 import { countBytes, formatHex, plural } from "../../text/format.ts";
-import { parseJson } from "../../text/json-node.ts";
+import { indentJson } from "../../text/indent-json.ts";
 import { CopyButton } from "../controls/copy-button.tsx";
 import { Toggles } from "../controls/toggles.tsx";
-import { JsonView } from "./json-view.tsx";
-import { TextBlock } from "./text-block.tsx";
+import { Headers, TextBlock } from "./text-block.tsx";
 import "./body-text.css";
 
 const formats = ["Exact", "Indented", "Hex"] as const;
@@ -13,9 +12,9 @@ const formats = ["Exact", "Indented", "Hex"] as const;
 export function BodyText({ label, text }: { readonly label: string; readonly text: string }) {
   const [format, setFormat] = useState<(typeof formats)[number]>("Indented");
   const bytes = useMemo(() => countBytes(text), [text]);
-  const json = useMemo(() => parseJson(text), [text]);
+  const indented = useMemo(() => indentJson(text), [text]);
   return (
-    <div class="body-text">
+    <section class="body-text" aria-label={label}>
       <div class="title-bar">
         <h4>
           {label} <span class="muted">{plural(bytes, "byte")}</span>
@@ -25,11 +24,32 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
       </div>
       {format === "Hex" ? (
         <TextBlock hex text={formatHex(text)} />
-      ) : format === "Indented" && json ? (
-        <JsonView label={label} node={json} />
       ) : (
-        <TextBlock text={text} />
+        <TextBlock
+          text={format === "Exact" ? text : (indented ?? text)}
+          syntax={indented === null ? undefined : "json"}
+        />
       )}
-    </div>
+    </section>
   );
 }
+
+interface ResponseProps {
+  /** In words, such as its status. */
+  readonly summary: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isTruncated?: boolean | undefined;
+}
+
+/** An HTTP response. */
+export const Response = ({ summary, headers, body, isTruncated }: ResponseProps) => (
+  <>
+    <h4>
+      Response <span class="muted">{summary}</span>
+    </h4>
+    <Headers headers={headers} />
+    {body !== "" && <BodyText label="Response body" text={body} />}
+    {isTruncated && <p class="muted">The response was longer: only its start, up to here, was kept.</p>}
+  </>
+);

@@ -2,11 +2,9 @@ import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
-import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/headers.tsx";
-import { Response } from "../../parts/values/response.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
+import { BodyText, Response } from "../../parts/values/body-text.tsx";
+import { Headers } from "../../parts/values/text-block.tsx";
 import { firstWords, formatDuration, formatTimeNear, toCurl, withDuration } from "../../text/format.ts";
 import "./attempt.css";
 
@@ -63,7 +61,12 @@ function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
         <a class="button" href={hashOf("signatures", `${id}/${attempt.number}`)}>
           Check the signature
         </a>
-        {url && <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />}
+        {url && (
+          <CopyButton
+            label="Copy as curl"
+            text={toCurl({ url, headers: requestHeaders, body: requestBody })}
+          />
+        )}
       </div>
       {error && response}
       <h4>Request</h4>

@@ -15,7 +15,6 @@ import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
 import { DeliveryDetail } from "./delivery-detail.tsx";
-import "./deliveries.css";
 
 const statuses: readonly DeliverySummary["status"][] = [
   "pending",
@@ -25,10 +24,7 @@ const statuses: readonly DeliverySummary["status"][] = [
   "cancelled",
 ];
 
-const responses = [
-  ...["2xx", "3xx", "4xx", "5xx"].map((value) => ({ value, text: value })),
-  { value: "none", text: "no response" },
-];
+const responses = ["2xx", "3xx", "4xx", "5xx", "none"];
 
 const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Column<DeliverySummary>[] => [
   timeColumn("created", rows, ({ createdAt }) => createdAt, nowMs),
@@ -46,14 +42,12 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
   column("attempts", ["150px", "150px", null], (delivery) => describeNext(delivery, nowMs), "muted"),
 ];
 
-function queryOf({ text = "", event, endpointId, subject, rejected, lastResponse, status }: Filter) {
+function queryOf({ text = "", endpointId, rejected, lastResponse, status }: Filter) {
   return {
     // Rejected and tried again, as the badge says; failed ones have a status of their own.
     status: status === "rejected" ? "pending" : statuses.find((known) => known === status),
     rejected: rejected === "true" || status === "rejected" || undefined,
-    lastResponse: responses.find(({ value }) => value === lastResponse)?.value,
-    event: event || undefined,
-    subject: subject || undefined,
+    lastResponse: responses.find((known) => known === lastResponse),
     endpointId: endpointId || undefined,
     text: text.trim() || undefined,
   };
@@ -117,8 +111,8 @@ function ReplayRejected({ query, rows, hasMore }: ReplayProps) {
   const count = rows.filter(({ rejected }) => rejected).length;
   const replay = () => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax });
   return (
-    <Actions class="tools replay-rejected">
-      <ActionButton disabled={count === 0} onRun={replay}>
+    <Actions>
+      <ActionButton class="steady" disabled={count === 0} onRun={replay}>
         Replay rejected ({count}
         {hasMore && "+"})
       </ActionButton>

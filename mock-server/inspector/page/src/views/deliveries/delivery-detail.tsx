@@ -1,12 +1,9 @@
 import { hashOf } from "../../address.ts";
-import type { DeliveryDetail as Delivery, DeliveryAttempt } from "../../api-types.ts";
+import type { DeliveryDetail as Delivery } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { DeliveryBadge } from "../../parts/status/delivery-state.tsx";
-import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { Facts } from "../../parts/values/facts.tsx";
-import { Id } from "../../parts/values/id.tsx";
-import { hashOfAttempt } from "../../signature/shared-attempt.ts";
+import { Absent } from "../../parts/status/waiting.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatRelative, formatTime, shortId } from "../../text/format.ts";
 import { Attempt } from "./attempt.tsx";
@@ -21,23 +18,14 @@ export function DeliveryDetail({ id, nowMs }: Props) {
   const delivery = useResource(`delivery ${id}`, ["delivery", "clock", "endpoint"], () =>
     control.getDelivery(id),
   );
-  if (delivery === undefined) return <WaitingPanel />;
-  if (delivery === null) return <div class="panel nothing">There is no delivery with this id.</div>;
+  if (!delivery) return <Absent value={delivery} text="There is no delivery with this id." />;
   const { url, taskId, attempts } = delivery;
-  const last = attempts.at(-1);
   return (
     <>
       <section class="panel">
         <div class="title-bar">
           <h3>{delivery.event}</h3>
           <DeliveryBadge delivery={delivery} />
-          {last && (
-            <CopyButton
-              label="Copy link"
-              name="Copy link with the bytes"
-              text={() => linkTo(delivery, last)}
-            />
-          )}
           <Actions>
             <ActionButton onRun={() => control.replayDelivery(id)} shortcut="r" class="primary">
               Replay
@@ -46,8 +34,8 @@ export function DeliveryDetail({ id, nowMs }: Props) {
         </div>
         <Facts
           values={{
-            "webhook-id": <Id id={delivery.id} />,
-            "event id": <Id id={delivery.eventId} />,
+            "webhook-id": <Copied value={delivery.id} />,
+            "event id": <Copied value={delivery.eventId} />,
             endpoint:
               url === null ? (
                 `${shortId(delivery.endpointId)}, deleted`
@@ -56,7 +44,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
               ),
             client: delivery.client,
             [taskId ? "task" : "about"]: (
-              <Id id={delivery.subject} href={taskId ? hashOf("tasks", taskId) : undefined} />
+              <Copied value={delivery.subject} href={taskId ? hashOf("tasks", taskId) : undefined} />
             ),
           }}
         />
@@ -87,10 +75,6 @@ export function DeliveryDetail({ id, nowMs }: Props) {
     </>
   );
 }
-
-/** On the address that the browser knows the page by. */
-const linkTo = async (delivery: Delivery, attempt: DeliveryAttempt) =>
-  `${location.origin}${location.pathname}${await hashOfAttempt(delivery, attempt)}`;
 
 interface NextProps {
   readonly delivery: Delivery;

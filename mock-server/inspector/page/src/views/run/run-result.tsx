@@ -1,9 +1,8 @@
 import { hashOf } from "../../address.ts";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/headers.tsx";
+import { Headers } from "../../parts/values/text-block.tsx";
 import type { RunResponse } from "../../run/run-query.ts";
 import { formatDuration, toCurl } from "../../text/format.ts";
 
@@ -24,7 +23,7 @@ export function RunResult({ response }: Props) {
       </section>
     );
   }
-  const { status, headers, body, durationMs, url, requestHeaders, requestBody, recorded } = response;
+  const { status, headers, body, durationMs, sent, recorded } = response;
   return (
     <section class="panel" aria-label="Response">
       <div class="title-bar">
@@ -32,7 +31,7 @@ export function RunResult({ response }: Props) {
           Response <span class="muted">in {formatDuration(durationMs)}</span>
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
-        <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />
+        <CopyButton label="Copy as curl" text={toCurl(sent)} />
         <a class="button" href={hashOf("requests", recorded && String(recorded.sequence))}>
           In the journal
         </a>

@@ -2,22 +2,22 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { operationDocuments } from "../../../../../generated/operation-documents.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CodeEditor } from "../../parts/controls/code-editor.tsx";
-import { Select } from "../../parts/controls/select.tsx";
-import { TextField } from "../../parts/controls/text-field.tsx";
+import { Select, TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/notice.tsx";
+import { Notice } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
+import { nameOfKey, type Router, routerOptions } from "../../run/request-keys.ts";
 import { type RunResponse, runQuery } from "../../run/run-query.ts";
 import { sampleVariables, schema } from "../../run/sample-variables.ts";
-import { control } from "../../state/resource.ts";
+import { control, useResource } from "../../state/resource.ts";
+import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
-import { KeyChoice } from "./key-choice.tsx";
 import { RunResult } from "./run-result.tsx";
 import { SchemaDocs } from "./schema-docs.tsx";
 import "./run.css";
 
 interface Draft {
-  readonly router: "base" | "gateway";
+  readonly router: Router;
   readonly query: string;
   /** JSON. */
   readonly variables: string;
@@ -62,9 +62,7 @@ export function RunView({ id }: ViewProps) {
       () => setProblem(`The journal does not have the request ${id} any more.`),
     );
   }, [id]);
-  const [keepsToken, setKeepsToken] = useKept("run keeps token", false);
-  const run = async () =>
-    setResponse(await runQuery({ ...draft, keyId, token: keepsToken ? (response?.token ?? null) : null }));
+  const run = async () => setResponse(await runQuery({ ...draft, keyId }));
   const responseAtOpening = useRef(response);
   useEffect(() => {
     // On a narrow screen the response is below the document, out of sight.
@@ -89,24 +87,18 @@ export function RunView({ id }: ViewProps) {
             options={Object.keys(operationDocuments).sort()}
             onSelect={choose}
           />
-          <KeyChoice router={draft.router} value={keyId} onSelect={setKeyId} />
+          <Select
+            label="key"
+            value={keyId ?? ownKey}
+            options={useKeyOptions(draft.router)}
+            onSelect={(chosen) => setKeyId(chosen === ownKey ? null : chosen)}
+          />
           <Select
             label="router"
             value={draft.router}
-            options={[
-              { value: "base", text: "workspace API" },
-              { value: "gateway", text: "partner gateway" },
-            ]}
-            onSelect={(router) => setDraft({ ...draft, router: router as Draft["router"] })}
+            options={routerOptions}
+            onSelect={(router) => setDraft({ ...draft, router: router as Router })}
           />
-          <label class="check" title="Off: every run has a new token. On: the last one, until it expires.">
-            <input
-              type="checkbox"
-              checked={keepsToken}
-              onChange={({ currentTarget }) => setKeepsToken(currentTarget.checked)}
-            />
-            Keep the token
-          </label>
           <ActionButton onRun={run} shortcut="Mod-Enter" class="primary">
             Run
           </ActionButton>
@@ -138,6 +130,21 @@ export function RunView({ id }: ViewProps) {
       </div>
     </>
   );
+}
+
+const ownKey = "own";
+
+/** Who a request can be made as. */
+function useKeyOptions(router: Router) {
+  const topics = ["api-key", "partner-key", "membership"];
+  const keys = useResource("api keys", topics, () => control.listApiKeys())?.data ?? [];
+  const partners = useResource("partner keys", topics, () => control.listPartnerKeys())?.data ?? [];
+  return [
+    { value: ownKey, text: router === "gateway" ? "the mock's partner key" : "the mock's API key" },
+    { value: "", text: "no token" },
+    ...keys.map((key) => ({ value: key.id, text: nameOfKey(key) })),
+    ...partners.map(({ id }) => ({ value: id, text: `partner, ${shortId(id)}` })),
+  ];
 }
 
 /** @param id the `sequence` of a request in the journal */

@@ -1,44 +1,33 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Select } from "../../parts/controls/select.tsx";
+import type { DeliveryAttempt } from "../../api-types.ts";
+import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
-import { Notice } from "../../parts/status/notice.tsx";
-import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { BodyText } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/headers.tsx";
-import { Response } from "../../parts/values/response.tsx";
+import { Notice } from "../../parts/status/status.tsx";
+import { Absent } from "../../parts/status/waiting.tsx";
 import { goTo } from "../../route.ts";
+import { readPastedRequest } from "../../signature/pasted-request.ts";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
-import { type SharedAttempt, unpack } from "../../signature/shared-attempt.ts";
 import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../../signature/signature.ts";
 import { control, useResource } from "../../state/resource.ts";
-import { formatTimeNear, toCurl } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
-import { emptyFields, type Fields, SignatureForm } from "./signature-form.tsx";
 import { Verdict } from "./verdict.tsx";
 import "./signatures.css";
 
 const toleranceSeconds = 300;
 
+/** `whole` is the text that the other fields were read from, if they were. */
+const emptyFields = { whole: "", id: "", timestamp: "", signature: "", body: "", secret: "" };
+type Fields = typeof emptyFields;
+
 /** Explains why a pasted request, or an attempt of the mock, verifies or does not. */
-export function SignaturesView({ id, filter, nowMs }: ViewProps) {
+export function SignaturesView({ id, nowMs }: ViewProps) {
   const [fields, setFields] = useKept("signature fields", emptyFields);
   const [problem, setProblem] = useState<string | null>(null);
-  const [shared, setShared] = useState<SharedAttempt | null>(null);
-  const link = filter["shared"];
   useEffect(() => {
     setProblem(null);
-    setShared(null);
-    const show = (attempt: Partial<Fields>) => setFields({ ...emptyFields, ...attempt });
     const fail = () => setProblem("The mock has no such attempt; it may have been reset since.");
-    if (id) readAttempt(id).then((attempt) => (attempt ? show(attempt) : fail()), fail);
-    if (!link) return;
-    void unpack(link).then((opened) => {
-      setShared(opened);
-      if (opened) show(fieldsOf(opened));
-      else setProblem("The link is not complete: it was cut or changed on its way.");
-    });
-  }, [id, link]);
+    if (id) readAttempt(id).then(setFields, fail);
+  }, [id]);
   const clear = () => {
     setFields(emptyFields);
     goTo("signatures");
@@ -63,28 +52,24 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
     <>
       <div class="title-bar">
         <h2>Signatures</h2>
-        <div class="tools">
-          <AttemptChoice selected={id} nowMs={nowMs} />
-          <button type="button" onClick={clear}>
-            Clear
-          </button>
-        </div>
+        <button type="button" onClick={clear}>
+          Clear
+        </button>
       </div>
       {problem && (
         <Notice tone="bad" isAlert>
           {problem}
         </Notice>
       )}
-      {shared && <Shared attempt={shared} />}
       <div class="split signature-check">
         <SignatureForm fields={fields} isEndpointKnown={endpointId !== null} onChange={setFields} />
         <div class="detail" aria-live="polite">
           {nothingToCheck ? (
             <div class="panel nothing">
-              Paste headers and body of a delivery, or select an attempt of the mock.
+              Paste headers and body of a delivery, or open an attempt in Deliveries.
             </div>
           ) : !isKnown ? (
-            <WaitingPanel />
+            <Absent />
           ) : (
             <Verdict
               diagnosis={diagnosis}
@@ -98,27 +83,37 @@ export function SignaturesView({ id, filter, nowMs }: ViewProps) {
   );
 }
 
-/** What a colleague has sent as a link. */
-function Shared({ attempt }: { readonly attempt: SharedAttempt }) {
-  const { event, url, status, error, requestHeaders, requestBody, responseHeaders, responseBody } = attempt;
+interface FormProps {
+  readonly fields: Fields;
+  /** Whether the mock has the delivery, and so knows its endpoint. */
+  readonly isEndpointKnown: boolean;
+  readonly onChange: (fields: Fields) => void;
+}
+
+function SignatureForm({ fields, isEndpointKnown, onChange }: FormProps) {
+  const field = (name: keyof Fields) => ({
+    value: fields[name],
+    onInput: (value: string) => onChange({ ...fields, [name]: value }),
+  });
   return (
-    <section class="panel" aria-label="Shared attempt">
-      <div class="title-bar">
-        <h3>
-          {event} <span class="muted">from a link</span>
-        </h3>
-        {url && <CopyButton label="Copy as curl" text={toCurl(url, requestHeaders, requestBody)} />}
-      </div>
-      <Notice tone={error === null ? "good" : "bad"}>
-        {url ?? "A deleted endpoint"} responded {status ?? "nothing"}
-        {error && `: ${error}`}
-      </Notice>
-      <details>
-        <summary>Headers and bytes</summary>
-        <Headers headers={requestHeaders} />
-        <BodyText label="Body" text={requestBody} />
-        <Response summary={`${status ?? "none"}`} headers={responseHeaders} body={responseBody} />
-      </details>
+    <section class="panel" aria-label="Received request">
+      <TextField
+        label="Paste a whole request: raw HTTP, a curl command, or headers as an object"
+        placeholder="webhook-id: …"
+        rows={2}
+        value={fields.whole}
+        onInput={(whole) => onChange({ ...fields, whole, ...readPastedRequest(whole) })}
+      />
+      <TextField class="mono" label="webhook-id" {...field("id")} />
+      <TextField class="mono" label="webhook-timestamp" {...field("timestamp")} />
+      <TextField class="mono" label="webhook-signature" {...field("signature")} />
+      <TextField label="Body, exactly as received" rows={9} {...field("body")} />
+      <TextField
+        class="mono"
+        label={`Secret (empty: those of ${isEndpointKnown ? "its endpoint" : "this mock"} are tried)`}
+        type="password"
+        {...field("secret")}
+      />
     </section>
   );
 }
@@ -139,42 +134,11 @@ function useSentDelivery(deliveryId: string): SentDelivery | undefined {
     const { data } = await control.listDeliveries({ text: deliveryId, limit: 10 });
     if (!data.some(({ id }) => id === deliveryId)) return notSent;
     const { endpointId, attempts } = await control.getDelivery(deliveryId);
-    const sent = attempts.map(({ requestHeaders, requestBody, faults }) => ({
-      timestamp: requestHeaders["webhook-timestamp"] ?? "",
-      signature: requestHeaders["webhook-signature"] ?? "",
-      body: requestBody,
-      faults,
-    }));
-    return { endpointId, attempts: sent };
+    return { endpointId, attempts: attempts.map((each) => ({ ...sentOf(each), faults: each.faults })) };
   };
   const key = deliveryId === "" || deliveryId.length > 500 ? null : `sent ${deliveryId}`;
   const delivery = useResource(key, ["delivery"], read);
   return key === null || delivery === null ? notSent : delivery;
-}
-
-const attemptsOffered = 50;
-
-function AttemptChoice({ selected, nowMs }: { readonly selected: string | null; readonly nowMs: number }) {
-  const log = useResource("newest deliveries", ["delivery"], () =>
-    control.listDeliveries({ order: "desc", limit: attemptsOffered }),
-  );
-  const attempted = (log?.data ?? []).filter(({ attemptCount }) => attemptCount > 0);
-  const options = attempted.map(({ id, event, attemptCount, createdAt }) => ({
-    value: `${id}/${attemptCount}`,
-    text: `${formatTimeNear(createdAt, nowMs)} ${event}, attempt ${attemptCount}`,
-  }));
-  const isListed = options.some(({ value }) => value === selected);
-  const nameOf = (id: string) => `the attempt ${id.replace(/^.*(.{8})\//, "…$1, number ")}`;
-  return (
-    <Select
-      isFilter
-      label="attempt to check"
-      value={selected ?? ""}
-      every="pick an attempt …"
-      options={selected && !isListed ? [{ value: selected, text: nameOf(selected) }, ...options] : options}
-      onSelect={(value) => goTo("signatures", value)}
-    />
-  );
 }
 
 /**
@@ -197,23 +161,20 @@ function useEndpointSecrets(delivery: SentDelivery | undefined): readonly Secret
   return secrets ?? undefined;
 }
 
-/** @param id `<delivery>/<number of the attempt>` */
-async function readAttempt(id: string): Promise<Partial<Fields> | undefined> {
+/**
+ * @param id `<delivery>/<number of the attempt>`
+ * @throws Error when the mock does not have it
+ */
+async function readAttempt(id: string): Promise<Fields> {
   const [deliveryId = "", number] = id.split("/");
   const { attempts } = await control.getDelivery(deliveryId);
   const attempt = attempts.find((one) => String(one.number) === number);
-  return attempt && fieldsOf(attempt);
+  if (!attempt) throw new Error(`no attempt ${id}`);
+  return { ...emptyFields, id: attempt.requestHeaders["webhook-id"] ?? "", ...sentOf(attempt) };
 }
 
-function fieldsOf({
-  requestHeaders,
-  requestBody,
-}: Pick<SharedAttempt, "requestHeaders" | "requestBody">): Partial<Fields> {
-  const header = (name: string) => requestHeaders[name] ?? "";
-  return {
-    id: header("webhook-id"),
-    timestamp: header("webhook-timestamp"),
-    signature: header("webhook-signature"),
-    body: requestBody,
-  };
-}
+const sentOf = ({ requestHeaders, requestBody }: DeliveryAttempt) => ({
+  timestamp: requestHeaders["webhook-timestamp"] ?? "",
+  signature: requestHeaders["webhook-signature"] ?? "",
+  body: requestBody,
+});

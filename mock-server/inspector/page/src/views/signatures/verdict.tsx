@@ -1,7 +1,6 @@
 import { ListPanel } from "../../parts/lists/list-panel.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
-import { SideBySide } from "../../parts/values/side-by-side.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
+import { Difference } from "../../parts/values/difference.tsx";
 import { TextBlock } from "../../parts/values/text-block.tsx";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import type { Diagnosis } from "../../signature/signature.ts";
@@ -35,7 +34,7 @@ export function Verdict({ diagnosis, body, sent }: Props) {
           </Notice>
         ))}
       </section>
-      {sent && sent.body !== body && <Difference sent={sent.body} received={body} />}
+      {sent && sent.body !== body && <SentAndReceived sent={sent.body} received={body} />}
       <section class="panel">
         <h3>
           What is signed{" "}
@@ -65,24 +64,20 @@ export function Verdict({ diagnosis, body, sent }: Props) {
 }
 
 /** JSON is compared by its values: two ways to write the same ones have no line in common. */
-function Difference({ sent, received }: { readonly sent: string; readonly received: string }) {
-  const [left, right] = [formatBody(sent), formatBody(received)];
+function SentAndReceived({ sent, received }: { readonly sent: string; readonly received: string }) {
+  const [from, to] = [formatBody(sent), formatBody(received)];
   return (
     <section class="panel">
-      <h3>Sent and received</h3>
-      {left === right ? (
+      <h3>
+        Sent and received <span class="muted">- the mock sent, + you received</span>
+      </h3>
+      {from === to ? (
         <p>
           The same values, written in another way: {countBytes(sent)} bytes were sent, {countBytes(received)}{" "}
           received.
         </p>
       ) : (
-        <SideBySide
-          label="Sent and received body"
-          leftTitle="The mock sent"
-          rightTitle="You received"
-          left={left}
-          right={right}
-        />
+        <Difference label="Sent and received body" from={from} to={to} />
       )}
     </section>
   );

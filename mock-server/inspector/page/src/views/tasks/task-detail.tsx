@@ -8,11 +8,10 @@ import {
   LastResponse,
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
-import { StatusBadge, toneOf } from "../../parts/status/status-badge.tsx";
+import { StatusBadge, toneOf } from "../../parts/status/status.tsx";
 import { type Span, Timeline } from "../../parts/status/timeline.tsx";
-import { WaitingPanel } from "../../parts/status/waiting.tsx";
-import { Facts } from "../../parts/values/facts.tsx";
-import { Id } from "../../parts/values/id.tsx";
+import { Absent } from "../../parts/status/waiting.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
 import "./task-detail.css";
@@ -24,8 +23,7 @@ interface Props {
 
 export function TaskDetail({ id, nowMs }: Props) {
   const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
-  if (task === undefined) return <WaitingPanel />;
-  if (task === null) return <div class="panel nothing">There is no task with this id.</div>;
+  if (!task) return <Absent value={task} text="There is no task with this id." />;
   return (
     <>
       <section class="panel">
@@ -35,7 +33,7 @@ export function TaskDetail({ id, nowMs }: Props) {
         </div>
         <Facts
           values={{
-            id: <Id id={task.taskId} />,
+            id: <Copied value={task.taskId} />,
             client: task.client,
             started: formatTime(task.startedAt),
             ended: task.completedAt && (

@@ -2,12 +2,12 @@ import { useState } from "preact/hooks";
 import { defaultSettings } from "../../../../../settings/settings.ts";
 import type { ListedTask } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Select } from "../../parts/controls/select.tsx";
+import { Select } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
 import { timeColumn } from "../../parts/lists/time-column.ts";
 import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
+import { StatusBadge } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
 import { control } from "../../state/resource.ts";
 import { plural, shortId } from "../../text/format.ts";
@@ -24,13 +24,12 @@ const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<
   column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
   column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />),
   column("stages", ["62px", null, null], stagesOf, "muted"),
-  column("rejected", ["110px", "84px", "52px"], ({ rejectedDeliveries: count }) =>
+  column("rejected", ["64px", "64px", "52px"], ({ rejectedDeliveries: count }) =>
     count === 0 ? (
       ""
     ) : (
       <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
         {count}
-        <span class="at-wide">rejected</span>
       </span>
     ),
   ),

@@ -126,7 +126,7 @@ describe("toCurl", () => {
   const body = `{"it":"it's"}`;
 
   it("leaves out headers that curl sets, and quotes for the shell", () => {
-    expect(toCurl("https://a.example/b?c='d'", headers, body)).toBe(
+    expect(toCurl({ url: "https://a.example/b?c='d'", headers, body })).toBe(
       [
         `curl -g -X POST`,
         `'https://a.example/b?c='\\''d'\\'''`,
@@ -138,13 +138,13 @@ describe("toCurl", () => {
   });
 
   it("takes brackets of the URL and an @ at the start of the body as they are", () => {
-    const command = toCurl("https://a.example/{x,y}?id=[1-3]", {}, "@file");
+    const command = toCurl({ url: "https://a.example/{x,y}?id=[1-3]", headers: {}, body: "@file" });
     expect(command).toMatch(/^curl -g /);
     expect(command).toContain("--data-raw '@file'");
   });
 
   it("writes what readPastedRequest reads", () => {
-    expect(readPastedRequest(toCurl("https://a.example", headers, body))).toEqual({
+    expect(readPastedRequest(toCurl({ url: "https://a.example", headers, body }))).toEqual({
       id: "msg_1",
       timestamp: "",
       signature: "v1,a= v1,b=",

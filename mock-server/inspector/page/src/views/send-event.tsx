@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
-import { hashOf } from "../../address.ts";
-import type { CatalogEvent, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { SelectField } from "../../parts/controls/select.tsx";
-import { TextField } from "../../parts/controls/text-field.tsx";
-import { Notice } from "../../parts/status/notice.tsx";
-import { control, useResource } from "../../state/resource.ts";
+import { hashOf } from "../address.ts";
+import type { EndpointSummary } from "../api-types.ts";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { SelectField, TextField } from "../parts/controls/fields.tsx";
+import { Notice } from "../parts/status/status.tsx";
+import { control, useResource } from "../state/resource.ts";
+import { parseJson } from "../text/parse-json.ts";
 
 /** Any event of the catalog with a payload that can be edited. */
 export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {
-  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? noEvents;
+  const catalog = useResource("catalog", ["catalog"], () => control.listCatalog())?.data ?? [];
   const [chosen, setChosen] = useState<string | null>(null);
   const [edited, setEdited] = useState<string | null>(null);
   const [endpointId, setEndpointId] = useState("");
@@ -72,10 +72,8 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
   );
 }
 
-const noEvents: readonly CatalogEvent[] = [];
-
 function parsePayload(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
+  const value = parseJson("the payload is", text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
   }

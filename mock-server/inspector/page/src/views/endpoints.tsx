@@ -1,16 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { hashOf } from "../../address.ts";
-import type { EndpointDetail, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { Secret } from "../../parts/controls/secret.tsx";
-import { StatusBadge } from "../../parts/status/status-badge.tsx";
-import { Waiting } from "../../parts/status/waiting.tsx";
-import { Facts } from "../../parts/values/facts.tsx";
-import { Id } from "../../parts/values/id.tsx";
-import { control, useResource } from "../../state/resource.ts";
-import { formatRelative, formatTime } from "../../text/format.ts";
-import type { ViewProps } from "../../view.ts";
-import { NewEndpoint } from "./new-endpoint.tsx";
+import { hashOf } from "../address.ts";
+import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
+import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { TextField } from "../parts/controls/fields.tsx";
+import { StatusBadge } from "../parts/status/status.tsx";
+import { Absent } from "../parts/status/waiting.tsx";
+import { Copied, Facts } from "../parts/values/facts.tsx";
+import { goTo } from "../route.ts";
+import { control, useResource } from "../state/resource.ts";
+import { formatRelative, formatTime } from "../text/format.ts";
+import type { ViewProps } from "../view.ts";
 import { SendEvent } from "./send-event.tsx";
 
 export function EndpointsView({ id, nowMs }: ViewProps) {
@@ -26,11 +25,7 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
         <NewEndpoint />
         <SendEvent endpoints={shown} />
       </div>
-      {!endpoints && (
-        <div class="nothing">
-          <Waiting />
-        </div>
-      )}
+      {!endpoints && <Absent />}
       {endpoints && shown.length === 0 && <div class="panel nothing">No endpoint yet. Create one above.</div>}
       {id && endpoints && !shown.some((endpoint) => endpoint.id === id) && (
         <div class="panel nothing">There is no endpoint with the id {id}; it may have been deleted.</div>
@@ -41,6 +36,39 @@ export function EndpointsView({ id, nowMs }: ViewProps) {
         ))}
       </div>
     </>
+  );
+}
+
+/** Where receivers on this computer usually listen. */
+const urlDefault = "http://127.0.0.1:3000/webhooks";
+
+function NewEndpoint() {
+  const [url, setUrl] = useState(urlDefault);
+  const [events, setEvents] = useState("");
+  const create = async () => {
+    const eventTypes = events.split(/[\s,]+/).filter((name) => name !== "");
+    const { id } = await control.createEndpoint({
+      url: url.trim(),
+      ...(eventTypes.length > 0 && { eventTypes }),
+    });
+    goTo("endpoints", id);
+  };
+  return (
+    <section class="panel" aria-label="New endpoint">
+      <h3>New endpoint</h3>
+      <TextField label="URL of the receiver" type="url" value={url} onInput={setUrl} />
+      <TextField
+        label="Events, empty for all of them"
+        placeholder="task.completed, task.failed"
+        value={events}
+        onInput={setEvents}
+      />
+      <Actions>
+        <ActionButton onRun={create} class="primary">
+          Create endpoint
+        </ActionButton>
+      </Actions>
+    </section>
   );
 }
 
@@ -56,13 +84,6 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
   useEffect(() => {
     if (isSelected) panel.current?.scrollIntoView({ block: "nearest" });
   }, [isSelected]);
-  const sendTest = async () => {
-    const { data } = await control.listCatalog();
-    const event = data.find(({ name }) => name === (endpoint.eventTypes?.[0] ?? "task.completed")) ?? data[0];
-    if (!event) return;
-    const { eventId } = await control.sendEvent({ name: event.name, payload: event.example, endpointId: id });
-    location.hash = hashOf("deliveries", null, { text: eventId });
-  };
   return (
     <section ref={panel} class="panel" aria-label={url} aria-current={isSelected ? "true" : undefined}>
       <div class="title-bar">
@@ -73,7 +94,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
       </div>
       <Facts
         values={{
-          id: <Id id={id} />,
+          id: <Copied value={id} />,
           workspace: endpoint.workspace,
           description: endpoint.description,
           events: endpoint.eventTypes?.join(", ") ?? "all, including future ones",
@@ -82,9 +103,6 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
       />
       <Secrets endpoint={endpoint} nowMs={nowMs} />
       <Actions>
-        <ActionButton onRun={sendTest} disabled={!enabled}>
-          Send test event
-        </ActionButton>
         <ActionButton onRun={() => control.updateEndpoint(id, { enabled: !enabled })}>
           {enabled ? "Pause" : "Resume"}
         </ActionButton>
@@ -111,10 +129,10 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
         <h4>Secrets</h4>
         <Actions>
           {secrets === null ? (
-            <ActionButton onRun={fetchSecrets}>Fetch the secrets</ActionButton>
+            <ActionButton onRun={fetchSecrets}>Show the secrets</ActionButton>
           ) : (
             <button type="button" onClick={() => setFetched(null)}>
-              Forget the secrets
+              Hide the secrets
             </button>
           )}
         </Actions>
@@ -129,7 +147,7 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
                 {formatRelative(Date.parse(expiresAt), nowMs)}
               </span>
             )}
-            {secrets?.[index] && <Secret label={`secret ${index + 1}`} value={secrets[index].secret} />}
+            {secrets?.[index] && <Copied name={`secret ${index + 1}`} value={secrets[index].secret} />}
           </li>
         ))}
       </ul>
