@@ -1,9 +1,8 @@
 import { checkOptions, functionKind, type Kind, kind, object, oneOf } from "./checks/check-options.ts";
-import { isPlainObject } from "./checks/plain-object.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
 import type { OverrideOptions } from "./state/override.ts";
-import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
+import { isOverrideResponse, type OverrideFunction, type OverrideResponse } from "./world/override-store.ts";
 import type { WorldHolder } from "./world/world-holder.ts";
 
 export interface OverrideHandle extends Disposable {
@@ -35,7 +34,7 @@ export const createOverride =
     options: OverrideOptions = {},
   ): OverrideHandle => {
     checkOptions(caller, options, kinds);
-    if (!functionKind.accepts(respond) && !isResponse(respond)) {
+    if (!functionKind.accepts(respond) && !isOverrideResponse(respond)) {
       throw new MockServerError(
         "CONFIGURATION_INVALID",
         `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
@@ -55,6 +54,3 @@ export const createOverride =
       [Symbol.dispose]: remove,
     };
   };
-
-const isResponse = (value: unknown) =>
-  isPlainObject(value) && ["data", "patch", "errors"].some((name) => value[name] !== undefined);
