@@ -9,7 +9,7 @@ export function collectFields(
   selectionSets: readonly SelectionSetNode[],
   applies: (condition: string) => boolean = () => true,
 ): ReadonlyMap<string, readonly FieldNode[]> {
-  const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+  const fragments = definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
   const fields = new Map<string, FieldNode[]>();
   const followed = new Set<SelectionSetNode>();
   const collect = (selectionSet: SelectionSetNode): void => {
