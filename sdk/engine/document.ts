@@ -1,11 +1,10 @@
 // Any document can be sent, not only the generated ones. It is read once and cached: a query may be repeated after a
 // failure and a mutation may not, so its kind has to be known.
 
-import type { DocumentNode } from "graphql";
+import type { DocumentNode, GraphQLError } from "graphql";
 import { BoundedCache } from "../call/bounded-cache.ts";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { findOperations } from "./find-operations.ts";
 
 /** A parsed document, of any version of graphql-js. */
 export interface ParsedDocument {
@@ -47,7 +46,7 @@ export function createDocumentReader(): DocumentReader {
       return {
         document: text,
         method: "request",
-        ...operations.getOrSet(text, operationIn),
+        ...(await operations.getOrSet(text, operationIn)),
         router,
         authenticated,
       };
@@ -55,30 +54,40 @@ export function createDocumentReader(): DocumentReader {
   };
 }
 
-function operationIn(text: string) {
-  const operations = findOperations(text);
+async function operationIn(text: string) {
+  const { parse } = await language(() => import("graphql/language/parser.js"));
+  const { definitions } = readable(() => parse(text, { noLocation: true }));
+  const operations = definitions.filter((each) => each.kind === "OperationDefinition");
   const [operation] = operations;
   if (operation === undefined || operations.length > 1) {
     throw invalid("a GraphQL document with one operation", `one with ${operations.length}`);
   }
-  const { name, type } = operation;
-  if (type === "subscription") throw invalid("a query or a mutation", "a subscription");
-  return { name, kind: type };
+  const { name, operation: kind } = operation;
+  if (kind === "subscription") throw invalid("a query or a mutation", "a subscription");
+  return { name: name?.value, kind };
 }
 
-/** With graphql-js, which a program that parses documents has; of it the printer alone, which bundlers then include. */
 async function print(document: ParsedDocument): Promise<string> {
-  const { print: printNode } = await import("graphql/language/printer.js").catch((cause: unknown) => {
-    throw invalid(
-      "the package graphql, which prints a parsed document",
-      "none; install it or send text",
-      cause,
-    );
+  const { print: printNode } = await language(() => import("graphql/language/printer.js"));
+  return readable(() => printNode(document as DocumentNode));
+}
+
+/** A part of graphql-js, loaded by the first call that needs it: most clients send the documents of the SDK alone. */
+const language = <Module>(load: () => Promise<Module>): Promise<Module> =>
+  load().catch((cause: unknown) => {
+    throw invalid("the package graphql", "none; install it", cause);
   });
+
+/** The error of graphql-js may quote the text, which may hold secrets: it has the place of a syntax error. */
+function readable<Result>(read: () => Result): Result {
   try {
-    return printNode(document as DocumentNode);
+    return read();
   } catch (cause) {
-    throw invalid("a GraphQL document", "something else", cause);
+    const [place] = (cause as Partial<GraphQLError>).locations ?? [];
+    throw invalid(
+      "a GraphQL document",
+      place ? `a syntax error in line ${place.line}, column ${place.column}` : "something else",
+    );
   }
 }
 
