@@ -17,8 +17,3 @@ export function waitExceeded(rejections: number, waitMs: number): Failure {
   const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
   return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
 }
-
-/** @param cause redacted */
-export function storeFailed(cause: unknown): Failure {
-  return failure("RATE_LIMIT_STORE_FAILED", "the rate limit store failed", { remedy: "repeat", cause });
-}

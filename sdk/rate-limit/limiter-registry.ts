@@ -1,7 +1,6 @@
 import { FailureError, failure } from "../call/failure.ts";
 import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
 import type { Random } from "../clock.ts";
-import type { RateLimitStore } from "./rate-limit-store.ts";
 import { RateLimiter, type RateLimitSnapshot } from "./rate-limiter.ts";
 import type { ClientQueue } from "./waiting-call.ts";
 
@@ -12,7 +11,6 @@ import type { ClientQueue } from "./waiting-call.ts";
 export interface RateLimitSettings extends Pick<ClientQueue, "maxQueued"> {
   readonly requests: number;
   readonly windowMs: number;
-  readonly store?: RateLimitStore | undefined;
 }
 
 export interface LimiterRequest extends SharedScope {
@@ -20,7 +18,6 @@ export interface LimiterRequest extends SharedScope {
   readonly id: string;
   readonly rateLimit: RateLimitSettings;
   readonly random: Random;
-  readonly redactCause: ClientQueue["redactCause"];
 }
 
 /** How a client reaches the limiter that it shares with other clients of the key. */
@@ -39,12 +36,12 @@ interface Entry {
 }
 
 export function referToLimiter(request: LimiterRequest): LimiterReference {
-  const { id, rateLimit, redactCause } = request;
+  const { id, rateLimit } = request;
   const entries = new SharedEntries<Entry>("rate-limiters", request);
   const create = () => createEntry(request);
   const find = () => entries.getOrCreate(id, create);
   return {
-    queue: { maxQueued: rateLimit.maxQueued, redactCause, queued: 0 },
+    queue: { maxQueued: rateLimit.maxQueued, queued: 0 },
     limiter() {
       const entry = find();
       if (entry.rateLimit === rateLimit) return entry.limiter;
@@ -57,20 +54,16 @@ export function referToLimiter(request: LimiterRequest): LimiterReference {
   };
 }
 
-function createEntry({ id, rateLimit, clock, random }: LimiterRequest): Entry {
-  const { requests, windowMs, store } = rateLimit;
-  const shared = store && { store, key: id };
-  const limiter = new RateLimiter({ limit: requests, windowMs, shared }, clock, random);
+function createEntry({ rateLimit, clock, random }: LimiterRequest): Entry {
+  const { requests, windowMs } = rateLimit;
+  const limiter = new RateLimiter({ limit: requests, windowMs }, clock, random);
   return { limiter, rateLimit, isIdle: () => limiter.isIdle() };
 }
 
-const settings = ["requests", "windowMs", "store"] as const;
+const settings = ["requests", "windowMs"] as const;
 
 function differs(option: (typeof settings)[number], expected: RateLimitSettings, got: RateLimitSettings) {
-  const difference =
-    option === "store"
-      ? "the store of the other clients of this key in this process, got another one or none"
-      : `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
+  const difference = `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
   const message = `rateLimit.${option}: expected ${difference}; use the same rateLimit for all of them`;
   return failure("CONFIGURATION_INVALID", message);
 }

@@ -12,7 +12,6 @@ export interface QueueEntry {
 /** The calls of one client. */
 export interface ClientQueue {
   readonly maxQueued: number;
-  readonly redactCause: (error: unknown) => unknown;
   /** How many calls wait. */
   queued: number;
 }

@@ -37,7 +37,6 @@ export async function runScenario(
   const client = {
     maxQueued: Number.POSITIVE_INFINITY,
     maxWaitMs: Number.POSITIVE_INFINITY,
-    redactCause: () => undefined,
     queued: 0,
   };
   const arrivedAtMs: number[] = [];
