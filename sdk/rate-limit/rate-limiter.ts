@@ -1,9 +1,8 @@
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError } from "../call/failure.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
-import { queueFull, waitExceeded } from "./limiter-failures.ts";
 import type { Permit } from "./permit.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
@@ -267,3 +266,19 @@ export class RateLimiter {
 /** What background calls may use of a capacity. */
 const withoutReserved = (capacity: number): number =>
   Math.max(1, capacity - Math.floor(capacity * reservedPart));
+
+function queueFull(maxQueued: number, waitMs: number): Failure {
+  const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
+  return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
+}
+
+/** @param rejections how often the service has rejected the call */
+function waitExceeded(rejections: number, waitMs: number): Failure {
+  const retryAfterMs = Math.ceil(waitMs);
+  if (rejections === 0) {
+    const message = "the rate limit is used up for longer than deadlineMs lets the call wait";
+    return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
+  }
+  const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
+  return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
+}

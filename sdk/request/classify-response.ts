@@ -10,7 +10,7 @@ import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
 import type { ResponseHead } from "./fetch.ts";
 import { networkFailure, notResponse } from "./network-failure.ts";
-import { readExtensions, readResponseDetails } from "./response-details.ts";
+import { isRecord, readExtensions, readResponseDetails } from "./response-details.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
 import type { GraphQLResponse, SendResult } from "./transport.ts";
@@ -224,10 +224,6 @@ function readLocations(locations: readonly unknown[]) {
     const { line, column } = isRecord(location) ? location : {};
     return typeof line === "number" && typeof column === "number" ? [{ line, column }] : [];
   });
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function hasData(data: unknown): boolean {

@@ -76,6 +76,6 @@ function isFilledText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -18,9 +18,10 @@ import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
 import { newSecret } from "../deliveries/signing.ts";
 import { listRecords } from "../find-record.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
+import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict, notFound } from "../service-error.ts";
 import { createdNow, touch } from "../touch.ts";
-import { checkEventTypes } from "./event-types.ts";
+import { isCatalogEvent } from "./catalog.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 
 export interface EndpointWithSecret {
@@ -193,4 +194,15 @@ function findEndpoint(world: World, caller: Caller, endpointId: string): Webhook
 
 function checkUrl(world: World, url: string): void {
   if (!isReceiverUrl(url, world.settings)) throw badInput("Webhook endpoint url must be an HTTPS URL");
+}
+
+/** The subscription to store: without duplicates, in order of first appearance; `null` is all. */
+function checkEventTypes(world: World, eventTypes: readonly string[] | null): string[] | null {
+  if (eventTypes === null) return null;
+  if (eventTypes.length === 0) throw badInput("At least one webhook event type is required");
+  checkListLength(world, "eventTypes", eventTypes);
+  if (!eventTypes.every((name) => isCatalogEvent(world, name))) {
+    throw badInput("Unsupported webhook event type");
+  }
+  return [...new Set(eventTypes)];
 }
