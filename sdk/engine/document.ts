@@ -54,8 +54,12 @@ export function createDocumentReader(): DocumentReader {
   };
 }
 
+let parser: Promise<typeof import("graphql/language/parser.js")> | undefined;
+
 async function operationIn(text: string) {
-  const { parse } = await language(() => import("graphql/language/parser.js"));
+  // Once: an import takes turns of the event loop also of a module that is loaded.
+  parser ??= language(() => import("graphql/language/parser.js"));
+  const { parse } = await parser;
   const { definitions } = readable(() => parse(text, { noLocation: true }));
   const operations = definitions.filter((each) => each.kind === "OperationDefinition");
   const [operation] = operations;
