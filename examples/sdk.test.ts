@@ -2,9 +2,10 @@
 
 import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import pg from "pg";
 import { afterAll, expect, it, vi } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { createClient, TaskFailedError } from "workspace-tasks/sdk";
+import { createClient, postgresRateLimitStore, TaskFailedError } from "workspace-tasks/sdk";
 import { withFolder } from "../test/support/with-folder.ts";
 
 const log = vi.spyOn(console, "log").mockImplementation(() => {});
@@ -60,3 +61,14 @@ it("a client uploads a file, starts a task with it, waits for it, and lists", ()
     // #endregion
     expect(newest).toHaveLength(1);
   }));
+
+it("clients of several processes share a rate limit through PostgreSQL", async () => {
+  const [baseUrl, apiKey] = ["https://api.tax.example", "key_1234567890"];
+  // #region rate-limit-store
+  const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"] });
+  const client = createClient({ baseUrl, apiKey, rateLimit: { store: postgresRateLimitStore(pool) } });
+  // #endregion
+  expect(client.rateLimit()).toBeUndefined();
+  await client.close();
+  await pool.end();
+});

@@ -9,6 +9,7 @@ export const errorCodes = [
   "CLIENT_CLOSED",
   "RATE_LIMIT_QUEUE_FULL",
   "RATE_LIMIT_WAIT_EXCEEDED",
+  "RATE_LIMIT_STORE_FAILED",
   // The call was ended from this side.
   "ABORTED",
   "REQUEST_TIMEOUT",

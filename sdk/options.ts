@@ -7,6 +7,7 @@ import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts"
 import { ConfigurationError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
+import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";
 import { checkInput } from "./validation/check-input.ts";
 import { productToken, requestHeaders, userAgentOf, visibleAscii } from "./validation/request-headers.ts";
@@ -29,15 +30,16 @@ import {
 import { hostName, isSecure, serviceUrl, withoutBrackets } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
-  /**
-   * Requests per window: those that the service accepts, or a part of them for each process or worker thread that uses
-   * the key. Default 120. @see interface §8
-   */
+  /** Requests per window: those that the service accepts, or a part of them. Default 120. @see interface §8 */
   readonly requests?: number | undefined;
   /** Length of the window. Default 60,000 ms. */
   readonly windowMs?: number | undefined;
   /** Calls of this client that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
   readonly maxQueued?: number | undefined;
+  /**
+   * Lets several processes or worker threads share one limit. Default: none, each thread assumes that it is alone.
+   */
+  readonly store?: RateLimitStore | undefined;
 }
 
 export interface CreateClientOptions {
@@ -133,6 +135,7 @@ const rateLimitSettings = strictObject({
   requests: withDefault(integerBetween(1, 1_000_000), 120),
   windowMs: withDefault(durationMs, 60_000),
   maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
+  store: optional(objectWith<RateLimitStore>("acquire", "block")),
 });
 
 const clientOptions = strictObject({

@@ -97,7 +97,7 @@ function openAccess(
       onRefresh: (event) => emit("workspace-tasks:token:refresh", () => ({ router, ...event })),
     }),
     limiter(keyHash) {
-      latest = limiterOf(options, limiters, keyHash);
+      latest = limiterOf(options, parts.redactor, limiters, keyHash);
       return latest;
     },
     snapshot: () => latest?.snapshot(),
@@ -106,6 +106,7 @@ function openAccess(
 
 function limiterOf(
   options: ResolvedOptions,
+  { cause: redactCause }: Redactor,
   limiters: Map<string, LimiterReference>,
   keyHash: string,
 ): LimiterReference | undefined {
@@ -113,7 +114,7 @@ function limiterOf(
   const existing = limiters.get(keyHash);
   if (existing || !rateLimit) return existing;
   const id = sha256(`${baseUrl.href}\n${keyHash}`);
-  const reference = referToLimiter({ ...options, rateLimit, id });
+  const reference = referToLimiter({ ...options, rateLimit, id, redactCause });
   limiters.set(keyHash, reference);
   return reference;
 }

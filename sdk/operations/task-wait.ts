@@ -90,6 +90,7 @@ const transientCodes: ReadonlySet<ErrorCode> = new Set([
   "RATE_LIMITED",
   "RATE_LIMIT_QUEUE_FULL",
   "RATE_LIMIT_WAIT_EXCEEDED",
+  "RATE_LIMIT_STORE_FAILED",
 ]);
 
 // One id of a request can be the cause of these.

@@ -30,14 +30,16 @@ export class AdaptivePacing {
   #capacity = Number.POSITIVE_INFINITY;
   #spacingMs = 0;
   #growAtMs = Number.POSITIVE_INFINITY;
-  #accepted = 0;
+  #accepted: number;
   #blockedUntilMs = Number.NEGATIVE_INFINITY;
   #lastPermitMs = Number.NEGATIVE_INFINITY;
   #rejectionsInARow = 0;
 
-  constructor({ limit, windowMs }: WindowLimit) {
+  /** @param isShared a store counts the requests of the others, so nothing has to be found out at the start */
+  constructor({ limit, windowMs }: WindowLimit, isShared: boolean) {
     this.#limit = limit;
     this.#windowMs = windowMs;
+    this.#accepted = isShared ? limit : 0;
   }
 
   /** Requests per window that this process may send at present. */
@@ -52,6 +54,11 @@ export class AdaptivePacing {
     const holdMs = inFlight < this.#inFlightMax() ? 0 : this.#windowMs / this.#limit;
     const nextAtMs = this.#lastPermitMs + Math.max(this.#spacingMs, holdMs);
     return Math.max(0, this.blockedMs(nowMs), nextAtMs - nowMs);
+  }
+
+  /** How many requests may be sent at once when `waitMs` is 0. */
+  atOnceMax(inFlight: number): number {
+    return this.#spacingMs > 0 ? 1 : Math.max(1, this.#inFlightMax() - inFlight);
   }
 
   /** How long the service has asked to wait. */

@@ -1,6 +1,7 @@
 import { FailureError, failure } from "../call/failure.ts";
 import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
 import type { Random } from "../clock.ts";
+import type { RateLimitStore } from "./rate-limit-store.ts";
 import { RateLimiter, type RateLimitSnapshot } from "./rate-limiter.ts";
 import type { ClientQueue } from "./waiting-call.ts";
 
@@ -11,6 +12,7 @@ import type { ClientQueue } from "./waiting-call.ts";
 export interface RateLimitSettings extends Pick<ClientQueue, "maxQueued"> {
   readonly requests: number;
   readonly windowMs: number;
+  readonly store?: RateLimitStore | undefined;
 }
 
 export interface LimiterRequest extends SharedScope {
@@ -18,6 +20,7 @@ export interface LimiterRequest extends SharedScope {
   readonly id: string;
   readonly rateLimit: RateLimitSettings;
   readonly random: Random;
+  readonly redactCause: ClientQueue["redactCause"];
 }
 
 /** How a client reaches the limiter that it shares with other clients of the key. */
@@ -36,12 +39,12 @@ interface Entry {
 }
 
 export function referToLimiter(request: LimiterRequest): LimiterReference {
-  const { id, rateLimit } = request;
+  const { id, rateLimit, redactCause } = request;
   const entries = new SharedEntries<Entry>("rate-limiters", request);
   const create = () => createEntry(request);
   const find = () => entries.getOrCreate(id, create);
   return {
-    queue: { maxQueued: rateLimit.maxQueued, queued: 0 },
+    queue: { maxQueued: rateLimit.maxQueued, redactCause, queued: 0 },
     limiter() {
       const entry = find();
       if (entry.rateLimit === rateLimit) return entry.limiter;
@@ -54,16 +57,20 @@ export function referToLimiter(request: LimiterRequest): LimiterReference {
   };
 }
 
-function createEntry({ rateLimit, clock, random }: LimiterRequest): Entry {
-  const { requests, windowMs } = rateLimit;
-  const limiter = new RateLimiter({ limit: requests, windowMs }, clock, random);
+function createEntry({ id, rateLimit, clock, random }: LimiterRequest): Entry {
+  const { requests, windowMs, store } = rateLimit;
+  const shared = store && { store, key: id };
+  const limiter = new RateLimiter({ limit: requests, windowMs, shared }, clock, random);
   return { limiter, rateLimit, isIdle: () => limiter.isIdle() };
 }
 
-const settings = ["requests", "windowMs"] as const;
+const settings = ["requests", "windowMs", "store"] as const;
 
 function differs(option: (typeof settings)[number], expected: RateLimitSettings, got: RateLimitSettings) {
-  const difference = `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
+  const difference =
+    option === "store"
+      ? "the store of the other clients of this key in this process, got another one or none"
+      : `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
   const message = `rateLimit.${option}: expected ${difference}; use the same rateLimit for all of them`;
   return failure("CONFIGURATION_INVALID", message);
 }

@@ -1,15 +1,17 @@
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError, failure } from "../call/failure.ts";
+import { type Failure, FailureError } from "../call/failure.ts";
 import type { Clock, Random } from "../clock.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
+import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";
 import type { Permit } from "./permit.ts";
+import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
 import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
 
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
 //
-//   entered ──acquire──► waiting ──window and pacing permit it──► permitted ──settled──► done
+//   entered ──acquire──► waiting ──window, pacing and store permit it──► permitted ──settled──► done
 //      │                    │ the scope ends                                 │ rejected with 429
 //      │ queue full, or     ▼                                                └──► entered again, at its old position
 //      └ certainly too long ► failed
@@ -21,7 +23,11 @@ import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
 // free slot at once. No call starves: when nine calls of a higher priority that had to wait were sent before it, it is
 // next, and may then use a reserved slot.
 //
-// One timer serves the queue, so waiting calls never race for a slot.
+// One timer serves the queue, so waiting calls never race for a slot. With a store a call needs a permit of it, too.
+
+export interface LimiterSettings extends WindowLimit {
+  readonly shared?: SharedSettings | undefined;
+}
 
 /** The rate limit of one key at one moment. */
 export interface RateLimitSnapshot {
@@ -36,6 +42,8 @@ export interface RateLimitSnapshot {
 }
 
 const reservedPart = 0.1;
+// A request may arrive this much later after its permit of the store than the next one for the same slot.
+const sharedMarginMs = 2_000;
 
 export class RateLimiter {
   readonly #clock: Clock;
@@ -43,25 +51,27 @@ export class RateLimiter {
   readonly #window: SlidingWindow;
   readonly #pacing: AdaptivePacing;
   readonly #queue = new CallQueue<WaitingCall>();
-  readonly #settings: WindowLimit;
+  readonly #settings: LimiterSettings;
+  readonly #shared: SharedPermits | undefined;
   #entries = 0;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
-  constructor(settings: WindowLimit, clock: Clock, random: Random) {
+  constructor(settings: LimiterSettings, clock: Clock, random: Random) {
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
     this.#window = new SlidingWindow(settings);
-    this.#pacing = new AdaptivePacing(settings);
+    this.#pacing = new AdaptivePacing(settings, settings.shared !== undefined);
+    this.#shared = this.#createShared(settings);
   }
 
   enter(priority: Priority): QueueEntry {
     return { position: this.#entries++, priority, rejections: 0 };
   }
 
-  /** A permit, if one is free and no call waits. */
+  /** A permit, if one is free and no call waits. Never with a store, which has to be asked. */
   tryAcquire(priority: Priority): Permit | undefined {
-    if (this.#queue.size > 0) return undefined;
+    if (this.#shared || this.#queue.size > 0) return undefined;
     const nowMs = this.#clock.monotonic();
     if (this.#waitMs(priority, nowMs) > 0) return undefined;
     return this.#createPermit(nowMs, 0);
@@ -183,6 +193,7 @@ export class RateLimiter {
       if (nextAtMs > nowMs) break;
     }
     this.#setTimer(this.#queue.size > 0 ? nextAtMs : Number.POSITIVE_INFINITY);
+    if (this.#shared) this.#requestPermits(this.#shared);
   }
 
   /** Sends the call that is next, if it may be sent now. Returns when to try again: now after a call was sent. */
@@ -197,6 +208,8 @@ export class RateLimiter {
         nextAtMs = Math.min(nextAtMs, nowMs + Math.max(1, waitMs));
         continue;
       }
+      // The store calls back when it has granted one.
+      if (this.#shared && !this.#shared.take()) continue;
       // A call that finds a free slot takes nothing from those that wait.
       if (nowMs > call.sinceMs) this.#queue.passOver(priority);
       this.#serve(call, nowMs);
@@ -218,6 +231,39 @@ export class RateLimiter {
     this.#timer = { atMs, cancel };
   }
 
+  #createShared({ shared, windowMs }: LimiterSettings): SharedPermits | undefined {
+    if (!shared) return undefined;
+    return new SharedPermits({
+      ...shared,
+      windowMs: windowMs + sharedMarginMs,
+      clock: this.#clock,
+      onChange: () => this.#pump(),
+      onFailure: (error) => {
+        this.#failEach(({ client }) => storeFailed(client.redactCause(error)));
+        this.#pump();
+      },
+    });
+  }
+
+  /** Permits for the waiting calls that the window and the pacing would permit now. */
+  #requestPermits(shared: SharedPermits): void {
+    const { limit } = this.#settings;
+    const nowMs = this.#clock.monotonic();
+    const { inFlight } = this.#window;
+    const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs, inFlight) > 0;
+    const atOnceMax = isPaused ? 0 : this.#pacing.atOnceMax(inFlight);
+    const freeOf = (priority: Priority) =>
+      Math.min(
+        atOnceMax,
+        this.#capacityOf(priority, this.#pacing.capacity(nowMs)) - this.#window.used(nowMs),
+      );
+    const others = this.#queue.waiting("interactive") + this.#queue.waiting("normal");
+    const foreground = Math.min(others, freeOf("normal"));
+    const background = Math.min(this.#queue.waiting("background"), freeOf("background"));
+    if (foreground > 0 && !this.#queue.isNext("background")) shared.request(foreground, limit);
+    else shared.request(Math.max(0, background), this.#capacityOf("background", limit));
+  }
+
   #createPermit(startedAtMs: number, queuedMs: number): Permit {
     this.#window.start();
     this.#pacing.permitted(startedAtMs);
@@ -237,7 +283,10 @@ export class RateLimiter {
         const own = this.#window.used(nowMs());
         const blockedMs = this.#pacing.blockedMs(nowMs());
         const waitMs = this.#pacing.rejected(startedAtMs, nowMs(), retryAfterMs, own, this.#random);
-        if (waitMs > blockedMs) this.#failHopeless(waitMs);
+        if (waitMs > blockedMs) {
+          void this.#shared?.block(waitMs);
+          this.#failHopeless(waitMs);
+        }
         this.#pump();
         return waitMs;
       },
@@ -255,10 +304,17 @@ export class RateLimiter {
   /** Calls that cannot wait until the service accepts requests again fail now. */
   #failHopeless(waitMs: number): void {
     const untilMs = this.#clock.monotonic() + waitMs;
+    this.#failEach(({ entry, endsAtMs }) =>
+      endsAtMs < untilMs ? waitExceeded(entry.rejections, waitMs) : undefined,
+    );
+  }
+
+  #failEach(reasonOf: (call: WaitingCall) => Failure | undefined): void {
     for (const call of this.#queue.values()) {
-      if (call.endsAtMs >= untilMs) continue;
+      const reason = reasonOf(call);
+      if (!reason) continue;
       this.#leave(call);
-      call.reject(new FailureError(waitExceeded(call.entry.rejections, waitMs)));
+      call.reject(new FailureError(reason));
     }
   }
 }
@@ -266,19 +322,3 @@ export class RateLimiter {
 /** What background calls may use of a capacity. */
 const withoutReserved = (capacity: number): number =>
   Math.max(1, capacity - Math.floor(capacity * reservedPart));
-
-function queueFull(maxQueued: number, waitMs: number): Failure {
-  const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
-  return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
-}
-
-/** @param rejections how often the service has rejected the call */
-function waitExceeded(rejections: number, waitMs: number): Failure {
-  const retryAfterMs = Math.ceil(waitMs);
-  if (rejections === 0) {
-    const message = "the rate limit is used up for longer than deadlineMs lets the call wait";
-    return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
-  }
-  const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
-  return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
-}

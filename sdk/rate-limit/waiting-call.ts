@@ -12,6 +12,7 @@ export interface QueueEntry {
 /** The calls of one client. */
 export interface ClientQueue {
   readonly maxQueued: number;
+  readonly redactCause: (error: unknown) => unknown;
   /** How many calls wait. */
   queued: number;
 }

@@ -14,6 +14,7 @@ export const longestFiles: readonly string[] = [
   "test/system/package/no-silent-exit.test.ts",
   "test/system/browser/inspector-tasks.test.ts",
   "test/system/receiver-kit/check-receiver-foreign.test.ts",
+  "test/system/sdk/sdk-shared-rate-limit.test.ts",
   "test/system/receiver-kit/inbox/postgres/silent-connections.test.ts",
   "test/system/receiver-kit/inbox/postgres/postgres-inbox.test.ts",
   "test/integration/mock-server/compare/compare-service.test.ts",

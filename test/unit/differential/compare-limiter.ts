@@ -37,6 +37,7 @@ export async function runScenario(
   const client = {
     maxQueued: Number.POSITIVE_INFINITY,
     maxWaitMs: Number.POSITIVE_INFINITY,
+    redactCause: () => undefined,
     queued: 0,
   };
   const arrivedAtMs: number[] = [];

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError } from "../../../sdk/errors.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../../sdk/options.ts";
+import { postgresRateLimitStore } from "../../../sdk/rate-limit/postgres-rate-limit-store.ts";
 import { createTestEngine } from "../../support/engine-fixture.ts";
 import { failureOf } from "../../support/outcome-of.ts";
 import { probe } from "../../support/probe-operations.ts";
@@ -88,6 +89,7 @@ describe("createClient", () => {
     [{ ...good, apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
     [{ ...good, rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
     [{ ...good, rateLimit: { maxQueueed: 3 } }, /got rateLimit.maxQueueed \(did you mean maxQueued\?\)/],
+    [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected an object with acquire, block/],
     [{ ...good, timeout: 3 }, /expected only known fields, got timeout \(did you mean timeoutMs\?\)/],
     [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
     [{ ...good, clock: {} }, /clock: expected an object with now, monotonic, schedule/],
@@ -146,6 +148,15 @@ describe("a numeric option of createClient", () => {
         );
     },
   );
+});
+
+describe("postgresRateLimitStore", () => {
+  it.each([undefined, "postgres://user:pw@127.0.0.1/app", {}])("rejects %j in place of a pool", (pool) => {
+    const message =
+      /^postgresRateLimitStore: pool: expected an object with query, got (?!.*pw).+; pass a Pool/;
+    expect(() => postgresRateLimitStore(pool as never)).toThrow(ConfigurationError);
+    expect(() => postgresRateLimitStore(pool as never)).toThrow(message);
+  });
 });
 
 describe("a call", () => {

@@ -56,6 +56,10 @@ const workspace = (fields: object) => () =>
 const taskId = "00000000-0000-4000-8000-000000000001";
 const upload = (client: WorkspaceTasksClient, body: unknown = new Uint8Array(3)) =>
   client.uploads.upload(body as Uint8Array, { fileName: "a", mimeType: "b", maxRetries: 0 });
+const store = (acquire: () => Promise<never>) => ({
+  acquire,
+  block: async () => {},
+});
 
 const cases: { readonly [Code in ErrorCode]: Case } = {
   CONFIGURATION_INVALID: { options: { apiKey: () => `${apiKey} ${token}\n` } },
@@ -69,6 +73,7 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     options: { rateLimit: { requests: 1 } },
     call: (client) => client.me().then(() => client.me({ deadlineMs: 20_000 })),
   },
+  RATE_LIMIT_STORE_FAILED: { options: { rateLimit: { store: store(async () => throws()) } } },
   ABORTED: { call: (client) => client.me({ signal: AbortSignal.abort() }) },
   REQUEST_TIMEOUT: { respond: never, options: { timeoutMs: 20 } },
   DEADLINE_EXCEEDED: { respond: never, options: { deadlineMs: 20 } },

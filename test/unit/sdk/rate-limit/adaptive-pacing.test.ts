@@ -13,7 +13,7 @@ function reject(pacing: AdaptivePacing, atMs: number, retryAfterMs: number | und
 
 /** A second 429 right after the pause of the first, which ends at 10,000. */
 function rejectTwice(own: number): AdaptivePacing {
-  const pacing = new AdaptivePacing(limit);
+  const pacing = new AdaptivePacing(limit, false);
   reject(pacing, 0, 10_000 - returnMs, own);
   reject(pacing, 10_000, 10_000 - returnMs, own);
   return pacing;
@@ -26,33 +26,43 @@ function accept(pacing: AdaptivePacing, count: number, startedAtMs = 0): void {
 describe("the adaptive pacing at its start", () => {
   it("lets two requests be in flight, then as many as were accepted, and all after a whole limit", () => {
     const inFlightMax = (accepted: number) => {
-      const pacing = new AdaptivePacing(limit);
+      const pacing = new AdaptivePacing(limit, false);
       accept(pacing, accepted);
-      pacing.permitted(0);
-      let inFlight = 0;
-      while (inFlight < 200 && pacing.waitMs(0, inFlight) === 0) inFlight += 1;
-      return inFlight;
+      return pacing.atOnceMax(0);
     };
-    expect([0, 1, 2, 3, 20, 119, 120].map(inFlightMax)).toEqual([2, 2, 2, 3, 20, 119, 200]);
+    expect([0, 1, 2, 3, 20, 119, 120].map(inFlightMax)).toEqual([
+      2,
+      2,
+      2,
+      3,
+      20,
+      119,
+      Number.POSITIVE_INFINITY,
+    ]);
   });
 
   it("lets one more request be sent when those in flight take longer than calls are apart at the limit", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     expect(pacing.waitMs(0, 0)).toBe(0);
     pacing.permitted(0);
     expect([pacing.waitMs(0, 1), pacing.waitMs(0, 2), pacing.waitMs(400, 2), pacing.waitMs(500, 2)]).toEqual([
       0, 500, 100, 0,
     ]);
+    expect(pacing.atOnceMax(2)).toBe(1);
+  });
+
+  it("lets all requests be in flight when a store counts those of the others", () => {
+    expect(new AdaptivePacing(limit, true).atOnceMax(0)).toBe(Number.POSITIVE_INFINITY);
   });
 
   it("has the whole limit as its capacity", () => {
-    expect(new AdaptivePacing(limit).capacity(0)).toBe(120);
+    expect(new AdaptivePacing(limit, false).capacity(0)).toBe(120);
   });
 });
 
 describe("the adaptive pacing after a 429", () => {
   it("makes all calls wait as long as Retry-After says, and a little longer", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     expect(reject(pacing, 1_000, 20_000)).toBe(20_000 + returnMs);
     expect([pacing.waitMs(1_000, 0), pacing.blockedMs(1_000)]).toEqual([
       20_000 + returnMs,
@@ -62,17 +72,18 @@ describe("the adaptive pacing after a 429", () => {
   });
 
   it("starts again with two requests, and counts none that was sent before the pause ended", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     accept(pacing, 120);
     reject(pacing, 1_000, 20_000);
     accept(pacing, 120, 900);
+    expect(pacing.atOnceMax(0)).toBe(1);
     expect(pacing.waitMs(70_000, 2)).toBe(0);
     pacing.permitted(70_000);
     expect(pacing.waitMs(70_000, 2)).toBe(500);
   });
 
   it("spreads calls over the rest of the window in which the counted requests leave, less a tenth", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     reject(pacing, 0, 24_000);
     pacing.permitted(30_000);
     expect([pacing.capacity(30_000), pacing.waitMs(30_000, 0)]).toEqual([120, (1.1 * 36_000) / 120]);
@@ -81,14 +92,14 @@ describe("the adaptive pacing after a 429", () => {
   });
 
   it("does not spread calls when all that was counted leaves at once", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     reject(pacing, 0, 60_000);
     pacing.permitted(60_500);
     expect(pacing.waitMs(60_500, 0)).toBe(0);
   });
 
   it("counts the 429s of one burst once", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     reject(pacing, 0, 1_000, 0);
     for (const atMs of [10, 20, 30]) reject(pacing, atMs, 1_000, 0);
     expect(pacing.capacity(40)).toBe(120);
@@ -125,7 +136,7 @@ describe("the adaptive pacing after a second 429", () => {
 
 describe("the pause of the adaptive pacing", () => {
   it("doubles with each 429 in a row without Retry-After, up to a window", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     const pauses: number[] = [];
     for (let nowMs = 0, count = 0; count < 8; count += 1) {
       const pauseMs = reject(pacing, nowMs, undefined);
@@ -136,7 +147,7 @@ describe("the pause of the adaptive pacing", () => {
   });
 
   it("begins with a second again after a request that was accepted", () => {
-    const pacing = new AdaptivePacing(limit);
+    const pacing = new AdaptivePacing(limit, false);
     reject(pacing, 0, undefined);
     expect(reject(pacing, 10, undefined)).toBe(1_000 + returnMs);
     accept(pacing, 1, 3_000);
@@ -145,12 +156,12 @@ describe("the pause of the adaptive pacing", () => {
 
   it("is replaced by Retry-After, unless that is 0", () => {
     const pauses = [500, 0].map((retryAfterMs) => {
-      return reject(new AdaptivePacing(limit), 0, retryAfterMs) - returnMs;
+      return reject(new AdaptivePacing(limit, false), 0, retryAfterMs) - returnMs;
     });
     expect(pauses).toEqual([500, 1_000]);
   });
 
   it("is at most five windows, whatever Retry-After says", () => {
-    expect(reject(new AdaptivePacing(limit), 0, 86_400_000)).toBe(300_000 + returnMs);
+    expect(reject(new AdaptivePacing(limit, false), 0, 86_400_000)).toBe(300_000 + returnMs);
   });
 });

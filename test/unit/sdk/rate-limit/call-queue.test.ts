@@ -61,6 +61,7 @@ describe("waiting calls", () => {
     const client = {
       maxQueued: 1_000_000,
       maxWaitMs: 2_000_000_000,
+      redactCause: () => undefined,
       queued: 0,
     };
     const scopes: CallScope[] = [];

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { RateLimitOptions } from "../../../../sdk/options.ts";
+import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   busiestWindow,
@@ -10,6 +12,7 @@ import {
 } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
+import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -138,6 +141,59 @@ describe("clients of one process", () => {
     await call;
     expect(service.log.accepted).toBe(121);
   });
+});
+
+describe("clients of one key with a rate limit store", () => {
+  /** A store that counts its calls and fails when it is broken. */
+  function countingStore(clock: VirtualClock) {
+    const state = { calls: 0, isBroken: false };
+    const inner = memoryRateLimitStore(clock, () => 5);
+    const acquire: RateLimitStore["acquire"] = async (request) => {
+      state.calls += 1;
+      if (state.isBroken) throw new Error("Cannot use a pool after calling end on the pool");
+      return inner.acquire(request);
+    };
+    return { state, store: { ...inner, acquire } };
+  }
+
+  function setUp() {
+    const service = createFakeService();
+    const { apiKey, baseUrl, clock, fetch } = service;
+    const open = (store?: RateLimitStore) =>
+      createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, rateLimit: { store } });
+    const run = async (engine: TestEngine) => {
+      const code = codeOf(engine.execute(probe.query, {}));
+      await clock.advance(1_000);
+      return code;
+    };
+    return { ...countingStore(clock), clock, open, run };
+  }
+
+  it("share it when it is the same", async () => {
+    const { open, run, store, state } = setUp();
+    expect(await run(open(store))).toBe("no error");
+    expect(await run(open(store))).toBe("no error");
+    expect(state.calls).toBe(2);
+  });
+
+  it.each(["the second has none", "the first has none", "both have one"] as const)(
+    "get a configuration error when theirs differ (%s)",
+    async (which) => {
+      const { open, run, store, clock } = setUp();
+      const other = countingStore(clock);
+      expect(await run(open(which === "the first has none" ? undefined : store))).toBe("no error");
+      const second = open(
+        { "the second has none": undefined, "the first has none": store, "both have one": other.store }[
+          which
+        ],
+      );
+      const failure = failureOf(second.execute(probe.query, {}));
+      await clock.advance(1_000);
+      expect(await failure).toMatchObject({ name: "ConfigurationError", outcome: "not_sent", attempts: 0 });
+      expect((await failure).message).toContain("rateLimit.store: expected the store of the other clients");
+      expect(other.state.calls).toBe(0);
+    },
+  );
 });
 
 describe("a block by the service", () => {
