@@ -53,7 +53,7 @@ ${goalSummary(entries)}
 - Values are medians; the range in parentheses is from the first to the third quartile.
 - Time is CPU time of the process that does the work, unless a column says otherwise.
 - The last line of a section names the machine, with its load average before and after the measurement.
-- \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-start\` selects benchmarks by words of their names,
+- \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
   \`-- --report\` only writes the page.
 
 Compared with: ${peers}.

@@ -1,4 +1,4 @@
-// npm run bench [-- --only verify,mock-start] [--quick] [--report]
+// npm run bench [-- --only verify,mock-query] [--quick] [--report]
 //
 // Runs each benchmark in its own process against the built package, records the results in results/ and writes
 // docs/benchmarks.md from all of them. npm installs the peers before it.

@@ -41,9 +41,28 @@ async function serve() {
       const { createHandler } = await import("graphql-http/lib/use/http");
       return listen(createHandler({ schema }));
     }
+    case "graphql-http-cached": {
+      const { createHandler } = await import("graphql-http/lib/use/http");
+      return listen(createHandler({ schema, onSubscribe: cached(schema, graphql) }));
+    }
     default:
       throw new Error(`there is no server of kind ${kind}`);
   }
+}
+
+/** Parses and validates each text once, as a service does whose clients repeat the same queries. */
+function cached(schema, { parse, validate }) {
+  const documents = new Map();
+  return (_request, { query, operationName, variables }) => {
+    let document = documents.get(query);
+    if (!document) {
+      document = parse(query);
+      const errors = validate(schema, document);
+      if (errors.length > 0) return errors;
+      documents.set(query, document);
+    }
+    return { schema, document, operationName, variableValues: variables };
+  };
 }
 
 async function listen(handler) {

@@ -104,12 +104,16 @@ async function runOperation(context: RequestContext): Promise<PlainResponse> {
   const overrides = world.overrides.size > 0 ? takeOverrides(context, operation) : null;
   if (overrides)
     return toResponse(context, await runOverridden(context, operation, overrides), "BAD_USER_INPUT");
+  const contextValue = { world, caller };
+  const body = operation.compiled()?.(contextValue, params.variables) ?? null;
+  if (body !== null)
+    return { status: 200, headers: headersOf[context.mediaType ?? "application/json"], body };
   const result = await execute({
     schema: routerSchema(router),
     document: prepared.document,
     operationName: params.operationName ?? null,
     variableValues: params.variables ?? null,
-    contextValue: { world, caller },
+    contextValue,
   });
   return toResponse(context, result, "BAD_USER_INPUT");
 }

@@ -9,6 +9,9 @@ export const packageFlags: readonly string[] = usesBuild
   ? []
   : ["--conditions=workspace-tasks-source", "--import", "tsx"];
 
+/** Of node, for TypeScript that imports the package by its names. */
+export const packageFlagsOfTypescript: readonly string[] = usesBuild ? ["--import", "tsx"] : packageFlags;
+
 /** Tells scripts/example.mjs which it is. */
 export const packageEnvironment: Readonly<Record<string, string>> = usesBuild
   ? { WORKSPACE_TASKS_EXAMPLES: "built" }

@@ -18,6 +18,7 @@ import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../../settin
 import type { Router } from "../../state/router.ts";
 import { routerSchema } from "../schema/router-schema.ts";
 import { collectFields } from "./collect-fields.ts";
+import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
 
@@ -37,6 +38,8 @@ export interface PreparedOperation {
   readonly name: string | null;
   /** Names of the top-level fields, fragments followed, duplicates removed. */
   readonly fields: readonly string[];
+  /** Compiled when it is first called. */
+  compiled(): CompiledQuery | null;
 }
 
 export interface DocumentCache {
@@ -68,7 +71,7 @@ function prepareDocument(router: Router, query: string): PreparedDocument {
   const find = (name: string | null): PreparedOperation | null => {
     const cached = operations.get(name);
     if (cached !== undefined) return cached;
-    const operation = document && errors.length === 0 ? findOperation(document, name) : null;
+    const operation = document && errors.length === 0 ? findOperation(router, document, name) : null;
     // Names that the document does not have are not cached: clients can send any number of them.
     if (operation) operations.set(name, operation);
     return operation;
@@ -123,14 +126,27 @@ function withCode(error: GraphQLError, code: string): GraphQLError {
   });
 }
 
-function findOperation(document: DocumentNode, name: string | null): PreparedOperation | null {
+function findOperation(
+  router: Router,
+  document: DocumentNode,
+  name: string | null,
+): PreparedOperation | null {
   const operations = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
   const matching = (operations as OperationDefinitionNode[]).filter(
     (operation) => name === null || operation.name?.value === name,
   );
   const [node] = matching;
   if (!node || matching.length > 1) return null;
-  return { node, name: node.name?.value ?? null, fields: topLevelFields(document, node) };
+  let compiled: CompiledQuery | null | undefined;
+  return {
+    node,
+    name: node.name?.value ?? null,
+    fields: topLevelFields(document, node),
+    compiled() {
+      if (compiled === undefined) compiled = compileQuery(routerSchema(router), document, node);
+      return compiled;
+    },
+  };
 }
 
 function topLevelFields(document: DocumentNode, { selectionSet }: OperationDefinitionNode): string[] {

@@ -1,0 +1,125 @@
+import { type Benchmark, cellOf, type MeasureOptions, type Result } from "../benchmark.ts";
+import { atLeast, number, times } from "../format.ts";
+import { inTurns } from "../in-turns.ts";
+import type { Sample } from "../meter.ts";
+import { httpRequest, sendAll } from "../send-all.ts";
+import { type ServerProcess, startServer } from "../server-process.ts";
+import { medianIn, type Rounds, ratioIn } from "../statistics.ts";
+
+const ours = "this mock";
+const connections = 20;
+const peers = {
+  "graphql-yoga": "yoga",
+  "Apollo Server": "apollo",
+  mercurius: "mercurius",
+  "graphql-http": "graphql-http",
+  "graphql-http + cache": "graphql-http-cached",
+} as const;
+const names = [ours, ...Object.keys(peers)];
+
+interface Query {
+  readonly label: string;
+  readonly requests: number;
+  readonly body: string;
+}
+
+const small: Query = {
+  label: "small query",
+  requests: 4_000,
+  body: JSON.stringify({ query: "query Me { me { __typename ... on WorkspaceUser { id role } } }" }),
+};
+const list: Query = {
+  label: "list of 50 tasks with 4 stages each",
+  requests: 400,
+  body: JSON.stringify({
+    query: `query ListTasks($limit: Int) { me { ... on WorkspaceUser { workspace { id tasks(limit: $limit) {
+      id type status startedAt completedAt errorMessage
+      subTasks { id type status startedAt completedAt errorMessage }
+    } } } } }`,
+    variables: { limit: 50 },
+  }),
+};
+
+export const benchmark: Benchmark = {
+  title: "Querying the mock",
+  question: "What does a small query over HTTP cost?",
+  answer: (result) =>
+    `${cellOf(result, ours, "µs")} µs, ${cellOf(result, ours, "requests/s")} requests per second; graphql-yoga takes ${cellOf(result, "graphql-yoga", "÷ this mock")}`,
+  about:
+    `HTTP over ${connections} keep-alive connections, each server in its own process, with the same schema. The mock checks the token, applies ` +
+    "the rate limit, writes its journal and reads its tasks; the resolvers of the peers return fixed objects. µs of CPU time per request, the " +
+    "ratio to the mock, and requests per second of wall time.",
+  notes: [
+    "The mock compiles a query once, into functions that write the text of the response. The peers spend most of the time in graphql-js and JSON.",
+  ],
+  measure,
+};
+
+async function measure({ quick }: MeasureOptions): Promise<Result> {
+  const servers = new Map<string, ServerProcess>();
+  try {
+    const mock = await startServer("servers/mock.ts");
+    servers.set(ours, mock);
+    for (const [name, kind] of Object.entries(peers)) {
+      servers.set(name, await startServer("peers/graphql-server.mjs", kind));
+    }
+    const smallRounds = await measureQuery(small, servers, mock, quick);
+    const listRounds = await measureQuery(list, servers, mock, quick);
+    const ratio = (name: string) => ratioIn(smallRounds, ours, name, "cpuUs");
+    const listRatio = (name: string) => ratioIn(listRounds, ours, name, "cpuUs");
+    return {
+      goals: [
+        atLeast("small query: graphql-yoga ÷ this mock", 2, ratio("graphql-yoga")),
+        atLeast("small query: Apollo Server ÷ this mock", 1.3, ratio("Apollo Server")),
+        atLeast("list of tasks: graphql-yoga ÷ this mock", 1, listRatio("graphql-yoga")),
+        atLeast("list of tasks: mercurius ÷ this mock", 1, listRatio("mercurius")),
+      ],
+      tables: [tableOf(small, smallRounds), tableOf(list, listRounds)],
+    };
+  } finally {
+    for (const server of servers.values()) await server[Symbol.asyncDispose]();
+  }
+}
+
+async function measureQuery(
+  { requests, body }: Query,
+  servers: ReadonlyMap<string, ServerProcess>,
+  mock: ServerProcess,
+  quick: boolean,
+): Promise<Rounds<keyof Sample>> {
+  const headers = {
+    authorization: `Bearer ${mock.workspaceToken}`,
+    "content-type": "application/json",
+    accept: "application/json",
+  };
+  const length = { host: "127.0.0.1", "content-length": String(Buffer.byteLength(body)) };
+  const request = httpRequest("/graphql", { ...headers, ...length }, Buffer.from(body));
+  for (const [name, server] of servers) {
+    // A response with errors also has status 200, and would be fast.
+    const response = await fetch(urlOf(server), { method: "POST", headers, body });
+    const { data, errors } = (await response.json()) as { data?: { me?: unknown }; errors?: unknown };
+    if (!data?.me || errors) throw new Error(`${name} responded ${JSON.stringify(errors ?? data)}`);
+  }
+  const count = quick ? Math.ceil(requests / 10) : requests;
+  const all = Array.from({ length: count }, () => request);
+  return inTurns(names, { rounds: quick ? 2 : 9, warmUpRounds: 2 }, async (name) => {
+    const server = servers.get(name) as ServerProcess;
+    const cpuBefore = await server.cpuUs();
+    const { wallMs } = await sendAll(server.port, all, connections);
+    return { cpuUs: ((await server.cpuUs()) - cpuBefore) / count, wallUs: (wallMs * 1_000) / count };
+  });
+}
+
+function tableOf({ label }: Query, rounds: Rounds<keyof Sample>) {
+  return {
+    columns: [label, "µs", `÷ ${ours}`, "requests/s"],
+    rows: names.map((name) => [
+      name,
+      number(medianIn(rounds, name, "cpuUs")),
+      times(ratioIn(rounds, ours, name, "cpuUs")),
+      number(1e6 / medianIn(rounds, name, "wallUs")),
+    ]),
+  };
+}
+
+const urlOf = ({ port }: ServerProcess) => `http://127.0.0.1:${port}/graphql`;
