@@ -35,6 +35,9 @@ export interface RefreshEvent {
   readonly durationMs: number;
 }
 
+/** While calls wait for the rate limit. */
+const watchMs = 5_000;
+
 export class Credentials {
   readonly #options: CredentialsOptions;
   readonly #tokens: SharedEntries<SharedToken>;
@@ -43,6 +46,8 @@ export class Credentials {
   /** The token returned last; another client may have exchanged it. */
   #known: Credential | undefined;
   #renewing: SharedWork<Credential> | undefined;
+  #waitingInQueue = 0;
+  #cancelWatch = () => {};
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
@@ -80,6 +85,24 @@ export class Credentials {
   /** Whether a call whose token was rejected should be sent again. See `SharedToken`. */
   reject(rejected: Credential, mayBePermission: boolean): boolean {
     return this.#shared?.reject(rejected, mayBePermission) ?? true;
+  }
+
+  /** Refreshes the token while a call waits for the rate limit, until the returned function is called. */
+  keepFresh(): () => void {
+    this.#waitingInQueue += 1;
+    if (this.#waitingInQueue === 1) this.#watch();
+    return () => {
+      this.#waitingInQueue -= 1;
+      if (this.#waitingInQueue === 0) this.#cancelWatch();
+    };
+  }
+
+  #watch(): void {
+    const refresh = () => {
+      this.current();
+      this.#watch();
+    };
+    this.#cancelWatch = this.#options.clock.schedule(watchMs, refresh, { background: true });
   }
 
   #renew(): SharedWork<Credential> {

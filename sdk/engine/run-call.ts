@@ -2,6 +2,7 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
 import type { Priority } from "../rate-limit/call-queue.ts";
@@ -142,7 +143,7 @@ class CallRecord {
       if (this.#queued?.reference !== reference) this.#queued = { reference, entry: queue.enter(priority) };
       const permit =
         queue.tryAcquire(priority) ??
-        (await this.#queue(queue.acquire(this.#queued.entry, reference.queue, scope)));
+        (await this.#queue(queue.acquire(this.#queued.entry, reference.queue, scope), credentials));
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit };
@@ -150,8 +151,8 @@ class CallRecord {
     }
   }
 
-  async #queue(acquired: Promise<Permit>): Promise<Permit> {
-    const permit = await acquired;
+  async #queue(acquired: Promise<Permit>, credentials: Credentials): Promise<Permit> {
+    const permit = await acquired.finally(credentials.keepFresh());
     const { queuedMs } = permit;
     this.#meta.queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
