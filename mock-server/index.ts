@@ -41,7 +41,6 @@ export type { ApiFault, DeliveryFault, FaultPlan } from "./state/fault.ts";
 export type { JournalEntry } from "./state/journal-entry.ts";
 export type { OverrideError, OverrideOptions } from "./state/override.ts";
 export type { StagePlan, TaskOutcome, TaskPlan } from "./state/task-plan.ts";
-export type { MockClock } from "./time/mock-clock.ts";
 export {
   createVirtualClock,
   type RunUntilOptions,
@@ -49,3 +48,4 @@ export {
   type VirtualClockOptions,
 } from "./time/virtual-clock.ts";
 export type { OverriddenCall, OverrideFunction, OverrideResponse } from "./world/override-store.ts";
+export type { MockClock } from "./world/world-clock.ts";

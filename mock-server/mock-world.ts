@@ -21,11 +21,10 @@ import type { Settings } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
 import { isoTime } from "./time/iso-time.ts";
-import type { MockClock } from "./time/mock-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
 import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { NumberedActivity } from "./world/world.ts";
-import { createWorldClock } from "./world/world-clock.ts";
+import { createWorldClock, type MockClock } from "./world/world-clock.ts";
 import { createWorldHolder, type WorldHolder } from "./world/world-holder.ts";
 
 /** A world of a mock: its URLs, keys, clock and control API. Nothing in it is shared with other worlds. */

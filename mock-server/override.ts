@@ -1,4 +1,3 @@
-import { isPlainObject } from "../sdk/kernel/plain-object.ts";
 import {
   boolean,
   object,
@@ -12,7 +11,7 @@ import { checkOptions } from "./checks/check-options.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
 import type { OverrideOptions } from "./state/override.ts";
-import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
+import { isOverrideResponse, type OverrideFunction, type OverrideResponse } from "./world/override-store.ts";
 import type { WorldHolder } from "./world/world-holder.ts";
 
 export interface OverrideHandle extends Disposable {
@@ -43,7 +42,7 @@ export const createOverride =
     options: OverrideOptions = {},
   ): OverrideHandle => {
     checkOptions(caller, options, overrideOptions);
-    if (typeof respond !== "function" && !isResponse(respond)) {
+    if (typeof respond !== "function" && !isOverrideResponse(respond)) {
       throw new MockServerError(
         "CONFIGURATION_INVALID",
         `${caller}: expected a function, { data }, { patch } or { errors } as the response`,
@@ -63,6 +62,3 @@ export const createOverride =
       [Symbol.dispose]: remove,
     };
   };
-
-const isResponse = (value: unknown) =>
-  isPlainObject(value) && ["data", "patch", "errors"].some((name) => value[name] !== undefined);

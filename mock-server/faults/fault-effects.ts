@@ -1,6 +1,5 @@
 import { type Caller, endToken, keyIdOf } from "../rules/identity/caller.ts";
 import type { Hold } from "../time/work-in-flight.ts";
-import { drawLatencyMs } from "../world/latency.ts";
 import type { World } from "../world/world.ts";
 import type { FaultEffects } from "./serve-with-faults.ts";
 
@@ -23,17 +22,12 @@ export function faultEffects(
   };
 }
 
-type WaitHold = Pick<Hold, "pause" | "resume"> | null | undefined;
-
-/** Waits as long as the next call takes by `settings.latency`; `undefined` without any. */
-export function waitForLatency(world: World, hold: WaitHold): Promise<void> | undefined {
-  const { latency } = world.settings;
-  if (latency.p50Ms === 0 && latency.p99Ms === 0) return undefined;
-  return waitOnClock(world, drawLatencyMs(world.random, latency), hold);
-}
-
 /** Resolves after `delayMs` on the mock's clock, or when the world ends. */
-function waitOnClock(world: World, delayMs: number, hold: WaitHold): Promise<void> {
+function waitOnClock(
+  world: World,
+  delayMs: number,
+  hold: Pick<Hold, "pause" | "resume"> | null,
+): Promise<void> {
   const waited = new Promise<void>((resolve) => {
     const finish = () => {
       hold?.resume();

@@ -3,8 +3,8 @@ import type { OverrideOptions } from "../state/override.ts";
 import type { OverrideResponse } from "../world/override-store.ts";
 import type { World } from "../world/world.ts";
 import { describeUnknownKey, describeUnknownWorkspace } from "./check-caller.ts";
+import { checkData, DataError } from "./check-data.ts";
 import { knownOperation } from "./check-operation.ts";
-import { ShapeError, shapeData } from "./shape-data.ts";
 
 /**
  * Checks what is known before a request: that the operation, the key and the workspace exist, and that the data has no
@@ -22,12 +22,11 @@ export function checkOverride(
   if (wrongKey !== undefined) throw invalidBody(`keyId: ${wrongKey}`);
   const wrongWorkspace = workspaceId === undefined ? undefined : describeUnknownWorkspace(world, workspaceId);
   if (wrongWorkspace !== undefined) throw invalidBody(`workspaceId: ${wrongWorkspace}`);
-  if (invalid || response.invalid || response.data === undefined || response.data === null) return;
+  if (invalid || response.data === undefined || response.data === null) return;
   try {
-    const place = { value: response.data, nodes: [], path: "data" };
-    shapeData({ schema, select: null, by: "name" }, field.type, place);
+    checkData(schema, field.type, response.data, "data");
   } catch (error) {
-    if (!(error instanceof ShapeError)) throw error;
+    if (!(error instanceof DataError)) throw error;
     throw invalidBody(`${error.message}; invalid: true sends it all the same`);
   }
 }

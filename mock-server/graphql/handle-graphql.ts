@@ -3,7 +3,7 @@
 
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { isNestedDeeper } from "../../sdk/kernel/json.ts";
-import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
+import { faultEffects } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import { jsonDepthMax } from "../settings/bounds.ts";
@@ -41,8 +41,6 @@ export async function handleGraphql(
     context.rejection = `internal error: ${error instanceof Error ? error.message : String(error)}`;
     response = reject(context, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
   }
-  const latency = waitForLatency(world, request.hold);
-  if (latency) await latency;
   recordRequest(context, response);
   return response;
 }

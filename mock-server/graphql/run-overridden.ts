@@ -1,40 +1,30 @@
 // An operation with overrides: their fields get the responses of the test, the others run as always. The token, the rate
-// limit and the validation of the request stay as they are.
+// limit and the validation of the request stay as they are. The operation is executed in a schema whose overridden fields
+// send what they are given; that was executed before, with the schema without resolvers, which picks what is selected.
 
 import {
   type DocumentNode,
+  type ExecutionArgs,
   type ExecutionResult,
   execute,
-  type FieldNode,
   GraphQLError,
-  type GraphQLField,
-  GraphQLIncludeDirective,
-  type GraphQLObjectType,
-  type GraphQLSchema,
-  GraphQLSkipDirective,
-  getArgumentValues,
-  getDirectiveValues,
-  getVariableValues,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLResolveInfo,
+  GraphQLScalarType,
+  GraphQLSchema,
   isNonNullType,
   Kind,
-  locatedError,
-  type SelectionNode,
+  type OperationTypeNode,
 } from "graphql";
 import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
-import type { OverriddenCall, Override, OverrideResponse } from "../world/override-store.ts";
-import {
-  collectFields,
-  conditionApplies,
-  type Fragments,
-  fragmentAt,
-  fragmentsOf,
-} from "./documents/collect-fields.ts";
+import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";
+import { DataError } from "./check-data.ts";
 import type { PreparedOperation } from "./documents/document-cache.ts";
 import type { RequestContext } from "./request-context.ts";
-import { routerSchema } from "./schema/router-schema.ts";
-import { type SelectFields, ShapeError, shapeData } from "./shape-data.ts";
+import { plainSchema, routerSchema } from "./schema/router-schema.ts";
 
 /** The overrides of the operation's top-level fields; `null` without any. */
 export function takeOverrides(
@@ -51,189 +41,176 @@ export function takeOverrides(
   return taken.size > 0 ? taken : null;
 }
 
-interface Run {
-  readonly context: RequestContext;
-  readonly document: DocumentNode;
-  readonly fragments: Fragments;
-  readonly operation: PreparedOperation;
-  readonly schema: GraphQLSchema;
-  readonly root: GraphQLObjectType;
-  readonly variables: Record<string, unknown>;
-  readonly select: SelectFields;
-}
-
 export async function runOverridden(
   context: RequestContext,
   operation: PreparedOperation,
   overrides: ReadonlyMap<string, Override>,
 ): Promise<ExecutionResult> {
   const document = context.prepared?.document;
-  const schema = routerSchema(context.router);
-  const root = schema.getRootType(operation.node.operation);
-  if (!document || !root) throw new Error("the request has no operation");
-  const definitions = operation.node.variableDefinitions ?? [];
-  const { errors, coerced } = getVariableValues(schema, definitions, context.params?.variables ?? {});
-  if (errors) return { errors };
-  const fragments = fragmentsOf(document);
-  const select = createSelect(schema, fragments, coerced);
-  const run: Run = { context, document, fragments, operation, schema, root, variables: coerced, select };
+  if (!document) throw new Error("the request has no operation");
   context.overridden = [...overrides.keys()];
-
-  const fields = select(root, [operation.node.selectionSet]);
-  const real = [...fields.values()].flatMap(([node]) =>
-    node && !overrides.has(node.name.value) ? [node] : [],
+  const schema = routerSchema(context.router);
+  const errors: GraphQLError[] = [];
+  const own = withOverrides(schema, operation.node.operation, overrides, (override, field) =>
+    respond({ context, override, ...field, errors }),
   );
-  const others = real.length > 0 ? await runFields(run, (name) => !overrides.has(name)) : { data: {} };
-  const data: Record<string, unknown> = {};
-  const all = [...(others.errors ?? [])];
-  let isNull = others.data == null;
-  for (const [key, nodes] of fields) {
-    const name = nodes[0]?.name.value ?? "";
-    const override = overrides.get(name);
-    if (!override) {
-      data[key] = others.data?.[key];
-      continue;
-    }
-    const result = await respond(run, override, { key, nodes, name });
-    all.push(...result.errors);
-    data[key] = result.value;
-    const field = root.getFields()[name];
-    if (result.value === null && !result.invalid && field && isNonNullType(field.type)) isNull = true;
-  }
-  return { data: isNull ? null : data, ...(all.length > 0 ? { errors: all } : {}) };
+  const result = await run(context, own, document, operation.name);
+  const all = [...(result.errors ?? []), ...errors];
+  return { ...result, ...(all.length > 0 ? { errors: all } : {}) };
 }
 
 interface Field {
-  readonly key: string;
-  readonly name: string;
-  readonly nodes: FieldNode[];
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly info: GraphQLResolveInfo;
 }
 
-async function respond(run: Run, override: Override, field: Field) {
-  const definition = run.root.getFields()[field.name];
+const asItIs = new GraphQLScalarType({ name: "Overridden" });
+
+function withOverrides(
+  schema: GraphQLSchema,
+  operation: OperationTypeNode,
+  overrides: ReadonlyMap<string, Override>,
+  send: (override: Override, field: Field) => Promise<unknown>,
+): GraphQLSchema {
+  const root = schema.getRootType(operation);
+  if (!root) throw new Error("the request has no operation");
+  const rootConfig = root.toConfig();
+  const fields = { ...rootConfig.fields };
+  for (const [name, override] of overrides) {
+    const field = fields[name];
+    if (!field) throw new Error(`there is no operation ${name}`);
+    const type = isNonNullType(field.type) && !override.invalid ? new GraphQLNonNull(asItIs) : asItIs;
+    fields[name] = {
+      ...field,
+      type,
+      resolve: (_source, args, _context, info) => send(override, { args, info }),
+    };
+  }
+  const config = schema.toConfig();
+  const types = config.types.filter((each) => each !== root);
+  return new GraphQLSchema({
+    ...config,
+    types,
+    [operation]: new GraphQLObjectType({ ...rootConfig, fields }),
+  });
+}
+
+interface Overridden extends Field {
+  readonly context: RequestContext;
+  readonly override: Override;
+  /** Of the response, besides those that fields of it throw. */
+  readonly errors: GraphQLError[];
+}
+
+/** The value of an overridden field. Its errors are for the author of the test, who must see their messages. */
+async function respond(field: Overridden): Promise<unknown> {
+  const { context, override, info, errors } = field;
   try {
-    if (!definition) throw new Error(`there is no operation ${field.name}`);
-    if (!isPublic(definition)) requireToken(run.context.caller);
-    const response = await responseOf(run, override, { ...field, definition });
-    const { errors = [], invalid = override.invalid ?? false } = response;
-    const value = await fieldValue(run, response, { ...field, definition, invalid });
-    const located = errors.map(
-      ({ message, code, path = [] }) =>
-        new GraphQLError(message, {
-          nodes: field.nodes,
-          path: [field.key, ...path],
-          ...(code === undefined ? {} : { extensions: { code } }),
-        }),
-    );
-    return { value, invalid, errors: located };
+    if (!isPublic(info)) requireToken(context.caller);
+    const { data, patch, errors: given = [] } = await responseOf(field);
+    const [first, ...others] = given.map(({ message, code, path = [] }) => {
+      const place = { nodes: info.fieldNodes, path: [info.path.key, ...path] };
+      return new GraphQLError(message, { ...place, ...(code === undefined ? {} : { extensions: { code } }) });
+    });
+    errors.push(...others);
+    if (first && data == null && !patch) throw first;
+    if (first) errors.push(first);
+    const value = patch
+      ? merge(await originalOf(field), patch, override.invalid ? null : info.fieldName)
+      : data;
+    return override.invalid ? value : await select(field, value, patch ? "key" : "name");
   } catch (error) {
-    // The message is for the author of the test, who would not find it behind "Internal server error".
-    const isOfService = error instanceof ServiceError || error instanceof GraphQLError;
-    const shown = isOfService
-      ? error
-      : new GraphQLError(`override ${override.id} of ${messageOf(error, field)}`, wrong);
-    return { value: null, invalid: false, errors: [locatedError(shown, field.nodes, [field.key])] };
+    if (error instanceof ServiceError || error instanceof GraphQLError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof DataError ? message : `${info.fieldName}: the function threw ${message}`;
+    throw new GraphQLError(`override ${override.id} of ${reason}`, wrong);
   }
 }
 
-const messageOf = (error: unknown, { name }: Field): string =>
-  error instanceof ShapeError
-    ? error.message
-    : `${name}: the function threw ${error instanceof Error ? error.message : String(error)}`;
-
 const wrong = { extensions: { code: "INTERNAL_SERVER_ERROR" } };
 
-type DefinedField = Field & { readonly definition: GraphQLField<unknown, unknown> };
-
-async function responseOf(run: Run, override: Override, field: DefinedField): Promise<OverrideResponse> {
+async function responseOf(field: Overridden) {
+  const { context, override, args, info } = field;
   if (typeof override.respond !== "function") return override.respond;
-  const { context, operation, variables } = run;
-  const [node] = field.nodes;
   const call: OverriddenCall = {
-    operation: field.name,
-    operationName: operation.name,
-    args: node ? getArgumentValues(field.definition, node, variables) : {},
+    operation: info.fieldName,
+    operationName: info.operation.name?.value ?? null,
+    args,
     variables: context.params?.variables ?? {},
     keyId: keyIdOf(context.caller),
     workspaceId: context.caller.kind === "member" ? context.caller.workspace.id : null,
     count: override.calls,
-    original: () => originalOf(run, field),
+    original: () => originalOf(field),
   };
   const response: unknown = await override.respond(call);
-  const isResponse =
-    isPlainObject(response) && ["data", "patch", "errors"].some((each) => response[each] !== undefined);
-  if (isResponse) return response as OverrideResponse;
-  throw new ShapeError(field.name, "expected the function to return { data }, { patch } or { errors }");
+  if (isOverrideResponse(response)) return response;
+  throw new DataError(`${info.fieldName}: expected the function to return { data }, { patch } or { errors }`);
 }
 
-async function fieldValue(
-  run: Run,
-  { data, patch, errors }: OverrideResponse,
-  { key, name, nodes, definition, invalid }: DefinedField & { readonly invalid: boolean },
-): Promise<unknown> {
-  if (data === undefined && patch === undefined && errors) return null;
-  const value = patch ? merge(await originalOf(run, { key, name, nodes }), patch) : data;
-  if (invalid) return value ?? null;
-  const by = patch ? "response-key" : "name";
-  return shapeData({ ...run, by }, definition.type, { value, nodes, path: name });
-}
-
-async function originalOf(run: Run, { key, name }: Pick<Field, "key" | "name" | "nodes">): Promise<unknown> {
-  const { data, errors } = await runFields(run, (each) => each === name);
+async function originalOf({ context, info }: Overridden): Promise<unknown> {
+  const { data, errors } = await run(context, routerSchema(context.router), documentOf(info));
   if (errors?.[0]) throw errors[0];
-  return data?.[key];
+  return data?.[info.path.key];
 }
 
-function merge(value: unknown, patch: unknown): unknown {
+/** @param path in the patch; `null` where it may have fields that the request does not select */
+function merge(value: unknown, patch: unknown, path: string | null): unknown {
   if (!isPlainObject(value) || !isPlainObject(patch)) return patch;
-  const merged = Object.entries(patch).map(([name, inner]) => [name, merge(value[name], inner)]);
+  const merged = Object.entries(patch).map(([name, inner]) => {
+    if (path === null) return [name, merge(value[name], inner, null)];
+    if (!Object.hasOwn(value, name)) throw new DataError(`${path}: the request selects no field ${name}`);
+    return [name, merge(value[name], inner, `${path}.${name}`)];
+  });
   return { ...value, ...Object.fromEntries(merged) };
 }
 
-/** Executes the operation with these top-level fields only. */
-async function runFields(
-  { context, document, fragments, operation, schema }: Run,
-  includes: (name: string) => boolean,
-): Promise<ExecutionResult> {
-  const { world, caller, params } = context;
-  const inline = (selections: readonly SelectionNode[]): SelectionNode[] =>
-    selections.flatMap((node): SelectionNode[] => {
-      if (node.kind === Kind.FIELD) return includes(node.name.value) ? [node] : [];
-      const inner = fragmentAt(fragments, node);
-      if (!inner) return [];
-      const selectionSet = { ...inner.selectionSet, selections: inline(inner.selectionSet.selections) };
-      if (selectionSet.selections.length === 0) return [];
-      return [{ kind: Kind.INLINE_FRAGMENT, selectionSet, directives: node.directives ?? [] }];
-    });
-  const { selectionSet } = operation.node;
-  const own = {
-    ...operation.node,
-    selectionSet: { ...selectionSet, selections: inline(selectionSet.selections) },
-  };
-  const definitions = document.definitions.map((each) => (each === operation.node ? own : each));
-  return execute({
-    schema,
-    document: { ...document, definitions },
-    operationName: operation.name,
-    variableValues: params?.variables ?? null,
-    contextValue: { world, caller },
+/**
+ * What the request selects of the value.
+ * @param by whether the value has fields by their name in the schema, or by the response key, which may be an alias
+ */
+async function select({ context, info }: Overridden, value: unknown, by: "name" | "key"): Promise<unknown> {
+  const { fieldName, path } = info;
+  const { data, errors } = await run(context, plainSchema(context.router), documentOf(info), undefined, {
+    rootValue: { [fieldName]: value, [path.key]: value },
+    fieldResolver: (source: unknown, _args, _context, field) => {
+      if (!isPlainObject(source)) throw new Error("expected an object");
+      return source[by === "name" ? field.fieldName : field.path.key];
+    },
+    typeResolver(source: unknown) {
+      const name = isPlainObject(source) ? source["__typename"] : undefined;
+      if (typeof name !== "string") throw new Error("expected __typename, the name of its type");
+      return name;
+    },
   });
+  const [error] = errors ?? [];
+  if (!error) return data?.[path.key];
+  const place = [fieldName, ...(error.path ?? []).slice(1)].join(".");
+  throw new DataError(`${place}: ${error.message}`);
 }
 
-function createSelect(
+function run(
+  { world, caller, params }: RequestContext,
   schema: GraphQLSchema,
-  fragments: Fragments,
-  variables: Record<string, unknown>,
-): SelectFields {
-  const isIncluded = (node: SelectionNode) =>
-    getDirectiveValues(GraphQLSkipDirective, node, variables)?.["if"] !== true &&
-    getDirectiveValues(GraphQLIncludeDirective, node, variables)?.["if"] !== false;
-
-  return (type, selectionSets) => {
-    const applies = (condition: string) => conditionApplies(schema, type, condition);
-    return collectFields(selectionSets, { fragments, isIncluded, applies });
-  };
+  document: DocumentNode,
+  operationName: string | null = null,
+  source: Pick<ExecutionArgs, "rootValue" | "fieldResolver" | "typeResolver"> = {},
+): Promise<ExecutionResult> {
+  const variableValues = params?.variables ?? null;
+  const contextValue = { world, caller };
+  return Promise.resolve(
+    execute({ schema, document, operationName, variableValues, contextValue, ...source }),
+  );
 }
 
-const isPublic = ({ astNode }: GraphQLField<unknown, unknown>): boolean =>
-  astNode?.directives?.some(({ name }) => name.value === "public") ?? false;
+/** The operation with this field only. */
+const documentOf = ({ operation, fieldNodes, fragments }: GraphQLResolveInfo): DocumentNode => ({
+  kind: Kind.DOCUMENT,
+  definitions: [
+    { ...operation, selectionSet: { kind: Kind.SELECTION_SET, selections: fieldNodes } },
+    ...Object.values(fragments),
+  ],
+});
+
+const isPublic = ({ parentType, fieldName }: GraphQLResolveInfo): boolean =>
+  parentType.getFields()[fieldName]?.astNode?.directives?.some(({ name }) => name.value === "public") ??
+  false;

@@ -68,19 +68,6 @@ export const settingsSchema = z.strictObject({
     .describe(
       "Other hosts whose webhook endpoints may use plain HTTP, such as a service of Docker Compose or `fd00::2`.",
     ),
-  latency: z
-    .strictObject({
-      p50Ms: duration("Time that half of all calls take at most, uploads included, on the mock's clock.", 0),
-      p99Ms: duration(
-        "Time that 99 of 100 calls take at most; drawn from the seed. 0: every call takes `latency.p50Ms`.",
-        0,
-      ),
-    })
-    .refine(({ p50Ms = 0, p99Ms = 0 }) => p99Ms === 0 || p99Ms >= p50Ms, {
-      path: ["p99Ms"],
-      error: "expected 0 or at least p50Ms",
-    })
-    .optional(),
   delivery: group({
     scheduleMs: z
       .array(z.int().min(0).max(yearMs))

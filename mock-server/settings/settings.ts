@@ -54,7 +54,6 @@ export const defaultSettings = {
   errors: [] as readonly ErrorReplacement[],
   allowLoopbackHttp: true,
   httpHostsAllowed: [] as readonly string[],
-  latency: { p50Ms: 0, p99Ms: 0 },
   delivery: {
     scheduleMs: [
       0,

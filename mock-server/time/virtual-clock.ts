@@ -52,7 +52,7 @@ export interface RunUntilOptions {
   readonly limit?: number | string | undefined;
 }
 
-type Timer = { dueMs: number; readonly order: number; run: (() => void) | null };
+type Timer = { readonly dueMs: number; readonly order: number; run: (() => void) | null };
 
 /**
  * @example examples/mock-server.test.ts#shared-clock
@@ -170,12 +170,6 @@ export function createVirtualClock(
     }
   };
 
-  /** Float precision ends far beyond every time of day; only resets after many long advances get there. */
-  const restartElapsed = () => {
-    timers.shift(elapsedMs);
-    elapsedMs = 0;
-  };
-
   const inTurn = <Result>(run: () => Promise<Result>): Promise<Result> => {
     const result = advancing.then(run);
     advancing = result.catch(() => undefined);
@@ -219,7 +213,6 @@ export function createVirtualClock(
     },
     setNow: (nowMs) => {
       checkOptions("clock.setNow", { nowMs }, strictObject({ nowMs: time }));
-      if (elapsedMs > elapsedMsMax) restartElapsed();
       offsetMs = nowMs - elapsedMs;
     },
     pending: () => ({
@@ -234,7 +227,6 @@ const registeredWork = "work that was registered with clock.track";
 const pendingIoLimitMs = 200;
 /** A client needs some turns from the end of a response to its next request. */
 const turnsAfterRequest = 4;
-const elapsedMsMax = 2 ** 50;
 
 const ioRequests = new Set(["FSReqCallback", "FSReqPromise", "GetAddrInfoReqWrap"]);
 const hasPendingIo = () => process.getActiveResourcesInfo().some((name) => ioRequests.has(name));
@@ -282,17 +274,5 @@ function createTimerHeap() {
       live--;
     },
     size: () => live,
-    /** Makes every timer due this much earlier. */
-    shift(byMs: number) {
-      const kept: Timer[] = [];
-      for (let timer = heap.peek(); timer; timer = heap.peek()) {
-        heap.pop();
-        if (timer.run) kept.push(timer);
-      }
-      for (const timer of kept) {
-        timer.dueMs -= byMs;
-        heap.push(timer);
-      }
-    },
   };
 }

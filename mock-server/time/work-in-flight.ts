@@ -57,13 +57,6 @@ export function createWorkInFlight(
   const waiters = new Set<() => void>();
   let sequels = 0;
 
-  const createItem = ({ what, limitMs = limitMsDefault }: HoldOptions): Item => ({
-    what,
-    limitMs,
-    isRelaxed: false,
-    waitedFromMs: null,
-  });
-
   const wake = () => {
     for (const resolve of waiters) resolve();
   };
@@ -83,6 +76,32 @@ export function createWorkInFlight(
       waiters.add(finish);
     });
 
+  const hold = (options: HoldOptions): Hold => {
+    const { what, limitMs = limitMsDefault } = options;
+    const item: Item = { what, limitMs, isRelaxed: false, waitedFromMs: null };
+    let released = false;
+    items.add(item);
+    return {
+      release() {
+        if (released) return;
+        released = true;
+        if (options.hasSequel) sequels++;
+        remove(item);
+      },
+      pause: () => remove(item),
+      resume() {
+        item.waitedFromMs = null;
+        if (!released) items.add(item);
+      },
+      relax() {
+        item.limitMs = relaxedLimitMs;
+        item.isRelaxed = true;
+        item.waitedFromMs = null;
+        wake();
+      },
+    };
+  };
+
   return {
     get size() {
       return items.size;
@@ -90,35 +109,10 @@ export function createWorkInFlight(
     get sequels() {
       return sequels;
     },
-    hold(options) {
-      const item = createItem(options);
-      let released = false;
-      items.add(item);
-      return {
-        release() {
-          if (released) return;
-          released = true;
-          if (options.hasSequel) sequels++;
-          remove(item);
-        },
-        pause: () => remove(item),
-        resume() {
-          item.waitedFromMs = null;
-          if (!released) items.add(item);
-        },
-        relax() {
-          item.limitMs = relaxedLimitMs;
-          item.isRelaxed = true;
-          item.waitedFromMs = null;
-          wake();
-        },
-      };
-    },
+    hold,
     track(work, options) {
-      const item = createItem(options);
-      items.add(item);
-      const settled = () => remove(item);
-      work.then(settled, settled);
+      const { release } = hold(options);
+      work.then(release, release);
     },
     async whenIdle() {
       while (items.size > 0) {

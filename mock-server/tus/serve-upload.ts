@@ -1,4 +1,4 @@
-import { faultEffects, waitForLatency } from "../faults/fault-effects.ts";
+import { faultEffects } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults } from "../faults/serve-with-faults.ts";
 import { toFetchResponse } from "../faults/write-response.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
@@ -16,11 +16,7 @@ export async function serveUpload(
   { path, hold }: { readonly path: string; readonly hold: Pick<Hold, "pause" | "resume"> | null },
 ): Promise<Response> {
   const caller = authorise(world, request.headers.get("authorization"));
-  const run = async () => {
-    const response = await handleUpload(request, world, path);
-    await waitForLatency(world, hold);
-    return response;
-  };
+  const run = () => handleUpload(request, world, path);
   const faults = world.faults.drawApi({
     keyId: keyIdOf(caller),
     router: "base",

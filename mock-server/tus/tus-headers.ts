@@ -1,4 +1,4 @@
-import { UploadError } from "../rules/uploads/upload-error.ts";
+import { UploadError } from "../rules/uploads/uploads.ts";
 
 export const tusVersion = "1.0.0";
 export const tusExtensions = "creation,creation-with-upload,creation-defer-length,termination";

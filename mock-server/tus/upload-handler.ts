@@ -3,13 +3,13 @@
 // offset with HEAD and resumes there.
 
 import { authorise } from "../rules/identity/caller.ts";
-import { UploadError } from "../rules/uploads/upload-error.ts";
 import {
   appendToUpload,
   createUpload,
   deleteUpload,
   findUpload,
   setUploadLength,
+  UploadError,
 } from "../rules/uploads/uploads.ts";
 import type { UploadRecord } from "../state/records.ts";
 import type { World } from "../world/world.ts";

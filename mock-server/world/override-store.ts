@@ -1,6 +1,7 @@
 // Responses that a test gives instead of the service. They belong to the test and not to the state: a reset and the
 // restoring of a snapshot remove them.
 
+import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { jsonDifferences } from "../checks/differences.ts";
 import type { OverrideError, OverrideOptions } from "../state/override.ts";
 import type { Router } from "../state/router.ts";
@@ -12,9 +13,11 @@ export interface OverrideResponse {
   /** Merged into the real response. */
   readonly patch?: Readonly<Record<string, unknown>> | undefined;
   readonly errors?: readonly OverrideError[] | undefined;
-  /** Sends the data as it is, also where the schema does not allow it. */
-  readonly invalid?: boolean | undefined;
 }
+
+/** Whether a value that a test gives has at least one of the fields of a response. */
+export const isOverrideResponse = (value: unknown): value is OverrideResponse =>
+  isPlainObject(value) && ["data", "patch", "errors"].some((name) => value[name] !== undefined);
 
 /** One request that an override responds to. */
 export interface OverriddenCall {

@@ -1,29 +1,53 @@
 import type { Clock } from "../../sdk/kernel/clock.ts";
+import { MockServerError } from "../errors.ts";
 import { parseDurationMs } from "../time/duration.ts";
-import { createMockClock, type MockClock } from "../time/mock-clock.ts";
-import type { VirtualClock } from "../time/virtual-clock.ts";
+import type { RunUntilOptions, VirtualClock } from "../time/virtual-clock.ts";
 import type { WorldHolder } from "./world-holder.ts";
+
+/** The mock's clock. A virtual one can be shared with a client and a receiver. */
+export interface MockClock extends Clock {
+  readonly mode: "real" | "virtual";
+  /**
+   * Moves virtual time by milliseconds or text such as `"3m"`, `"7d"`. Resolves with the number of timers that fired,
+   * once everything that became due has settled. Errors: `ARGUMENT_INVALID`, `CLOCK_IS_REAL`, `CLOCK_BLOCKED`.
+   */
+  advance(by: number | string): Promise<number>;
+  /**
+   * Moves virtual time from timer to timer until the promise settles, and returns it; on a real clock only returns it.
+   * Errors: `CLOCK_BLOCKED` when it has not settled after `limit` (default `"30d"`).
+   */
+  runUntil<Result>(promise: Promise<Result>, options?: RunUntilOptions): Promise<Result>;
+  /** Resolves when everything due now has settled; at once on a real clock. */
+  settle(): Promise<void>;
+}
 
 /** The clock of a mock as tests move it. Each move is an activity, after which the inspector reads the state again. */
 export function createWorldClock(worlds: WorldHolder, clock: Clock | VirtualClock): MockClock {
-  const mockClock = createMockClock(clock);
-  if (mockClock.mode === "real") return mockClock;
+  const virtual = "advance" in clock ? clock : null;
   const report = (byMs: number, fired: number | null) =>
     worlds.current.emit({ type: "clock.advanced", byMs, fired });
   return {
-    ...mockClock,
+    // With the methods of a virtual clock: another mock with this clock can advance it too.
+    ...clock,
+    mode: virtual ? "virtual" : "real",
     async advance(by) {
-      const fired = await mockClock.advance(by);
+      if (!virtual) {
+        throw new MockServerError("CLOCK_IS_REAL", "a real clock cannot be advanced; use a virtual one");
+      }
+      const fired = await virtual.advance(by);
       report(parseDurationMs(by) ?? 0, fired);
       return fired;
     },
     async runUntil(promise, options) {
       const startMs = clock.now();
       try {
-        return await mockClock.runUntil(promise, options);
+        return await (virtual ? virtual.runUntil(promise, options) : promise);
       } finally {
-        if (clock.now() !== startMs) report(clock.now() - startMs, null);
+        if (virtual && clock.now() !== startMs) report(clock.now() - startMs, null);
       }
+    },
+    async settle() {
+      await virtual?.settle();
     },
   };
 }

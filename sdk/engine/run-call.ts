@@ -112,7 +112,7 @@ class CallRecord {
       let authorization: Authorization = {};
       let failure: Failure;
       try {
-        authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
+        authorization = await this.#authorize(route);
         const { classification } = await this.#send(route, authorization);
         if (classification.ok) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -129,26 +129,11 @@ class CallRecord {
     }
   }
 
-  /** Usually the token is known and a slot is free. Then nothing is awaited. */
-  #authorizeAtOnce(route: Route): Authorization | undefined {
+  /** Waits for the token and a slot. */
+  async #authorize(route: Route): Promise<Authorization> {
     const { operation, priority, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
-    const { credentials, limiter } = route.access();
-    const credential = credentials.current();
-    if (!credential || this.#queued) return undefined;
-    const reference = limiter(credential.keyHash);
-    if (!reference) return { credential };
-    const queue = reference.limiter();
-    const permit = queue.tryAcquire(priority);
-    if (!permit) return undefined;
-    this.#queued = { reference, entry: queue.enter(priority) };
-    return { credential, permit };
-  }
-
-  /** Waits for the token and a slot. */
-  async #authorize(route: Route): Promise<Authorization> {
-    const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
     for (;;) {
       const credential = await credentials.get(scope);

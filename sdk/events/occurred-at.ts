@@ -20,7 +20,7 @@ let last: { readonly text: string; readonly instant: bigint | undefined } = { te
 
 function parse(text: string): bigint | undefined {
   if (!rfc3339.test(text)) return undefined;
-  const midnight = midnightSeconds(text.slice(0, 10));
+  const midnight = parseDay(text.slice(0, 10));
   const [hour, minute, second] = [twoDigits(text, 11), twoDigits(text, 14), twoDigits(text, 17)];
   const isUtc = text.endsWith("Z") || text.endsWith("z");
   const zoneAt = text.length - (isUtc ? 1 : 6);
@@ -34,17 +34,7 @@ function parse(text: string): bigint | undefined {
 
 const twoDigits = (text: string, at: number) => Number(text.slice(at, at + 2));
 
-let lastDay: { readonly text: string; readonly seconds: number | undefined } = {
-  text: "",
-  seconds: undefined,
-};
-
-/** Most times of a backlog are of one day. */
-function midnightSeconds(day: string): number | undefined {
-  if (day !== lastDay.text) lastDay = { text: day, seconds: parseDay(day) };
-  return lastDay.seconds;
-}
-
+/** Seconds of its midnight in UTC; `undefined` for a day that does not exist. */
 function parseDay(text: string): number | undefined {
   const [year = 0, month = 0, day = 0] = text.split("-").map(Number);
   const date = new Date(0);

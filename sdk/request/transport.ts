@@ -9,7 +9,6 @@ import type { UntypedOperation } from "../call/operation.ts";
 import { kindOf } from "../kernel/schema.ts";
 import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
-import { isTruncatedJson } from "./truncated-json.ts";
 
 export interface SendRequest {
   readonly operation: UntypedOperation;
@@ -34,7 +33,7 @@ export type SendResult =
 export interface GraphQLResponse extends ResponseHead {
   /** False when the body was not JSON, or JSON without `data` and `errors`. */
   readonly isGraphQL: boolean;
-  /** The body is the beginning of a JSON text. */
+  /** The body begins as JSON and is none: most likely it was cut. */
   readonly isTruncated: boolean;
   readonly data: unknown;
 }
@@ -97,7 +96,8 @@ export class RoundTrip {
     }
     // The body was read completely, so it was not JSON. The parser's message quotes it and is dropped.
     if (this.#text !== undefined) {
-      return this.#responded({ data: undefined, isGraphQL: false, isTruncated: isTruncatedJson(this.#text) });
+      const isTruncated = /^\s*[[{]/.test(this.#text);
+      return this.#responded({ data: undefined, isGraphQL: false, isTruncated });
     }
     return { type: "broken", cause: error, response: this.#head };
   }

@@ -32,7 +32,6 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "mock-server/time/heap.ts": [],
   "mock-server/time/iso-time.ts": [],
   "mock-server/world/fault-store.ts": [],
-  "mock-server/world/latency.ts": [],
   "mock-server/world/random.ts": [],
   "mock-server/world/rate-limit.ts": [],
   "mock-server/world/request-journal.ts": [],

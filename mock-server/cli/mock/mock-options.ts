@@ -38,7 +38,7 @@ export const mockFlags = {
   ),
   deliverOnly: choice(["loopback"], "send no delivery to another computer"),
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
-  settings: text("<file.json>", "retry schedule, limits, latency, seed data, …"),
+  settings: text("<file.json>", "retry schedule, limits, seed data, …"),
   set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
   allowHost: list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,

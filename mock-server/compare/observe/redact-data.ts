@@ -26,7 +26,7 @@ import {
 } from "graphql";
 import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
 import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
-import { collectFields, fragmentsOf } from "../../graphql/documents/collect-fields.ts";
+import { collectFields } from "../../graphql/documents/collect-fields.ts";
 import { routerSchema } from "../../graphql/schema/router-schema.ts";
 import type { Router } from "../../state/router.ts";
 import { isWord, wordFields } from "./contract-words.ts";
@@ -78,8 +78,7 @@ export function selectedFields(
   type: GraphQLObjectType,
   selections: readonly SelectionSetNode[],
 ): ReadonlyMap<string, SelectedField> {
-  const applies = (condition: string) => condition === type.name;
-  const collected = collectFields(selections, { fragments: fragmentsOf(document), applies });
+  const collected = collectFields(document, selections, (condition) => condition === type.name);
   const fields = [...collected].map(([key, nodes]): [string, SelectedField] => {
     const name = nodes[0]?.name.value ?? "";
     const below = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);

@@ -1,8 +1,9 @@
+import { isKnownEventName } from "../../../sdk/events/catalog.ts";
+import { exampleFields } from "../../../sdk/events/example-event.ts";
 import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
-import { addToCatalog, isCatalogEvent, listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
+import { addToCatalog, isCatalogEvent, listCatalog } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";
-import { samplePayload } from "../../rules/webhooks/sample-payload.ts";
 import { syncDocuments } from "../../rules/workspaces/client-documents.ts";
 import type { EventRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import { isoTime } from "../../time/iso-time.ts";
@@ -22,15 +23,12 @@ export function createEventControls(worlds: WorldHolder): EventControls {
       return { clientId, inputDocumentIds: documents.map(({ inputDocumentId }) => inputDocumentId) };
     },
     addCatalogEvent: (event) => ({ name: addToCatalog(worlds.current, event).name }),
-    async listCatalog() {
-      const world = worlds.current;
-      const data = listCatalog(world).map(async ({ name, description, version }) => {
-        const schema = (await payloadSchemaOf(world, name)) ?? {};
-        const example = samplePayload(schema, isoTime(world.clock.now()));
+    listCatalog: () => ({
+      data: listCatalog(worlds.current).map(({ name, description, version }) => {
+        const example = isKnownEventName(name) ? exampleFields(name) : {};
         return { name, description, version, example };
-      });
-      return { data: await Promise.all(data) };
-    },
+      }),
+    }),
     sendEvent({ name, payload, endpointId, ...input }) {
       const world = worlds.current;
       const endpoint = endpointId === undefined ? undefined : findEnabledEndpoint(world, endpointId);

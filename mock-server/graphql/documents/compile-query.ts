@@ -22,11 +22,11 @@ import {
   isUnionType,
   type OperationDefinitionNode,
   OperationTypeNode,
-  type SelectionNode,
   type SelectionSetNode,
+  visit,
 } from "graphql";
 import type { ResolverContext } from "../schema/resolvers.ts";
-import { collectFields, conditionApplies, fragmentsOf } from "./collect-fields.ts";
+import { collectFields } from "./collect-fields.ts";
 import { quoteJson } from "./quote-json.ts";
 
 /** The body of the response, or `null` when graphql-js must execute the query. */
@@ -87,13 +87,17 @@ const noSource: Record<string, unknown> = {};
 const noArguments = Object.freeze({});
 
 function createCompiler(schema: GraphQLSchema, document: DocumentNode) {
-  const fragments = fragmentsOf(document);
+  visit(document, {
+    Directive() {
+      throw notCompilable;
+    },
+  });
   let fieldCount = 0;
 
   function compileObject(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]): WriteObject {
     if (type.isTypeOf) throw notCompilable;
     const applies = (condition: string) => conditionApplies(schema, type, condition);
-    const fields = [...collectFields(selectionSets, { fragments, isIncluded: withoutDirectives, applies })];
+    const fields = [...collectFields(document, selectionSets, applies)];
     fieldCount += fields.length;
     if (fieldCount > fieldsMax) throw notCompilable;
     const parts = fields.map(([name, nodes], index) => ({
@@ -164,9 +168,11 @@ function createCompiler(schema: GraphQLSchema, document: DocumentNode) {
   return { compileObject };
 }
 
-function withoutDirectives({ directives }: SelectionNode): boolean {
-  if (directives?.length) throw notCompilable;
-  return true;
+/** The unions of the contract have no interfaces: a condition names the type, or a union that it is part of. */
+function conditionApplies(schema: GraphQLSchema, type: GraphQLObjectType, condition: string): boolean {
+  if (condition === type.name) return true;
+  const conditionType = schema.getType(condition);
+  return isUnionType(conditionType) && schema.isSubType(conditionType, type);
 }
 
 /** Arguments are created for each call: resolvers fill in defaults. */

@@ -17,7 +17,7 @@ import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
 import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../../settings/bounds.ts";
 import type { Router } from "../../state/router.ts";
 import { routerSchema } from "../schema/router-schema.ts";
-import { collectFields, fragmentsOf } from "./collect-fields.ts";
+import { collectFields } from "./collect-fields.ts";
 import { type CompiledQuery, compileQuery } from "./compile-query.ts";
 import { depthRule } from "./depth-rule.ts";
 import { type RedactedDocument, redactDocument } from "./redaction.ts";
@@ -150,6 +150,6 @@ function findOperation(
 }
 
 function topLevelFields(document: DocumentNode, { selectionSet }: OperationDefinitionNode): string[] {
-  const nodes = [...collectFields([selectionSet], { fragments: fragmentsOf(document) }).values()].flat();
+  const nodes = [...collectFields(document, [selectionSet]).values()].flat();
   return [...new Set(nodes.map(({ name }) => name.value))];
 }

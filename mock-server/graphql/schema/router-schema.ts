@@ -25,14 +25,20 @@ import type { Router } from "../../state/router.ts";
 import { type ResolverContext, resolvers } from "./resolvers.ts";
 
 const schemas = new Map<Router, GraphQLSchema>();
+const plainSchemas = new Map<Router, GraphQLSchema>();
 
-export function routerSchema(router: Router): GraphQLSchema {
-  return getOrCreate(schemas, router, () => {
-    const schema = buildASTSchema(fieldsServedBy(router, contract()), { assumeValid: true });
+export const routerSchema = (router: Router): GraphQLSchema =>
+  getOrCreate(schemas, router, () => {
+    const schema = buildSchema(router);
     attachResolvers(schema);
     return schema;
   });
-}
+
+/** The same schema without resolvers: its fields are those of the data that it is given. */
+export const plainSchema = (router: Router): GraphQLSchema => getOrCreate(plainSchemas, router, buildSchema);
+
+const buildSchema = (router: Router) =>
+  buildASTSchema(fieldsServedBy(router, contract()), { assumeValid: true });
 
 let parsed: DocumentNode | undefined;
 

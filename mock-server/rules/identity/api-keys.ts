@@ -3,6 +3,7 @@ import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings/set
 import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
 import type { World } from "../../world/world.ts";
+import { findRecord } from "../find-record.ts";
 import { badInput, found, notFound, ServiceError } from "../service-error.ts";
 import { addMember, addUser, membershipOf } from "./members.ts";
 
@@ -177,9 +178,8 @@ function findByHash<Key extends { readonly keyHash: string }>(
   keys: ReadonlyMap<string, Key>,
   presented: string,
 ): Key | undefined {
-  const keyHash = hashKey(presented);
-  for (const key of keys.values()) if (key.keyHash === keyHash) return key;
-  return undefined;
+  const presentedHash = hashKey(presented);
+  return findRecord(keys, ({ keyHash }) => keyHash === presentedHash);
 }
 
 const newKey = (world: World, prefix: string, stream: string) =>

@@ -1,5 +1,6 @@
 import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { findRecord } from "../find-record.ts";
 import { found } from "../service-error.ts";
 
 export interface NewUser {
@@ -50,15 +51,8 @@ export function removeMembership(world: World, membershipId: string): void {
 }
 
 /** The user's membership in a workspace. */
-export function membershipOf(
-  world: World,
-  { userId, workspaceId }: Pick<MembershipRecord, "userId" | "workspaceId">,
-): MembershipRecord | undefined {
-  for (const membership of world.state.memberships.values()) {
-    if (membership.userId === userId && membership.workspaceId === workspaceId) return membership;
-  }
-  return undefined;
-}
+export const membershipOf = ({ state }: World, of: Omit<NewMember, "role">): MembershipRecord | undefined =>
+  findRecord(state.memberships, (each) => each.userId === of.userId && each.workspaceId === of.workspaceId);
 
 const findMembership = (world: World, membershipId: string): MembershipRecord =>
   found(world.state.memberships.get(membershipId), "Membership not found");

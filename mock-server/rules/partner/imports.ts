@@ -8,15 +8,10 @@
  */
 
 import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
-import type {
-  ArtifactRecord,
-  ClientRecord,
-  ConnectionRecord,
-  JobRecord,
-  JobWorkRecord,
-} from "../../state/records.ts";
+import type { ArtifactRecord, ConnectionRecord, JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
+import { listRecords } from "../find-record.ts";
 import { planFor } from "../tasks/progression.ts";
 import { startTask } from "../tasks/tasks.ts";
 import { touch } from "../touch.ts";
@@ -49,7 +44,7 @@ async function importOrReport(world: World, job: JobRecord): Promise<void> {
 async function runImport(world: World, job: JobRecord): Promise<void> {
   // The call that starts the import returns first, with the job `active`.
   await Promise.resolve();
-  const works = [...world.state.jobWorks.values()].filter(({ jobId }) => jobId === job.id);
+  const works = listRecords(world.state.jobWorks, ({ jobId }) => jobId === job.id);
   for (const work of works) {
     if (work.taskId === undefined) await importWork(world, job, work);
     if (world.ended) return;
@@ -58,14 +53,21 @@ async function runImport(world: World, job: JobRecord): Promise<void> {
 }
 
 async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Promise<void> {
-  const artifacts = [...world.state.artifacts.values()].filter(({ jobWorkId }) => jobWorkId === work.id);
+  const artifacts = listRecords(world.state.artifacts, ({ jobWorkId }) => jobWorkId === work.id);
   const fetched = await Promise.all(artifacts.map((artifact) => fetchArtifact(world, artifact)));
   const connection = world.state.connections.get(job.connectionId);
   if (world.ended || !connection) return;
-  const client = clientOf(world, work);
-  pullWork(world, { connection, client, work, fetched });
+  const { workspaceId, externalId, name } = work;
+  const client =
+    findClientByExternalId(world, workspaceId, externalId) ??
+    addClient(world, workspaceId, { name, externalId });
+  markArtifacts(world, work, fetched);
+  const documents = fetched.flatMap(({ document }) => document ?? []);
+  const sourceExternalId = externalId;
+  if (documents.length > 0)
+    pullDocuments(world, { connection, clientId: client.id, sourceExternalId, documents });
   const task = startTask(world, {
-    workspaceId: work.workspaceId,
+    workspaceId,
     clientId: client.id,
     type: "TAX_PREP",
     attributes: [
@@ -117,36 +119,12 @@ function planWithout(
   };
 }
 
-function pullWork(
-  world: World,
-  pull: {
-    readonly connection: ConnectionRecord;
-    readonly client: ClientRecord;
-    readonly work: JobWorkRecord;
-    readonly fetched: readonly Fetched[];
-  },
-): void {
-  for (const { artifact, document } of pull.fetched) {
+function markArtifacts(world: World, work: JobWorkRecord, fetched: readonly Fetched[]): void {
+  for (const { artifact, document } of fetched) {
     artifact.status = document ? "uploaded" : "failed";
     touch(world, artifact);
-    world.emit({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: pull.work.id });
+    world.emit({ type: `artifact.${artifact.status}`, artifactId: artifact.id, jobWorkId: work.id });
   }
-  const documents = pull.fetched.flatMap(({ document }) => (document ? [document] : []));
-  if (documents.length === 0) return;
-  pullDocuments(world, {
-    connection: pull.connection,
-    clientId: pull.client.id,
-    sourceExternalId: pull.work.externalId,
-    documents,
-  });
-}
-
-function clientOf(world: World, work: JobWorkRecord): ClientRecord {
-  const { workspaceId, externalId, name } = work;
-  return (
-    findClientByExternalId(world, workspaceId, externalId) ??
-    addClient(world, workspaceId, { name, externalId })
-  );
 }
 
 function setJobStatus(world: World, job: JobRecord, status: JobRecord["status"]): void {

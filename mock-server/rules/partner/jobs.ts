@@ -2,9 +2,10 @@
 // of every work has ended. No other transition exists.
 
 import type { MutationCreateConnectionJobArgs } from "../../generated/resolvers.ts";
-import type { JobRecord, JobWorkRecord } from "../../state/records.ts";
+import type { JobRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
+import { findRecord } from "../find-record.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { badInput, conflict } from "../service-error.ts";
 import { createdNow } from "../touch.ts";
@@ -33,14 +34,11 @@ export function createJob(world: World, caller: Caller, input: MutationCreateCon
 export function initiateImport(world: World, caller: Caller, jobId: string): JobRecord {
   const job = findJob(world, requireWriter(caller), jobId);
   if (job.status !== "pending") throw conflict("Connection job import has already been started");
-  if (worksOf(world, job).length === 0) throw conflict("Connection job has no works");
+  const hasWorks = findRecord(world.state.jobWorks, (work) => work.jobId === job.id) !== undefined;
+  if (!hasWorks) throw conflict("Connection job has no works");
   startImport(world, job);
   return job;
 }
 
 export const findJob = (world: World, caller: Caller, jobId: string): JobRecord =>
   reachable(world, caller, world.state.jobs.get(jobId), "Connection job not found");
-
-export function worksOf(world: World, job: JobRecord): JobWorkRecord[] {
-  return [...world.state.jobWorks.values()].filter(({ jobId }) => jobId === job.id);
-}

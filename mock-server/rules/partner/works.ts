@@ -2,6 +2,7 @@ import type { MutationCreateJobWorksArgs } from "../../generated/resolvers.ts";
 import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
+import { listRecords } from "../find-record.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict } from "../service-error.ts";
@@ -51,10 +52,7 @@ function checkWorks(inputs: MutationCreateJobWorksArgs["inputs"], taken: Set<str
   }
 }
 
-function externalIdsInUse(world: World, connectionId: string): Set<string> {
-  const taken = new Set<string>();
-  for (const work of world.state.jobWorks.values()) {
-    if (work.connectionId === connectionId) taken.add(work.externalId);
-  }
-  return taken;
-}
+const externalIdsInUse = ({ state }: World, connectionId: string): Set<string> =>
+  new Set(
+    listRecords(state.jobWorks, (work) => work.connectionId === connectionId).map((work) => work.externalId),
+  );

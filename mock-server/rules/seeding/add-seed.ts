@@ -7,6 +7,7 @@ import type {
 } from "../../settings/seed-plan.ts";
 import type { ClientRecord, ConnectionRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { findRecord } from "../find-record.ts";
 import { createApiKey } from "../identity/api-keys.ts";
 import { addMember, addUser, membershipOf } from "../identity/members.ts";
 import { createdNow } from "../touch.ts";
@@ -100,22 +101,17 @@ function addConnectionSeed(world: World, workspaceId: string, seed: ConnectionSe
 }
 
 export const findWorkspace = ({ state }: World, name: string): WorkspaceRecord | undefined =>
-  find(state.workspaces, ({ displayName }) => displayName === name);
+  findRecord(state.workspaces, ({ displayName }) => displayName === name);
 
 export const findClient = ({ state }: World, workspaceId: string, name: string): ClientRecord | undefined =>
-  find(state.clients, (client) => client.workspaceId === workspaceId && client.name === name);
+  findRecord(state.clients, (client) => client.workspaceId === workspaceId && client.name === name);
 
 export const findConnection = (
   { state }: World,
   workspaceId: string,
   name: string,
 ): ConnectionRecord | undefined =>
-  find(state.connections, (each) => each.workspaceId === workspaceId && each.displayName === name);
+  findRecord(state.connections, (each) => each.workspaceId === workspaceId && each.displayName === name);
 
 export const findJob = ({ state }: World, connectionId: string, name: string) =>
-  find(state.jobs, (job) => job.connectionId === connectionId && job.name === name);
-
-function find<Item>(records: ReadonlyMap<string, Item>, matches: (item: Item) => boolean): Item | undefined {
-  for (const record of records.values()) if (matches(record)) return record;
-  return undefined;
-}
+  findRecord(state.jobs, (job) => job.connectionId === connectionId && job.name === name);

@@ -1,7 +1,17 @@
 import { uploadStorageBytesMax } from "../../settings/bounds.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { UploadError } from "./upload-error.ts";
+
+/** An upload request is rejected with an HTTP status; the client gets the message. */
+export class UploadError extends Error {
+  override readonly name = "UploadError";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 /** An upload of this workspace; any other is as if it did not exist. */
 export function findUpload(world: World, workspaceId: string, uploadId: string): UploadRecord {

@@ -16,10 +16,12 @@ import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
 import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
 import { newSecret } from "../deliveries/signing.ts";
+import { listRecords } from "../find-record.ts";
 import { type Caller, requireAdministrator } from "../identity/caller.ts";
+import { checkListLength } from "../list-bounds.ts";
 import { badInput, conflict, notFound } from "../service-error.ts";
 import { createdNow, touch } from "../touch.ts";
-import { checkEventTypes } from "./event-types.ts";
+import { isCatalogEvent } from "./catalog.ts";
 import { decodeIterator, encodeIterator } from "./page-iterator.ts";
 
 export interface EndpointWithSecret {
@@ -170,27 +172,17 @@ export function listEndpoints(
   if (limit < 1 || limit > endpointPageItemsMax) {
     throw badInput(`Webhook endpoint limit must be between 1 and ${endpointPageItemsMax}`);
   }
-  const after = iterator == null ? "" : decodeIterator("webhook-endpoints", workspace.id, iterator);
+  const after = iterator == null ? "" : decodeIterator(workspace.id, iterator);
   const rest = endpointsOf(world, workspace.id)
     .filter(({ id }) => id > after)
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const data = rest.slice(0, limit);
-  const last = data.at(-1);
-  const done = rest.length <= limit || !last;
-  return {
-    data,
-    done,
-    iterator: done ? null : encodeIterator("webhook-endpoints", workspace.id, last.id),
-  };
+  const last = rest.length > limit ? data.at(-1) : undefined;
+  return { data, done: !last, iterator: last ? encodeIterator(workspace.id, last.id) : null };
 }
 
-export function endpointsOf(world: World, workspaceId: string): WebhookEndpointRecord[] {
-  const found: WebhookEndpointRecord[] = [];
-  for (const endpoint of world.state.endpoints.values()) {
-    if (endpoint.workspaceId === workspaceId) found.push(endpoint);
-  }
-  return found;
-}
+export const endpointsOf = ({ state }: World, workspaceId: string): WebhookEndpointRecord[] =>
+  listRecords(state.endpoints, (endpoint) => endpoint.workspaceId === workspaceId);
 
 /** An endpoint of another workspace is as if it did not exist (W15). */
 function findEndpoint(world: World, caller: Caller, endpointId: string): WebhookEndpointRecord {
@@ -202,4 +194,15 @@ function findEndpoint(world: World, caller: Caller, endpointId: string): Webhook
 
 function checkUrl(world: World, url: string): void {
   if (!isReceiverUrl(url, world.settings)) throw badInput("Webhook endpoint url must be an HTTPS URL");
+}
+
+/** The subscription to store: without duplicates, in order of first appearance; `null` is all. */
+function checkEventTypes(world: World, eventTypes: readonly string[] | null): string[] | null {
+  if (eventTypes === null) return null;
+  if (eventTypes.length === 0) throw badInput("At least one webhook event type is required");
+  checkListLength(world, "eventTypes", eventTypes);
+  if (!eventTypes.every((name) => isCatalogEvent(world, name))) {
+    throw badInput("Unsupported webhook event type");
+  }
+  return [...new Set(eventTypes)];
 }

@@ -5,20 +5,19 @@ import { badInput } from "../service-error.ts";
 
 const lastIdPattern = /\n([0-9a-f-]{36})$/;
 
-/** The cursor after `lastId` in a list (such as `webhook-endpoints`) of one workspace. */
-export function encodeIterator(list: string, workspaceId: string, lastId: string): string {
-  return Buffer.from(`${list}\n${workspaceId}\n${lastId}`).toString("base64url");
-}
+/** The cursor after `lastId` in the list of one workspace's endpoints. */
+export const encodeIterator = (workspaceId: string, lastId: string): string =>
+  Buffer.from(`webhook-endpoints\n${workspaceId}\n${lastId}`).toString("base64url");
 
 /**
  * The id after which the page starts.
- * @throws ServiceError BAD_USER_INPUT for a cursor that is malformed or belongs to another list (A-8)
+ * @throws ServiceError BAD_USER_INPUT for a cursor that is malformed or belongs to another workspace (A-8)
  */
-export function decodeIterator(list: string, workspaceId: string, iterator: string): string {
+export function decodeIterator(workspaceId: string, iterator: string): string {
   const text = Buffer.from(iterator, "base64url").toString("latin1");
   const lastId = lastIdPattern.exec(text)?.[1];
-  // Encoding it again detects another list or workspace, and what a lenient base64 decoder ignores.
-  if (lastId === undefined || encodeIterator(list, workspaceId, lastId) !== iterator)
+  // Encoding it again detects another workspace, and what a lenient base64 decoder ignores.
+  if (lastId === undefined || encodeIterator(workspaceId, lastId) !== iterator)
     throw badInput("Invalid iterator");
   return lastId;
 }

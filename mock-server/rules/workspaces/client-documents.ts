@@ -3,6 +3,7 @@
 
 import type { ClientRecord, ConnectionRecord, DocumentRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { findRecord, listRecords } from "../find-record.ts";
 import { found, notFound } from "../service-error.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
@@ -88,18 +89,15 @@ export function syncDocuments(world: World, input: SyncDocumentsInput): Document
 }
 
 function clientOf(world: World, workspaceId: string, clientId: string | undefined): ClientRecord {
-  for (const client of world.state.clients.values()) {
-    if (client.workspaceId === workspaceId && client.id === (clientId ?? client.id)) return client;
-  }
+  const isMeant = (client: ClientRecord) =>
+    client.workspaceId === workspaceId && client.id === (clientId ?? client.id);
+  const client = findRecord(world.state.clients, isMeant);
+  if (client) return client;
   if (clientId !== undefined) throw notFound("Client not found");
   return addClient(world, workspaceId, { name: "Client 1", externalId: "generated-1" });
 }
 
-function heldExternalIds(world: World, connectionId: string, clientId: string): Set<string> {
-  const held = new Set<string>();
-  for (const document of world.state.documents.values()) {
-    if (document.clientId === clientId && document.connectionId === connectionId)
-      held.add(document.externalId);
-  }
-  return held;
+function heldExternalIds({ state }: World, connectionId: string, clientId: string): Set<string> {
+  const isHeld = (each: DocumentRecord) => each.clientId === clientId && each.connectionId === connectionId;
+  return new Set(listRecords(state.documents, isHeld).map(({ externalId }) => externalId));
 }

@@ -5,9 +5,10 @@ import type {
   CreateClientInput,
   TriggerTaxPrepInput,
 } from "../../generated/resolvers.ts";
-import type { ClientRecord, WorkspaceRecord } from "../../state/records.ts";
+import type { ClientRecord, UploadRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
+import { findRecord, listRecords } from "../find-record.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { badInput, conflict, found, notFound } from "../service-error.ts";
@@ -26,22 +27,18 @@ export function createClient(
   if (findClientByExternalId(world, workspace.id, input.externalId)) {
     throw conflict(`externalId "${input.externalId}" is already used in this workspace`);
   }
-  // An upload that is named twice is one document.
-  const uploadIds = [...new Set(input.uploadIds)];
-  checkUploads(world, workspace, uploadIds);
+  const uploads = findUploads(world, workspace, input.uploadIds ?? []);
   const { name, externalId, returnType, taxYear } = input;
   const client = addClient(world, workspace.id, { name, externalId, returnType, taxYear });
-  if (uploadIds.length === 0) return { client, taskId: null };
-  return { client, taskId: startBinder(world, client, uploadIds, user.id) };
+  return { client, taskId: uploads.length > 0 ? startBinder(world, client, uploads, user.id) : null };
 }
 
 export function addClientDocuments(world: World, caller: Caller, input: AddClientDocumentsInput) {
   const { workspace, user } = requireWritingMember(caller);
   const client = findClient(world, workspace, input.clientId);
   if (input.uploadIds.length === 0) throw badInput("At least one upload is required");
-  const uploadIds = [...new Set(input.uploadIds)];
-  checkUploads(world, workspace, uploadIds);
-  return { taskId: startBinder(world, client, uploadIds, user.id) };
+  const uploads = findUploads(world, workspace, input.uploadIds);
+  return { taskId: startBinder(world, client, uploads, user.id) };
 }
 
 export function triggerTaxPrep(world: World, caller: Caller, input: TriggerTaxPrepInput) {
@@ -81,16 +78,12 @@ export function addClient(world: World, workspaceId: string, input: NewClient): 
   return client;
 }
 
-export function findClientByExternalId(
-  world: World,
+export const findClientByExternalId = (
+  { state }: World,
   workspaceId: string,
   externalId: string,
-): ClientRecord | undefined {
-  for (const client of world.state.clients.values()) {
-    if (client.externalId === externalId && client.workspaceId === workspaceId) return client;
-  }
-  return undefined;
-}
+): ClientRecord | undefined =>
+  findRecord(state.clients, (each) => each.externalId === externalId && each.workspaceId === workspaceId);
 
 /** Clients of a workspace, newest first. */
 export function listClients(
@@ -99,8 +92,7 @@ export function listClients(
   { offset, limit }: Slice,
 ): ClientRecord[] {
   checkSlice(world, { offset, limit });
-  return [...world.state.clients.values()]
-    .filter(({ workspaceId }) => workspaceId === workspace.id)
+  return listRecords(world.state.clients, ({ workspaceId }) => workspaceId === workspace.id)
     .sort((a, b) => (a.id < b.id ? 1 : -1))
     .slice(offset, offset + limit);
 }
@@ -117,43 +109,30 @@ export function clientOrNull(
 const findClient = (world: World, workspace: WorkspaceRecord, clientId: string): ClientRecord =>
   found(clientOrNull(world, workspace, clientId), "Client not found");
 
-function checkUploads(world: World, workspace: WorkspaceRecord, uploadIds: readonly string[]): void {
-  checkListLength(world, "uploadIds", uploadIds);
-  for (const id of uploadIds) {
+/** An upload that is named twice is one document. */
+function findUploads(world: World, workspace: WorkspaceRecord, uploadIds: readonly string[]): UploadRecord[] {
+  const ids = [...new Set(uploadIds)];
+  checkListLength(world, "uploadIds", ids);
+  return ids.map((id) => {
     const upload = world.state.uploads.get(id);
     if (upload?.workspaceId !== workspace.id) throw notFound(`Upload "${id}" not found`);
     if (upload.completedAtMs === null) throw conflict(`Upload "${id}" is not complete`);
-  }
+    return upload;
+  });
 }
 
+/** Starts a task on documents that are added by hand: no `documents.synced` follows (E5). */
 function startBinder(
   world: World,
-  client: ClientRecord,
-  uploadIds: readonly string[],
-  userId: string,
+  { id: clientId, workspaceId }: ClientRecord,
+  uploads: readonly UploadRecord[],
+  triggeredByUserId: string,
 ): string {
-  for (const uploadId of uploadIds) holdDocument(world, client, uploadId);
-  const task = startTask(world, {
-    workspaceId: client.workspaceId,
-    clientId: client.id,
-    type: "BINDER",
-    triggeredByUserId: userId,
-  });
-  return task.id;
-}
-
-/** A document added by hand: no `documents.synced` follows (E5). */
-function holdDocument(world: World, client: ClientRecord, uploadId: string): void {
-  const upload = world.state.uploads.get(uploadId);
-  const id = world.newId("document");
-  world.state.documents.set(id, {
-    id,
-    workspaceId: client.workspaceId,
-    clientId: client.id,
-    fileName: upload?.fileName ?? uploadId,
-    mimeType: upload?.fileType ?? "application/octet-stream",
-    connectionId: null,
-    externalId: uploadId,
-    createdAtMs: world.clock.now(),
-  });
+  for (const { id: externalId, fileName, fileType: mimeType } of uploads) {
+    const id = world.newId("document");
+    const createdAtMs = world.clock.now();
+    const held = { id, workspaceId, clientId, fileName, mimeType, externalId, createdAtMs };
+    world.state.documents.set(id, { ...held, connectionId: null });
+  }
+  return startTask(world, { workspaceId, clientId, type: "BINDER", triggeredByUserId }).id;
 }

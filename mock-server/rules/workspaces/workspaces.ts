@@ -7,6 +7,7 @@ import type {
 import type { MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
+import { findRecord } from "../find-record.ts";
 import { type Caller, forbidden, reachesWorkspace, requireToken, requireWriter } from "../identity/caller.ts";
 import { addMember, addUser, membershipOf, type NewMember } from "../identity/members.ts";
 import { checkListLength } from "../list-bounds.ts";
@@ -125,16 +126,12 @@ export function userOf(world: World, { userId }: MembershipRecord): UserRecord {
 }
 
 function joinWorkspace(world: World, ids: Omit<NewMember, "role">): MembershipRecord {
-  const isFirst = ![...world.state.memberships.values()].some(
-    ({ workspaceId }) => workspaceId === ids.workspaceId,
-  );
-  return addMember(world, { ...ids, role: isFirst ? "admin" : "l1" });
+  const member = findRecord(world.state.memberships, (each) => each.workspaceId === ids.workspaceId);
+  return addMember(world, { ...ids, role: member ? "l1" : "admin" });
 }
 
-export function findUserByEmail(world: World, email: string): UserRecord | undefined {
-  for (const user of world.state.users.values()) if (user.email === email) return user;
-  return undefined;
-}
+export const findUserByEmail = ({ state }: World, email: string): UserRecord | undefined =>
+  findRecord(state.users, (user) => user.email === email);
 
 export const nameFromEmail = (email: string) => email.slice(0, email.indexOf("@"));
 

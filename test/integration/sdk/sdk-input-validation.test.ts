@@ -33,6 +33,10 @@ const invalidInputs: Record<string, readonly [checked: Send, unchecked: Send]> =
     ({ webhooks }) => webhooks.endpoints.create({ url: "http://receiver.example/hook" }),
     (client) => client.request(create, { input: { url: "http://receiver.example/hook" } }),
   ],
+  "a url with another scheme": [
+    ({ webhooks }) => webhooks.endpoints.create({ url: "ftp://receiver.example" }),
+    (client) => client.request(create, { input: { url: "ftp://receiver.example" } }),
+  ],
   "a limit of 0": [
     ({ webhooks }) => webhooks.endpoints.list({ limit: 0 }),
     (client) => client.request(list, { limit: 0 }),

@@ -5,12 +5,7 @@ import {
   type MockServerOptions,
   type RecordedRequest,
 } from "workspace-tasks/mock-server";
-import {
-  type CreateClientOptions,
-  createClient,
-  isWorkspaceTasksError,
-  type Outcome,
-} from "workspace-tasks/sdk";
+import { type CreateClientOptions, createClient } from "workspace-tasks/sdk";
 import { busiestWindow } from "../../support/engine-fixture.ts";
 import { type Legs, withLatency } from "../../support/latency.ts";
 
@@ -98,22 +93,6 @@ describe("the rate limit", () => {
 });
 
 describe("tokens", () => {
-  it("two calls a second for an hour cost at most 25 exchanges", async () => {
-    const { mock, client } = await open({ settings: { bounds: { journalEntriesMax: 20_000 } } });
-    await using _ = mock;
-    const calls: Promise<unknown>[] = [];
-    for (let tick = 0; tick < 2 * 3_600; tick += 1) {
-      calls.push(client.me());
-      await mock.clock.advance(500);
-    }
-    await mock.clock.advance(minuteMs);
-    await Promise.all(calls);
-    expect(await exchanges(mock)).toBeLessThanOrEqual(25);
-    expect(await journal(mock)).toHaveLength(7_200 + (await exchanges(mock)));
-    expect((await journal(mock)).every(({ rejection }) => rejection === null)).toBe(true);
-    await client.close();
-  });
-
   it.each([200, 401] as const)(
     "a token revoked with 100 calls in flight costs one exchange (rejections as HTTP %i)",
     async (status) => {
@@ -127,56 +106,6 @@ describe("tokens", () => {
       await mock.clock.advance(3 * minuteMs);
       await Promise.all(calls);
       expect(await exchanges(mock)).toBe(2);
-      await client.close();
-    },
-  );
-});
-
-describe("outcomes", () => {
-  const chances = [
-    { probability: 0.08, fault: { kind: "reset-before-effect" } },
-    { probability: 0.08, fault: { kind: "reset-after-effect" } },
-    { probability: 0.08, fault: { kind: "truncate" } },
-    { probability: 0.08, fault: { kind: "html", status: 200 } },
-    { probability: 0.08, fault: { kind: "status", status: 503 } },
-    { probability: 0.04, fault: { kind: "stall" } },
-    { probability: 0.04, fault: { kind: "delay", delayMs: 4_000 } },
-    { probability: 0.06, fault: { kind: "graphql-error", message: "taken", code: "CONFLICT" } },
-    { probability: 0.02, fault: { kind: "expire-token" } },
-    { probability: 0.02, fault: { kind: "burn-quota" } },
-  ] as const;
-
-  it.each([1, 2, 3])(
-    "the outcomes of mutations agree with the state of the service (seed %i)",
-    async (seed) => {
-      const { mock, client } = await open({ seed }, { timeoutMs: 2_000 });
-      await using _ = mock;
-      await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", chances }] });
-      const labels = new Map<string, Outcome | "applied">();
-      const calls = Array.from({ length: 250 }, async (_, index) => {
-        const description = `m${index}`;
-        try {
-          await client.webhooks.endpoints.create({ url: "https://receiver.example.com/hooks", description });
-          labels.set(description, "applied");
-        } catch (error) {
-          if (!isWorkspaceTasksError(error)) throw error;
-          labels.set(description, error.outcome);
-        }
-      });
-      await mock.clock.advance(30 * minuteMs);
-      await Promise.all(calls);
-      await mock.control.clearFaults();
-
-      const listing = client.webhooks.endpoints.list({ limit: 100 }).toArray();
-      await mock.clock.advance(minuteMs);
-      const existing = (await listing)
-        .map(({ description }) => description)
-        .filter((each) => /^m\d+$/.test(each));
-      expect(new Set(existing).size).toBe(existing.length);
-      for (const [ref, label] of labels) {
-        if (label !== "unknown") expect([ref, existing.includes(ref)]).toEqual([ref, label === "applied"]);
-      }
-      expect(new Set(labels.values())).toEqual(new Set(["applied", "rejected", "unknown"]));
       await client.close();
     },
   );
@@ -221,21 +150,6 @@ describe("keys and members", () => {
       });
       expect(await exchanges(mock)).toBeLessThanOrEqual(2);
       await Promise.all([reader.close(), client.close()]);
-    },
-  );
-});
-
-describe("over real sockets", () => {
-  it.each(["truncate", "reset-after-effect", "reset-before-effect"] as const)(
-    "a query is repeated after %s",
-    async (kind) => {
-      await using mock = await createMockServer();
-      await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind }] }] });
-      const { apiKey, baseUrl } = mock;
-      const client = createClient({ apiKey, baseUrl, random: () => 0 });
-      const { meta } = await client.me().withMeta();
-      expect(meta.attempts).toBe(2);
-      await client.close();
     },
   );
 });

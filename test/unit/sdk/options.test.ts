@@ -46,14 +46,12 @@ describe("createClient", () => {
 
   it.each([
     [{ ...good, baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
-    [{ ...good, baseUrl: "http://127.0.0.1.example.com" }, /baseUrl: expected https/],
     [{ ...good, baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
     [{ ...good, baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
     [{ ...good, baseUrl: "localhost:4010" }, /baseUrl: expected an absolute URL .+, got one without https:/],
     [{ ...good, baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
     [{ ...good, baseUrl: "https://api.example.com?x=1" }, /without query/],
     [{ ...good, baseUrl: "https://api.example.com/graphql" }, /base address/],
-    [{ ...good, baseUrl: 12 }, /baseUrl: expected a URL, got a number/],
     [
       { ...good, baseUrl: "http://mock:4010" },
       /baseUrl: expected https, got http to mock, .+ set httpHostsAllowed: \["mock"\]$/,
@@ -64,7 +62,6 @@ describe("createClient", () => {
       /httpHostsAllowed.0: expected a host name without a scheme/,
     ],
     [{ ...good, httpHostsAllowed: "mock" }, /httpHostsAllowed: expected an array, got a string/],
-    [{ ...good, httpHostsAllowed: ["mock:4010"] }, /expected a host name without a scheme and a port/],
     [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
     [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
     [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
@@ -78,27 +75,18 @@ describe("createClient", () => {
     ],
     [{ ...good, apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
     [{ ...good, apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
-    [{ ...good, timeoutMs: "15s" }, /timeoutMs: .*got a string/],
-    [{ ...good, timeoutMs: Number.NaN }, /timeoutMs: .*got NaN/],
-    [{ ...good, maxRetries: 1.5 }, /maxRetries: .*got 1.5/],
     [{ ...good, rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
-    [
-      { ...good, rateLimit: { requests: 1.2 } },
-      /rateLimit.requests: expected a whole number from 1 to 1000000, got 1.2/,
-    ],
     [
       { ...good, rateLimit: { maxQueueed: 3 } },
       /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/,
     ],
     [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected a store with acquire and block/],
     [{ ...good, timeout: 3 }, /unknown option timeout; did you mean timeoutMs\?/],
-    [{ ...good, proxy: "http://proxy" }, /unknown option proxy; expected one of apiKey, /],
     [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
     [{ ...good, clock: {} }, /clock: expected a clock with now, monotonic and schedule/],
     [{ ...good, logger: console.log }, /logger: expected a logger with debug, info, warn and error/],
     [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
     [undefined, /createClient: expected an object, got nothing/],
-    [null, /createClient: expected an object, got null/],
   ])("createClient rejects %j", (options, message) => {
     expect(problemWith(options)).toMatch(message);
   });

@@ -40,21 +40,6 @@ describe("an error of fetch", () => {
     expect(failure).toMatchObject({ outcome: "unknown", cause: { code: "ECONNRESET" } });
   });
 
-  it.each([
-    ["a connect call that timed out", { code: "ETIMEDOUT", syscall: "connect" }],
-    ["a firewall that forbids the connection", { code: "EPERM", syscall: "connect" }],
-    ["a resolver that fails", { code: "EBUSY", syscall: "getaddrinfo" }],
-    ["a certificate that is not valid yet", { code: "CERT_NOT_YET_VALID" }],
-    ["a server that does not speak TLS", { code: "ERR_SSL_WRONG_VERSION_NUMBER" }],
-  ])("%s is not_sent", async (_, fields) => {
-    expect(await failureWith(fetchFailed(systemError(fields)))).toMatchObject({ outcome: "not_sent" });
-  });
-
-  it("control: a read that timed out is unknown", async () => {
-    const error = fetchFailed(systemError({ code: "ETIMEDOUT", syscall: "read" }));
-    expect(await failureWith(error)).toMatchObject({ outcome: "unknown" });
-  });
-
   it("a port that fetch blocks is not_sent and named as such", async () => {
     const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://127.0.0.1:9" });
     const failure = await failureOf(engine.execute(probe.mutation, {}));

@@ -3,7 +3,6 @@ import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { isTruncatedJson } from "../../../../sdk/request/truncated-json.ts";
 import { createTestEngine } from "../../../support/engine-fixture.ts";
 import { closeServers, serveGraphQL } from "../../../support/graphql-server.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
@@ -142,19 +141,5 @@ describe("a truncated response", () => {
     expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "unknown", attempts: 1 });
     expect(failure.message).toContain("ends inside its JSON text");
     expect(requests).toHaveLength(1);
-  });
-
-  it.each([
-    ['{"a":{"b":[1,2]}', true],
-    ['{"a":"}}', true],
-    ['{"a":"\\"}', true],
-    ["[", true],
-    ['{"a":"{"}', false],
-    ['{"a":1}x', false],
-    ["<html>{", false],
-    ["", false],
-    ["12", false],
-  ])("the text %s is truncated JSON: %s", (text, isTruncated) => {
-    expect(isTruncatedJson(text)).toBe(isTruncated);
   });
 });

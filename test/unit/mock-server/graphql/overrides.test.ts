@@ -97,7 +97,7 @@ describe("an override with data", () => {
     expect(data).toEqual({ me: null });
     expect(errors).toMatchObject([
       {
-        message: "override 1 of me.id: expected ID, got nothing, and the schema does not allow null",
+        message: "override 1 of me.id: Cannot return null for non-nullable field WorkspaceUser.id.",
         path: ["me"],
         extensions: { code: "INTERNAL_SERVER_ERROR" },
       },
@@ -110,7 +110,9 @@ describe("an override with a patch, errors or a function", () => {
     mock.override("me", { patch: { user: { name: "Grace" } } });
     expect((await send(mock, me)).data.me).toMatchObject({ role: "admin", user: { name: "Grace" } });
     mock.override("me", { patch: { role: "owner" } });
-    expect((await send(mock, me)).errors?.[0]?.message).toContain('me.role: expected "admin"');
+    expect((await send(mock, me)).errors?.[0]?.message).toContain('me.role: Enum "WorkspaceRole" cannot');
+    mock.override("me", { patch: { rol: "l1" } });
+    expect((await send(mock, me)).errors?.[0]?.message).toContain("me: the request selects no field rol");
     mock.override("me", { patch: { role: "owner", extra: 1 } }, { invalid: true });
     expect((await send(mock, me)).data.me).toMatchObject({ role: "owner", extra: 1 });
   });
@@ -121,6 +123,8 @@ describe("an override with a patch, errors or a function", () => {
       data: { me: null },
       errors: [{ message: "busy", path: ["me"], extensions: { code: "CONFLICT" } }],
     });
+    mock.override("me", { data: { role: "l1" } });
+    expect((await send(mock, me)).errors?.[0]?.message).toContain("override 2 of me: expected __typename");
     mock.override("webhookEventCatalog", { errors: [{ message: "down" }] });
     expect((await send(mock, "{ webhookEventCatalog { name } }")).data).toBeNull();
     mock.override("me", { data: user, errors: [{ message: "partial", path: ["user"] }] });

@@ -98,35 +98,6 @@ describe("timeoutMs", () => {
   });
 });
 
-describe("the timers of a call", () => {
-  /** Timers set by one call after `before` others of the same minute. */
-  async function timersOfCallAfter(before: number): Promise<number> {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    let timers = 0;
-    const schedule: typeof clock.schedule = (delayMs, run) => {
-      timers += 1;
-      return clock.schedule(delayMs, run);
-    };
-    const { now, monotonic } = clock;
-    const engine = createTestEngine({ apiKey, baseUrl, fetch, clock: { now, monotonic, schedule } });
-    for (let count = 0; count < before; count += 1) await engine.execute(probe.query, {});
-    timers = 0;
-    const call = engine.execute(probe.query, {});
-    await clock.advance(70_000);
-    await call;
-    return timers;
-  }
-
-  it("a call with token and slot available sets one timer, its timeout", async () => {
-    expect(await timersOfCallAfter(1)).toBe(1);
-  });
-
-  it("control: a call that queues sets more timers", async () => {
-    expect(await timersOfCallAfter(120)).toBeGreaterThan(2);
-  });
-});
-
 describe("deadlineMs", () => {
   it("deadlineMs limits retries to the millisecond, and no pause exceeds it", async () => {
     const { engine, clock } = engineWith(never);
@@ -205,15 +176,6 @@ describe("the signal of a call", () => {
     expect(new Set((await Promise.all(failures)).map(({ code }) => code))).toEqual(new Set(["ABORTED"]));
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
     await service.clock.advance(1_000);
-  });
-
-  it("the signal of a call has no listener after calls that failed", async () => {
-    const { engine, clock } = engineWith(async () => new Response("no", { status: 500 }), 1);
-    const { signal } = new AbortController();
-    const calls = Array.from({ length: 50 }, () => failureOf(engine.execute(probe.query, {}, { signal })));
-    await clock.advance(10_000);
-    await Promise.all(calls);
-    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   it("the signal of a call sends nothing when it was aborted before", async () => {

@@ -129,15 +129,6 @@ describe("waits of which one task makes the service fail", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("waits that are fine already are not ended by a wait that begins later", async () => {
-    const { outcomes, waitFor, clock } = setUp(rejections["an input error"]);
-    const early = outcomes(goodIds(5));
-    await clock.advance(1_000);
-    const late = codeOf(waitFor(badId));
-    expect(await early).toEqual({ resolved: 5, codes: [] });
-    expect(await late).toBe("INPUT_INVALID");
-  });
-
   it("one bad task of 100 is found with at most 20 requests, the others are polled together again", async () => {
     const { waitFor, requests, clock, client } = setUp(rejections["an input error"], {
       doneAtMs: 200_000,
@@ -241,18 +232,5 @@ describe("the deadline of a wait", () => {
       message: expect.stringMatching(`^tasks.waitFor: .*${idOf(1)}.*90000`),
     });
     expect(clock.monotonic()).toBe(90_000);
-  });
-
-  it("a wait ends by its own deadlineMs rather than the client's", async () => {
-    const { waitFor, clock } = setUp(rejections["an input error"], { ...never, deadlineMs: 90_000 });
-    await advanceUntilSettled(clock, codeOf(waitFor(idOf(1), { deadlineMs: 200_000 })));
-    expect(clock.monotonic()).toBe(200_000);
-  });
-
-  it.each(["timeout", "timeoutMs"])("the option %s of a wait is rejected with a hint", async (name) => {
-    const { waitFor } = setUp(rejections["an input error"]);
-    expect(await outcomeOf(waitFor(idOf(1), { [name]: 1_000 }))).toMatchObject({
-      message: expect.stringContaining("did you mean deadlineMs?"),
-    });
   });
 });

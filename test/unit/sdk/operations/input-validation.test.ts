@@ -44,62 +44,14 @@ async function errorOf(badCall: BadCall): Promise<Error> {
   return outcome;
 }
 
-const url = "https://receiver.example/hook";
 const endpointId = "endpoint-1";
 const taskId = "0197f0c2-1b3d-7000-8000-000000000001";
-
-describe("input that the service would reject", () => {
-  const withCode = (code: string, calls: Readonly<Record<string, BadCall>>) =>
-    Object.entries(calls).map(([what, call]) => [what, code, call] as const);
-  const list =
-    (limit: number): BadCall =>
-    ({ endpoints }) =>
-      endpoints.list({ limit });
-  const rotate =
-    (gracePeriodSeconds: number): BadCall =>
-    ({ endpoints }) =>
-      endpoints.rotateSecret(endpointId, { gracePeriodSeconds });
-  const createAt =
-    (wrong: string): BadCall =>
-    ({ endpoints }) =>
-      endpoints.create({ url: wrong });
-
-  it.each([
-    ...withCode("WEBHOOK_EVENT_TYPE_REQUIRED", {
-      "creating with no event type": ({ endpoints }) => endpoints.create({ url, eventTypes: [] }),
-      "updating to no event type": ({ endpoints }) => endpoints.update(endpointId, { eventTypes: [] }),
-    }),
-    ...withCode("WEBHOOK_ENDPOINT_FIELD_REQUIRED", {
-      "updating nothing": ({ endpoints }) => endpoints.update(endpointId, {} as never),
-      "updating with undefined": ({ endpoints }) => endpoints.update(endpointId, { url: undefined } as never),
-    }),
-    ...withCode("WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE", {
-      "listing 0 at a time": list(0),
-      "listing 101 at a time": list(101),
-    }),
-    ...withCode("SECRET_GRACE_PERIOD_OUT_OF_RANGE", {
-      "a grace period of -1 s": rotate(-1),
-      "a grace period of 604,801 s": rotate(604_801),
-    }),
-    ...withCode("WEBHOOK_ENDPOINT_URL_INVALID", {
-      "an HTTP url": createAt("http://receiver.example/hook"),
-      "an FTP url": createAt("ftp://receiver.example"),
-      "a url without a scheme": createAt("receiver.example"),
-    }),
-  ])("%s is rejected with the service's code %s", async (_, code, badCall) => {
-    expect(await errorOf(badCall)).toMatchObject({ code });
-  });
-});
 
 describe("invalid input", () => {
   const cases: readonly [string, BadCall][] = [
     [
       "webhooks.endpoints.update: unknown option enable; did you mean enabled?",
       ({ endpoints }) => endpoints.update(endpointId, { enable: false } as never),
-    ],
-    [
-      "webhooks.endpoints.update: endpointId: expected a string, got an object",
-      ({ endpoints }) => endpoints.update({ endpointId, enabled: false } as never, undefined as never),
     ],
     [
       "webhooks.endpoints.rotateSecret: endpointId: expected a string, got an empty one",
@@ -118,36 +70,14 @@ describe("invalid input", () => {
       ({ workspaces }) => workspaces.addUsers("w", { userEmails: ["a@b.example", "not-an-email"] }),
     ],
     [
-      "partner.connections.start: providerKey: expected a string, got nothing",
-      ({ connections }) => connections.start({ workspaceId: "w" } as never),
-    ],
-    [
-      "partner.jobs.addWorks: expected at least one entry, got an empty array",
-      ({ jobs }) => jobs.addWorks("j", []),
-    ],
-    [
       "partner.jobs.addWorks: 0.externalId: expected a string, got null",
       ({ jobs }) => jobs.addWorks("j", [{ name: "n", externalId: null as never }]),
-    ],
-    [
-      "partner.works.attachArtifacts: expected an array, got an object",
-      ({ works }) => works.attachArtifacts("w", {} as never),
-    ],
-    [
-      "taxClients.create: taxYear: expected a whole number, got 2025.5",
-      ({ taxClients }) =>
-        taxClients.create({ name: "n", externalId: "e", returnType: "F1040", taxYear: 2_025.5 }),
     ],
     [
       "taxClients.list: limit: expected a whole number from 1 to 100, got 101",
       ({ taxClients }) => taxClients.list({ limit: 101 }),
     ],
     ["taxClients.get: expected a string, got a number", ({ taxClients }) => taxClients.get(7 as never)],
-    ["tasks.get: expected a string, got nothing", ({ tasks }) => tasks.get(undefined as never)],
-    [
-      "tasks.list: offset: expected a whole number from 0 to 9007199254740991, got -1",
-      ({ tasks }) => tasks.list({ offset: -1 }),
-    ],
     [
       "tasks.waitFor: deadlineMs: expected a whole number of milliseconds from 1 to 2147483647, got 2147483648",
       ({ tasks }) => tasks.waitFor(taskId, { deadlineMs: 2 ** 31 }),

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createMockServer, createVirtualClock, isMockServerError } from "workspace-tasks/mock-server";
-import { createMockClock } from "../../../../mock-server/time/mock-clock.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
-describe("createMockClock", () => {
+describe("a virtual clock", () => {
   it.each([
     ["soon", '"soon"'],
     [5n as never, "5n"],
@@ -11,7 +10,8 @@ describe("createMockClock", () => {
   ])("rejects to advance by %s, and names the argument and what it takes", async (by, got) => {
     const forms = 'milliseconds or text such as "90s", "3m", "1h30m", "7d"';
     const virtual = createVirtualClock(0);
-    for (const clock of [virtual, createMockClock(virtual)]) {
+    await using mock = await createMockServer({ listen: false, clock: virtual });
+    for (const clock of [virtual, mock.clock]) {
       const error = await clock.advance(by).catch((reason: unknown) => reason);
       expect(isMockServerError(error, "ARGUMENT_INVALID")).toBe(true);
       expect((error as Error).message).toBe(`clock.advance: by: expected ${forms}, got ${got}`);
