@@ -6,8 +6,6 @@ import { describeProbe } from "../../compare/rules/probe.ts";
 export interface Intent {
   readonly plan: Plan;
   readonly baseUrl: string;
-  /** Endpoints are registered at a public URL. */
-  readonly isPublic: boolean;
 }
 
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
@@ -25,21 +23,16 @@ export async function confirmWrites(intent: Intent, io: CommandIo): Promise<void
   if (!agreed) throw new CommandError("nothing was sent", 2);
 }
 
-function writesText({ plan, baseUrl, isPublic }: Intent): string {
+function writesText({ plan, baseUrl }: Intent): string {
   const writes = planProbes(plan).filter(({ permission }) => permission !== "read");
   const lines = writes.map((probe) => `  ${describeProbe(probe)}\n`).join("");
-  const registered = isPublic
-    ? `Two more webhook endpoints are registered at the public URL of --deliveries. They get the workspace's events while the
-run waits: one is paused, enabled, moved and unsubscribed meanwhile. They are removed at the end as well.
-`
-    : "";
   return `compare would send these mutations to ${baseUrl}:
 
 ${lines}
 The webhook endpoints have URLs at receiver.invalid, or at the loopback address of the service, where no receiver gets a
 delivery. They are removed at the end, also after Ctrl-C. The other mutations refer to records that do not exist, or are
 validated without being executed.
-${registered}`;
+`;
 }
 
 const exceedText = ({ baseUrl }: Intent) =>

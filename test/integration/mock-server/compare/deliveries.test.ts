@@ -3,9 +3,11 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { SettingsChanges } from "workspace-tasks/mock-server";
 import { evaluateRecord } from "../../../../mock-server/compare/compare-service.ts";
 import { parseCaptured } from "../../../../mock-server/compare/observe/captured-file.ts";
-import type { CapturedDelivery } from "../../../../mock-server/compare/observe/observe-delivery.ts";
+import {
+  type CapturedDelivery,
+  observeDeliveries,
+} from "../../../../mock-server/compare/observe/observe-delivery.ts";
 import { observationLine } from "../../../../mock-server/compare/record.ts";
-import { capturedObservations } from "../../../../mock-server/compare/run/await-deliveries.ts";
 import { type CapturedDeliveries, captureDeliveries } from "../../../support/capture-deliveries.ts";
 import { idsOf, observeOnce, reasonOf } from "../../../support/compared-service.ts";
 
@@ -13,7 +15,7 @@ type Captures = Pick<CapturedDeliveries, "deliveries" | "secrets">;
 
 async function refutedIn(captured: Captures, settings?: SettingsChanges) {
   const plan = { permissions: new Set(["read"] as const), keys: new Set<never>(), hasGateway: false };
-  const report = await evaluateRecord(capturedObservations(captured), plan, settings, observeOnce);
+  const report = await evaluateRecord([observeDeliveries(captured)], plan, settings, observeOnce);
   const confirmed = idsOf(report, "confirmed");
   return { refuted: idsOf(report, "refuted"), confirmed, report };
 }
@@ -201,7 +203,7 @@ describe("compare with deliveries", () => {
   });
 
   it("an observation of deliveries holds no text of a body, and no secret", () => {
-    const line = capturedObservations(captured).map(observationLine).join("");
+    const line = observationLine(observeDeliveries(captured));
     expect([...captured.texts, ...captured.secrets].filter((text) => line.includes(text))).toEqual([]);
     expect(captured.texts.length).toBeGreaterThan(20);
   });
