@@ -1,5 +1,5 @@
 import { UsageError } from "../../cli/command-error.ts";
-import { type CommandIo, runCommand, type Subcommand, toJson, write } from "../../cli/command-line.ts";
+import { type CommandIo, defineCommand, type Subcommand, toJson, write } from "../../cli/command-line.ts";
 import { type FlagTable, type FlagValues, type ParsedArguments, text, toggle } from "../../cli/flags.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
@@ -30,7 +30,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
   use(inbox: InboxStore, args: ParsedArguments<Table>): Promise<Output>;
 }): Subcommand {
   const { name, synopsis = "[options]", about } = command;
-  const definition = {
+  const run = defineCommand({
     name: `inbox ${name}`,
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
@@ -46,8 +46,8 @@ export function inboxCommand<Table extends FlagTable>(command: {
       write(io, json ? toJson(output.value) : output.text);
       return output.exitCode ?? 0;
     },
-  };
-  return { about, run: (argv, io) => runCommand(definition, argv, io) };
+  });
+  return { about, run };
 }
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument, write } from "../../../cli/command-line.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
@@ -25,7 +25,8 @@ import { accessOf, type CompareFlags, compareFlags, needsNoService, planOf } fro
 import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 
-const command: Command<typeof compareFlags> = {
+/** Runs `workspace-tasks compare` and returns its exit code. */
+export const runCompareCommand = defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
@@ -52,12 +53,7 @@ finish, a file could not be written, or wrong arguments.`,
       throw new CommandError(reasonOf(error), 2, { cause: error });
     }
   },
-};
-
-/** Runs `workspace-tasks compare` and returns its exit code. */
-export function runCompareCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 /** A report, and what went wrong beside it. */
 interface Compared {

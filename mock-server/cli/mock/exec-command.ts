@@ -3,13 +3,14 @@ import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { UsageError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand } from "../../../cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument } from "../../../cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = { port: portFlag(0), ...mockFlags };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
+export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
   about: `Starts the mock, runs the command with these variables, stops the mock:
@@ -32,12 +33,7 @@ start; 2 wrong arguments.`,
       await running.stop();
     }
   },
-};
-
-/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
-export function runExecCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 function spawnChild(
   running: RunningMock,

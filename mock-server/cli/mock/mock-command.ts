@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { CommandError } from "../../../cli/command-error.ts";
-import { type Command, type CommandIo, noArgument, runCommand, write } from "../../../cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument, write } from "../../../cli/command-line.ts";
 import { toggle } from "../../../cli/flags.ts";
 import { isLoopbackHost } from "../../checks/loopback.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
@@ -16,7 +16,7 @@ const flags = {
   quiet: toggle("no log of requests and deliveries"),
 };
 
-const command: Command<typeof flags> = {
+const runMock = defineCommand({
   name: "mock",
   synopsis: "[options]",
   about: `Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
@@ -44,11 +44,11 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     });
     return 0;
   },
-};
+});
 
 /** Runs `workspace-tasks mock` until it is asked to stop, and returns its exit code. */
 export async function runMockCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  if (argv[0] !== "exec") return runCommand(command, argv, io);
+  if (argv[0] !== "exec") return runMock(argv, io);
   const { runExecCommand } = await import("./exec-command.ts");
   return runExecCommand(argv.slice(1), io);
 }
