@@ -22,8 +22,7 @@ export interface ControlHandlerOptions {
   /** From `/_mock/v1` on, without the prefix of a world. */
   readonly path: string;
   readonly controls: Controls;
-  /** Created for the first reader. */
-  stream(): Promise<EventStream>;
+  readonly stream: EventStream;
   /** Longest request body, and longest snapshot. Default: 512,000,000 bytes. */
   readonly bodyBytesMax?: number | undefined;
 }
@@ -44,8 +43,7 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const { method, headers, signal } = request;
   if (method === "GET" && path === "/openapi.json") return json(200, createOpenapiDocument(contract));
   if (method === "GET" && path === "/stream") {
-    const stream = await options.stream();
-    return stream.open(headers.get("last-event-id"), signal);
+    return options.stream.open(headers.get("last-event-id"), signal);
   }
   const { name, route, ids } = findRoute(method, path);
   const input = checkRouteInput(
