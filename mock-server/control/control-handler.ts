@@ -79,16 +79,8 @@ function findRoute(method: string, path: string): Match {
 
 /** The ids in the path, or `null` for a path of another route. */
 function matchPath(pattern: string, path: string): string[] | null {
-  const expected = pattern.split("/");
-  const found = path.split("/");
-  if (expected.length !== found.length) return null;
-  const ids: string[] = [];
-  for (const [index, segment] of expected.entries()) {
-    const text = found[index] ?? "";
-    if (segment.startsWith("{") && text !== "") ids.push(safeDecode(text));
-    else if (segment !== text) return null;
-  }
-  return ids;
+  const segments = new RegExp(`^${pattern.replace(/\{\w+\}/g, "([^/]+)")}$`);
+  return segments.exec(path)?.slice(1).map(safeDecode) ?? null;
 }
 
 function safeDecode(text: string): string {

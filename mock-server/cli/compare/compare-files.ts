@@ -33,13 +33,7 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
     ...(write === undefined ? [] : [["--write", write] as const]),
     ...(record === undefined ? [] : [["--record", record] as const]),
   ];
-  const seen = new Map<string, string>();
-  for (const [flag, path] of targets) {
-    const other = seen.get(path);
-    if (other !== undefined) throw new UsageError(`${flag}: expected another file than that of ${other}`);
-    seen.set(path, flag);
-    await checkWritable(flag, path);
-  }
+  for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
 async function checkWritable(flag: string, path: string): Promise<void> {

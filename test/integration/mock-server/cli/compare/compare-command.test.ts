@@ -173,11 +173,6 @@ describe.concurrent("compare", () => {
       key,
       "--report: cannot write no-such-folder/report.json: ENOENT",
     ],
-    [
-      [...service, "--report", "a.json", "--write", "a.json"],
-      key,
-      "--write: expected another file than that of --report",
-    ],
     [["--replay", "/dev/zero"], {}, "--replay: cannot read /dev/zero: ENXIO"],
   ])("compare %j returns 2 and says what was expected", async (argv, env, message) => {
     const { code, out, err } = await command(argv, env);
@@ -267,7 +262,9 @@ describe.concurrent("compare", () => {
         err: expect.stringContaining("line 2 is not an observation"),
       });
       await writeFile(path, header.replace('"formatVersion":1', '"formatVersion":2'));
-      expect((await command(["--replay", path])).err).toContain("expected formatVersion 1, got 2");
+      expect((await command(["--replay", path])).err).toContain(
+        "not the header of a record of workspace-tasks compare with formatVersion 1",
+      );
     });
   });
 });
