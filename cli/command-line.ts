@@ -131,14 +131,7 @@ function report(error: unknown, name: string, io: CommandIo): number {
   return error.exitCode;
 }
 
-function helpOf<Table extends FlagTable>({
-  name,
-  synopsis,
-  about,
-  parameters,
-  flags,
-  notes,
-}: Command<Table>) {
+function helpOf({ name, synopsis, about, parameters, flags, notes }: Command<FlagTable>): string {
   const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
   return `Usage: workspace-tasks ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
 }

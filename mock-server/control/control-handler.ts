@@ -23,7 +23,7 @@ export interface ControlHandlerOptions {
   readonly path: string;
   readonly controls: Controls;
   readonly stream: EventStream;
-  /** Longest request body, and longest snapshot. Default: 512,000,000 bytes. */
+  /** Longest request body. Default: 512,000,000 bytes. */
   readonly bodyBytesMax?: number | undefined;
 }
 
@@ -53,8 +53,7 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
-  if (name === "getSnapshot")
-    return jsonResponse(200, snapshotText(response as Snapshot, options.bodyBytesMax));
+  if (name === "getSnapshot") return jsonResponse(200, snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
 }
 

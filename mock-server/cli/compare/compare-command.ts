@@ -102,7 +102,7 @@ const problemsOf = (record: OpenRecord | null) => [record?.problem() ?? []].flat
 async function compareNow({ flags, settings, captured }: Given, io: CommandIo): Promise<Compared> {
   const access = accessOf(flags, io);
   const plan = planOf(flags, access);
-  if (!flags.yes) await confirmWrites({ plan, baseUrl: access.baseUrl }, io);
+  if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);
   const progress = compareProgress(io);
   const failing = new AbortController();
   try {

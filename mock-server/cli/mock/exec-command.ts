@@ -1,7 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { delimiter, join } from "node:path";
 import { UsageError } from "../../../cli/command-error.ts";
 import { type CommandIo, defineCommand, noArgument } from "../../../cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
@@ -61,17 +59,11 @@ function spawnChild(
 }
 
 function notStarted(file: string, error: Error, io: CommandIo): number {
-  const isFound = exists(file, io.env["PATH"] ?? "");
+  const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
   io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
   return isFound ? 126 : 127;
 }
-
-// spawn fails with EACCES for a missing command when a folder on the PATH is not readable.
-const exists = (file: string, path: string) =>
-  /[\\/]/.test(file)
-    ? existsSync(file)
-    : path.split(delimiter).some((folder) => existsSync(join(folder, file)));
 
 const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
   WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
