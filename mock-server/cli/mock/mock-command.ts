@@ -74,17 +74,12 @@ Ctrl+C stops it.
 `;
 }
 
-const membersShownMax = 20;
-
 /** The keys of the members of the seed data, when there are more than the mock's own. */
 function memberLines({ workspaces }: SeedView): string {
   const members = Object.entries(workspaces).flatMap(([workspace, view]) =>
     Object.entries(view.members).map(([email, { apiKey }]) => `  ${apiKey}  ${email} of ${workspace}\n`),
   );
-  if (members.length < 2) return "";
-  const more = members.length - membersShownMax;
-  const rest = more > 0 ? `  ${more} more: GET /_mock/v1/seed-data\n` : "";
-  return `\nKeys of the seed data:\n\n${members.slice(0, membersShownMax).join("")}${rest}`;
+  return members.length < 2 ? "" : `\nKeys of the seed data:\n\n${members.join("")}`;
 }
 
 const networkWarning = (host: string) =>

@@ -261,17 +261,6 @@ describe("mock", () => {
       }
     }));
 
-  it("mock --deliver-only loopback sends nothing to other computers", async () => {
-    await withMock(["--deliver-only", "loopback"], async (ready) => {
-      const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
-      await control.createEndpoint({ url: "https://hooks.example/" });
-      await control.startTask({ taskType: "BINDER", progression: "manual" });
-      const { data } = await control.waitForDeliveries({ attempted: true, count: 1 });
-      const { attempts } = await control.getDelivery(data[0]?.id ?? "");
-      expect(attempts[0]?.error).toBe("not sent: this mock delivers to loopback only");
-    });
-  });
-
   it("mock explains why it cannot read a scenario", () =>
     withFolder(async (folder) => {
       const missing = await mock("--port", "0", "--scenario", "/nope.json");
