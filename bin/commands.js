@@ -30,6 +30,11 @@ export const commands = {
     module: "mock-server/cli/running/reset-command",
     run: "runResetCommand",
   },
+  snapshot: {
+    about: "save or restore the state of a running mock",
+    module: "mock-server/cli/running/snapshot-command",
+    run: "runSnapshotCommand",
+  },
   compare: {
     about: "compare the mock with the real service",
     module: "mock-server/cli/compare/compare-command",

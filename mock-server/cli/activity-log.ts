@@ -44,19 +44,26 @@ function textOf(activity: LoggedActivity): Line | null {
     case "delivery.attempted":
       return attemptLine(activity, fieldsOf(activity["attempt"]));
     case "clock.advanced":
-      return notice("clock", `advanced by ${activity["byMs"]} ms`);
+      return { noun: "clock", status: "---", level: "neutral", text: `advanced by ${activity["byMs"]} ms` };
     case "settings.changed":
-      return notice("settings", "changed");
     case "faults.changed":
-      return notice("faults", "changed");
+      return {
+        noun: activity.type.slice(0, -".changed".length),
+        status: "---",
+        level: "neutral",
+        text: "changed",
+      };
     case "stream.restarted":
-      return notice("mock", "was reset, or restored from a snapshot");
+      return {
+        noun: "mock",
+        status: "---",
+        level: "neutral",
+        text: "was reset, or restored from a snapshot",
+      };
     default:
       return null;
   }
 }
-
-const notice = (noun: string, text: string): Line => ({ noun, status: "---", level: "neutral", text });
 
 type Fields = Readonly<Record<string, unknown>>;
 

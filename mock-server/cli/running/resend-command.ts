@@ -17,7 +17,7 @@ export const runResendCommand = defineCommand({
   synopsis: "<delivery-id>… | --unsuccessful [options]",
   about: `Sends deliveries of a running mock again, with their id and a new signature, and
 prints how the receiver responded. The retry schedule does not change.`,
-  parameters: [["<delivery-id>", "the webhook-id of the delivery"]],
+  parameters: [["<delivery-id>", "the webhook-id of the delivery, or latest"]],
   flags,
   notes: `Exit code: 0 the receiver acknowledged all, 1 it did not, there was none, or the
 mock did not respond, 2 wrong arguments.`,
@@ -35,7 +35,7 @@ mock did not respond, 2 wrong arguments.`,
       }
       let code = 0;
       for (const id of ids) {
-        const delivery = await control.replayDelivery(id);
+        const delivery = await control.replayDelivery(id === "latest" ? await latestId(control) : id);
         write(io, json ? `${JSON.stringify(delivery)}\n` : lineOf(delivery));
         if (delivery.attempts.at(-1)?.error !== null) code = 1;
       }
@@ -43,6 +43,12 @@ mock did not respond, 2 wrong arguments.`,
     });
   },
 });
+
+async function latestId(control: ControlApi): Promise<string> {
+  const [latest] = (await control.listDeliveries({ order: "desc", limit: 1 })).data;
+  if (latest) return latest.id;
+  throw new CommandError("there is no delivery yet; workspace-tasks trigger task.completed sends one");
+}
 
 async function unsuccessfulIds(control: ControlApi): Promise<readonly string[]> {
   const ids: string[] = [];

@@ -9,6 +9,7 @@ import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
 import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
 import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";
 import { runResetCommand } from "../../../mock-server/cli/running/reset-command.ts";
+import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-command.ts";
 import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
 import { blocksOf } from "../../../scripts/marked-blocks.ts";
 import { projectFiles } from "../../../scripts/project-files.mjs";
@@ -80,50 +81,55 @@ describe("commands in the documents", () => {
         .filter(({ language, mark }) => language === "sh" && !mark.startsWith("none: "))
         .flatMap(({ text }) => linesOf(text).map((line) => ({ file, line }))),
     );
-    expect(lines.length).toBeGreaterThan(20);
+    expect(lines.length).toBeGreaterThan(30);
     expect(lines.filter(({ line }) => !known.some((accepts) => accepts(line)))).toEqual([]);
   });
 });
 
-it("the session of docs/cli.md works as described", async () => {
-  await using receiver = await startCapturingReceiver();
-  const [start = "", ...lines] = shellBlockOf("docs/cli.md", "clock advance");
-  const local = (line: string) =>
-    line
-      .replace(/^workspace-tasks /, "")
-      .replace(/ &$/, "")
-      .replace("http://127.0.0.1:3000/webhooks", receiver.url)
-      .split(" ");
-  const [, ...flags] = local(start);
-  const mock = startCommand(runMockCommand, [...flags, "--port", "0", "--json"]);
-  const { baseUrl } = JSON.parse(await mock.firstOutput()) as { baseUrl: string };
-  const commands: Readonly<Record<string, (argv: readonly string[], io: CommandIo) => Promise<number>>> = {
-    trigger: runTriggerCommand,
-    clock: runClockCommand,
-    resend: runResendCommand,
-    reset: runResetCommand,
-  };
-  // The receiver fails at first.
-  receiver.respondWith(503);
-  const results: string[] = [];
-  for (const [name = "", ...argv] of lines.map(local)) {
-    if (name === "resend") receiver.respondWith(204);
-    const run = commands[name];
-    if (!run) throw new Error(`no test runs ${name}`);
-    const { code, out, err } = await runCommand(run, argv, { env: { WORKSPACE_TASKS_BASE_URL: baseUrl } });
-    results.push(`${name} ${code} ${out}${err}`);
-  }
-  mock.stop();
-  expect(await mock.result()).toMatchObject({ code: 0 });
-  expect(results.map((text) => text.slice(0, text.indexOf(" ") + 2))).toEqual([
-    "trigger 1",
-    "resend 0",
-    "clock 0",
-    "reset 0",
-  ]);
-  expect(results[0]).toContain("503");
-  expect(receiver.deliveries.length).toBeGreaterThan(3);
-});
+it("the session of docs/cli.md works as described", () =>
+  withFolder(async (folder) => {
+    await using receiver = await startCapturingReceiver();
+    const [start = "", ...lines] = shellBlockOf("docs/cli.md", "clock advance");
+    const local = (line: string) =>
+      line
+        .replace(/^workspace-tasks /, "")
+        .replace(/ &$/, "")
+        .replace("http://127.0.0.1:3000/webhooks", receiver.url)
+        .replace("state.json", join(folder, "state.json"))
+        .split(" ");
+    const [, ...flags] = local(start);
+    const mock = startCommand(runMockCommand, [...flags, "--port", "0", "--json"]);
+    const { baseUrl } = JSON.parse(await mock.firstOutput()) as { baseUrl: string };
+    const commands: Readonly<Record<string, (argv: readonly string[], io: CommandIo) => Promise<number>>> = {
+      trigger: runTriggerCommand,
+      clock: runClockCommand,
+      resend: runResendCommand,
+      snapshot: runSnapshotCommand,
+      reset: runResetCommand,
+    };
+    // The receiver fails at first.
+    receiver.respondWith(503);
+    const results: string[] = [];
+    for (const [name = "", ...argv] of lines.map(local)) {
+      if (name === "resend") receiver.respondWith(204);
+      const run = commands[name];
+      if (!run) throw new Error(`no test runs ${name}`);
+      const { code, out, err } = await runCommand(run, argv, { env: { WORKSPACE_TASKS_BASE_URL: baseUrl } });
+      results.push(`${name} ${code} ${out}${err}`);
+    }
+    mock.stop();
+    expect(await mock.result()).toMatchObject({ code: 0 });
+    expect(results.map((text) => text.slice(0, text.indexOf(" ") + 2))).toEqual([
+      "trigger 1",
+      "resend 0",
+      "clock 0",
+      "snapshot 0",
+      "reset 0",
+    ]);
+    expect(results[0]).toContain("503");
+    expect(existsSync(join(folder, "state.json"))).toBe(true);
+    expect(receiver.deliveries.length).toBeGreaterThan(3);
+  }));
 
 it("the mock of docs/mock-scenarios.md starts, and has played the scenario", async () => {
   const [, ...argv] = shownArguments("docs/mock-scenarios.md", {

@@ -1,4 +1,6 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
@@ -7,9 +9,11 @@ import { runClockCommand } from "../../../../../mock-server/cli/running/clock-co
 import { runLogsCommand } from "../../../../../mock-server/cli/running/logs-command.ts";
 import { runResendCommand } from "../../../../../mock-server/cli/running/resend-command.ts";
 import { runResetCommand } from "../../../../../mock-server/cli/running/reset-command.ts";
+import { runSnapshotCommand } from "../../../../../mock-server/cli/running/snapshot-command.ts";
 import { listen } from "../../../../support/listen.ts";
 import { callGraphql } from "../../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
+import { withFolder } from "../../../../support/with-folder.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";
 
@@ -33,13 +37,13 @@ const noUsage = {
 };
 
 describe("clock", () => {
-  it("clock shows the time, and advances it by a duration", async ({ mock }) => {
+  it("clock shows the time, and advances it by a duration or to the next timer", async ({ mock }) => {
     expect((await run(mock, runClockCommand)).out).toBe("2026-01-15T12:00:00.000Z (virtual, 0 timers)\n");
     await mock.control.startTask({ taskType: "TAX_ADVISOR" });
-    expect((await run(mock, runClockCommand)).out).toContain("1 timers, next at 2026-01-15T12:00:01.000Z");
-    expect((await run(mock, runClockCommand, "advance", "1h")).out).toContain("T13:00:00.000Z");
+    expect((await run(mock, runClockCommand, "next")).out).toContain("12:00:01.000Z (virtual, 0 timers)");
+    expect((await run(mock, runClockCommand, "advance", "1h")).out).toContain("T13:00:01.000Z");
     const { out } = await run(mock, runClockCommand, "advance", "500", "--json");
-    expect(JSON.parse(out)).toMatchObject({ now: "2026-01-15T13:00:00.500Z", mode: "virtual" });
+    expect(JSON.parse(out)).toMatchObject({ now: "2026-01-15T13:00:01.500Z", mode: "virtual" });
   });
 
   it("clock takes the address as a port, and a world", async ({ mock }) => {
@@ -51,7 +55,7 @@ describe("clock", () => {
     expect([code, err]).toEqual([1, 'clock: there is no world "other"\n']);
   });
 
-  it.for([["advance"], ["advance", "1x"], ["back"], ["advance", "1s", "2s"]])(
+  it.for([["advance"], ["advance", "1x"], ["back"], ["next", "1s"], ["advance", "1s", "2s"]])(
     "clock rejects %j",
     async (argv, { mock }) => expect(await run(mock, runClockCommand, ...argv)).toEqual(noUsage),
   );
@@ -71,9 +75,10 @@ it("a command names the unknown path of a --mock that is not the address of a mo
 });
 
 describe("resend", () => {
-  it("resend sends deliveries again by id, and the unsuccessful ones", async ({ mock }) => {
+  it("resend sends deliveries again by id, the latest one, and the unsuccessful ones", async ({ mock }) => {
+    expect((await run(mock, runResendCommand, "latest")).err).toContain("resend: there is no delivery yet; ");
     await mock.control.createEndpoint({ url: receiverUrl });
-    statuses.push(500, 500);
+    statuses.push(500, 500, 500);
     await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
     await mock.clock.settle();
     const { id } = await mock.expectDelivery({ responseStatus: 500 });
@@ -82,6 +87,7 @@ describe("resend", () => {
       1,
       `task.running ${id}: failed: ${(await mock.expectDelivery()).lastError}\n`,
     ]);
+    expect((await run(mock, runResendCommand, "latest")).code).toBe(1);
     const unsuccessful = await run(mock, runResendCommand, "--unsuccessful");
     expect([unsuccessful.code, unsuccessful.out]).toEqual([0, `task.running ${id}: acknowledged with 204\n`]);
     expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
@@ -94,10 +100,38 @@ describe("resend", () => {
   });
 });
 
-it("reset returns a mock to its start", async ({ mock }) => {
-  await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
-  expect(await run(mock, runResetCommand)).toMatchObject({ code: 0, out: `${mock.baseUrl} was reset\n` });
-  expect((await mock.control.listTasks()).data).toEqual([]);
+describe("snapshot and reset", () => {
+  it("snapshot saves the state to a file and restores it after a reset", ({ mock }) =>
+    withFolder(async (folder) => {
+      const file = join(folder, "state.json");
+      const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+      expect(await run(mock, runSnapshotCommand, "save", file)).toMatchObject({
+        code: 0,
+        out: `saved to ${file}\n`,
+      });
+      expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ state: { tasks: [{ id: taskId }] } });
+      expect((await run(mock, runResetCommand)).code).toBe(0);
+      expect((await mock.control.listTasks()).data).toEqual([]);
+      expect((await run(mock, runSnapshotCommand, "restore", file)).code).toBe(0);
+      expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
+    }));
+
+  it("snapshot names the file that cannot be used", ({ mock }) =>
+    withFolder(async (folder) => {
+      const file = join(folder, "wrong.json");
+      await writeFile(file, "{}");
+      const errors = [
+        ["restore", file],
+        ["restore", join(folder, "absent.json")],
+        ["save", join(folder, "absent", "state.json")],
+      ];
+      for (const argv of errors) {
+        const { code, err } = await run(mock, runSnapshotCommand, ...argv);
+        expect([code, err]).toEqual([1, expect.stringContaining(argv[1] ?? "")]);
+      }
+      expect(await run(mock, runSnapshotCommand, "sav", file)).toEqual(noUsage);
+      expect(await run(mock, runSnapshotCommand, "save")).toEqual(noUsage);
+    }));
 });
 
 describe("logs", () => {
