@@ -1,5 +1,6 @@
 import { getOrCreate } from "../cache.ts";
 import type { StateLists } from "../state/records.ts";
+import { keyNameOf, keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
 type Noun = Exclude<keyof StateLists, "uploadContents">;
@@ -28,8 +29,11 @@ const references: readonly (readonly [noun: Noun, field: string, target: Noun])[
   ["deliveries", "eventId", "events"],
 ];
 
-/** The first record that refers to one that the snapshot lacks, or `null`. */
-export function findInconsistency({ state, seedWorkspaceId }: Snapshot): string | null {
+/** What is the first to contradict something else in a snapshot of well-formed records, or `null`. */
+export function findInconsistency(snapshot: Snapshot): string | null {
+  const { state, seedWorkspaceId } = snapshot;
+  const doubled = findDoubledKey(state) ?? findWrongSequence(snapshot);
+  if (doubled) return doubled;
   const ids = new Map<Noun, Set<unknown>>();
   const idsOf = (of: Noun) =>
     getOrCreate(ids, of, (noun) => new Set(recordsOf(state, noun).map(({ id }) => id)));
@@ -39,7 +43,38 @@ export function findInconsistency({ state, seedWorkspaceId }: Snapshot): string 
       if (named !== null && !idsOf(target).has(named)) return `state.${noun}.${index}.${field} names nothing`;
     }
   }
-  return idsOf("workspaces").has(seedWorkspaceId) ? null : "seedWorkspaceId names nothing";
+  if (!idsOf("workspaces").has(seedWorkspaceId)) return "seedWorkspaceId names nothing";
+  return findWrongUpload(state);
+}
+
+function findDoubledKey(state: StateLists): string | null {
+  for (const noun of Object.keys(state) as (keyof StateLists)[]) {
+    if (noun === "uploadContents") continue;
+    const keys = new Set<unknown>();
+    for (const [index, record] of recordsOf(state, noun).entries()) {
+      const key = keyOf(noun, record);
+      if (keys.has(key)) return `state.${noun}.${index} has the ${keyNameOf(noun)} of an earlier one`;
+      keys.add(key);
+    }
+  }
+  return null;
+}
+
+/** Pages of the journal are found by its numbers. */
+function findWrongSequence({ journal: { entries, count } }: Snapshot): string | null {
+  const first = count - entries.length + 1;
+  const index = entries.findIndex(({ sequence }, at) => sequence !== first + at);
+  return index === -1 ? null : `journal.entries.${index}.sequence is not ${first + index}`;
+}
+
+function findWrongUpload({ uploads, uploadContents }: StateLists): string | null {
+  for (const [index, { offsetBytes }] of uploads.entries()) {
+    const content = uploadContents[index];
+    if (content === undefined || Buffer.byteLength(content, "base64") !== offsetBytes) {
+      return `state.uploadContents.${index} is not as long as its upload says`;
+    }
+  }
+  return null;
 }
 
 const recordsOf = (state: StateLists, noun: Noun) =>

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { checkSchema } from "../checks/check-schema.ts";
 import { isPlainObject } from "../checks/plain-object.ts";
 import { MockServerError } from "../errors.ts";
+import type { Settings } from "../settings/settings.ts";
 import { findInconsistency } from "./consistency.ts";
 import {
   envelopeSchema,
@@ -15,7 +16,25 @@ import {
  * Validates a parsed document.
  * @throws MockServerError SNAPSHOT_INVALID for anything but a complete snapshot of a version this mock reads
  */
-export const readSnapshot = (value: unknown): Snapshot => validateFrame(validateLists(checkEnvelope(value)));
+export function readSnapshot(value: unknown, bounds?: RecordBounds): Snapshot {
+  const snapshot = validateFrame(validateLists(checkEnvelope(value)));
+  if (bounds) checkBounds(snapshot, bounds);
+  return snapshot;
+}
+
+/** Numbers of records that the world may have. */
+export type RecordBounds = Pick<Settings["bounds"], "deliveriesMax" | "tasksMax">;
+
+function checkBounds({ state }: Snapshot, { deliveriesMax, tasksMax }: RecordBounds): void {
+  for (const [noun, max] of [
+    ["deliveries", deliveriesMax],
+    ["tasks", tasksMax],
+  ] as const) {
+    if (state[noun].length <= max) continue;
+    const message = `the snapshot has ${state[noun].length} ${noun}, this mock holds ${max}: settings.bounds.${noun}Max`;
+    throw new MockServerError("SNAPSHOT_INVALID", message);
+  }
+}
 
 function checkEnvelope(value: unknown): object {
   const envelope = envelopeSchema.safeParse(value);

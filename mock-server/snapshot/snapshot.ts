@@ -7,6 +7,7 @@ import { recordProgress } from "../rules/tasks/progression.ts";
 import type { StateLists } from "../state/records.ts";
 import type { State } from "../state/state.ts";
 import type { World } from "../world/world.ts";
+import { keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
 /** Everything this world remembers. Values inside its records are shared with the world, which replaces but never changes them. */
@@ -35,12 +36,6 @@ export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
 }
 
 type Noun = Exclude<keyof State, "uploadContents" | "progress">;
-
-/** The key of most records is their id. */
-const otherKeys: { readonly [noun: string]: string } = { taskPlans: "taskType", catalogAdditions: "name" };
-
-const keyOf = (noun: Noun, record: object): string =>
-  (record as Readonly<Record<string, string>>)[otherKeys[noun] ?? "id"] ?? "";
 
 function toLists(world: World): StateLists {
   const { uploadContents, ...maps } = world.state;

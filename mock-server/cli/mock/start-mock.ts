@@ -4,6 +4,7 @@ import { CommandError } from "../../../cli/command-error.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";
+import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
 import { type Autosave, autosave } from "./autosave.ts";
@@ -23,6 +24,22 @@ type Warn = (message: string) => void;
 
 /** Starts the mock with the flags of the command, from its snapshot if there is one. */
 export async function startMock(options: MockOptions, warn: Warn): Promise<RunningMock> {
+  const { state } = options;
+  const lock = state === undefined ? null : await lockStateFile(state);
+  try {
+    return await startLocked(options, { lock, warn });
+  } catch (error) {
+    await lock?.release();
+    throw error;
+  }
+}
+
+interface StartContext {
+  readonly lock: StateLock | null;
+  readonly warn: Warn;
+}
+
+async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readState(state);
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
@@ -40,6 +57,7 @@ export async function startMock(options: MockOptions, warn: Warn): Promise<Runni
         await saving?.stop();
       } finally {
         await mock.close();
+        await lock?.release();
       }
     };
     return { mock, signingSecret, stop };
@@ -55,6 +73,12 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
   return autosave(mock, path, warnOnce).catch((error: unknown) => {
     throw new CommandError(`--state: cannot write ${path}: ${reasonOf(error)}; choose another file`);
   });
+}
+
+async function lockStateFile(path: string): Promise<StateLock> {
+  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
+  if (typeof lock !== "string") return lock;
+  throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
 async function readState(path: string) {

@@ -78,7 +78,7 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       // Loaded when first needed: the schemas of a snapshot cost time that a start should not pay.
       const { readSnapshot } = await import("../../snapshot/read-snapshot.ts");
       const { restoreWorld } = await import("../../snapshot/restore-world.ts");
-      restoreWorld(worlds, readSnapshot(snapshot));
+      restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds));
     },
   };
 }

@@ -38,14 +38,15 @@ describe("writeSnapshotFile", () => {
 
 describe("readSnapshotFile", () => {
   it.each([
-    ["is truncated", '{"format":"workspace-tasks-mock"'],
-    ["is not UTF-8", Buffer.from([0x22, 0xff, 0x22])],
-    ["nests too deeply", "[".repeat(2_000)],
-  ])("rejects a file that %s", (_, content) =>
+    ["is longer than a snapshot may be", "{}", 1],
+    ["is truncated", '{"format":"workspace-tasks-mock"', 100],
+    ["is not UTF-8", Buffer.from([0x22, 0xff, 0x22]), 100],
+    ["nests too deeply", "[".repeat(2_000), 10_000],
+  ])("rejects a file that %s", (_, content, bytesMax) =>
     withFolder(async (folder) => {
       const path = join(folder, "s.json");
       await writeFile(path, content);
-      await expect(readSnapshotFile(path)).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
+      await expect(readSnapshotFile(path, bytesMax)).rejects.toMatchObject({ code: "SNAPSHOT_INVALID" });
     }),
   );
 });

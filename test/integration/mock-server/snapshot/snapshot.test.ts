@@ -259,6 +259,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
       ["clients", "tasks.0.clientId"],
       ["tasks", "progress.0.taskId"],
       ["events", "deliveries.0.eventId"],
+      ["uploadContents", "uploadContents.0"],
     ] as const) {
       expect(() => readSnapshot(without(noun))).toThrow(`damaged: state.${named}`);
     }
@@ -266,7 +267,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     expect(() => readSnapshot(without("endpoints"))).not.toThrow();
   });
 
-  it("has a number, time or address that no record can have", async () => {
+  it("has doubled keys, or a number, time or address that no record can have", async () => {
     await using mock = await start();
     await useMock(mock);
     const whole = JSON.stringify(await mock.control.getSnapshot());
@@ -276,6 +277,9 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
         snapshot.nowMs = 1e300;
       },
       "state.users.0.": ({ state }) => state.users.unshift({ ...state.users[0], id: "" }),
+      "state.users.1 has the id": ({ state }) => state.users.unshift(state.users[0]),
+      "state.deliveries.1 has the id": ({ state }) => state.deliveries.unshift(state.deliveries[0]),
+      "state.progress.1 has the taskId": ({ state }) => state.progress.unshift(state.progress[0]),
       "state.clients.0.createdAtMs": ({ state }) => {
         state.clients[0].createdAtMs = 1e17;
       },
@@ -291,6 +295,9 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
       "state.endpoints.0.secrets.0.secret": ({ state }) => {
         state.endpoints[0].secrets[0].secret = "whsec_%";
       },
+      "journal.entries.0.sequence": ({ journal }) => {
+        journal.entries[0].sequence = 7;
+      },
     };
     for (const [place, change] of Object.entries(changes)) {
       const snapshot = JSON.parse(whole);
@@ -300,6 +307,17 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
         message: expect.stringContaining(place),
       });
       expect(JSON.stringify(await mock.control.getSnapshot())).toBe(whole);
+    }
+  });
+
+  it("has more deliveries or tasks than the mock holds", async () => {
+    await using mock = await start();
+    await useMock(mock);
+    await mock.control.startTask({ taskType: "BINDER" });
+    const snapshot = await mock.control.getSnapshot();
+    for (const bound of ["deliveriesMax", "tasksMax"] as const) {
+      await using small = await start({ settings: { bounds: { [bound]: 1 } } });
+      await expect(small.control.restoreSnapshot(snapshot)).rejects.toThrow(`settings.bounds.${bound}`);
     }
   });
 

@@ -261,6 +261,34 @@ describe("mock", () => {
       }
     }));
 
+  it("mock does not start with the state file of another mock, and the other continues", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      const first = await withMock(["--state", path], async (ready) => {
+        const { code, err } = await mock("--port", "0", "--state", path);
+        expect([code, err]).toEqual([
+          1,
+          expect.stringMatching(
+            /^mock: --state: cannot use .+: process \d+ on .+ uses it .+; choose another file\n$/,
+          ),
+        ]);
+        expect((await fetch(`${ready["baseUrl"]}/_mock/v1/health`)).status).toBe(200);
+      });
+      expect(first.code).toBe(0);
+      expect((await withMock(["--state", path], async () => {})).code).toBe(0);
+    }));
+
+  it("mock --deliver-only loopback sends nothing to other computers", async () => {
+    await withMock(["--deliver-only", "loopback"], async (ready) => {
+      const control = createControlClient({ baseUrl: ready["baseUrl"] ?? "" });
+      await control.createEndpoint({ url: "https://hooks.example/" });
+      await control.startTask({ taskType: "BINDER", progression: "manual" });
+      const { data } = await control.waitForDeliveries({ attempted: true, count: 1 });
+      const { attempts } = await control.getDelivery(data[0]?.id ?? "");
+      expect(attempts[0]?.error).toBe("not sent: this mock delivers to loopback only");
+    });
+  });
+
   it("mock explains why it cannot read a scenario", () =>
     withFolder(async (folder) => {
       const missing = await mock("--port", "0", "--scenario", "/nope.json");
