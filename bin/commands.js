@@ -35,11 +35,6 @@ export const commands = {
     module: "mock-server/cli/running/snapshot-command",
     run: "runSnapshotCommand",
   },
-  worlds: {
-    about: "list, create and drop worlds of a running mock",
-    module: "mock-server/cli/running/worlds-command",
-    run: "runWorldsCommand",
-  },
   compare: {
     about: "compare the mock with the real service",
     module: "mock-server/cli/compare/compare-command",

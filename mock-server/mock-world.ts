@@ -7,7 +7,7 @@ import type {
   DeliverySummary,
   ExpectedDeliveries,
 } from "./control/deliveries/delivery-routes.ts";
-import type { EventStream } from "./control/event-stream.ts";
+import { createEventStream } from "./control/event-stream.ts";
 import { createExpectations } from "./control/expectations.ts";
 import type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
@@ -138,7 +138,7 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
       return seedWorld(world);
     },
   });
-  const stream = createLazyStream(worlds);
+  const stream = createEventStream(worlds, systemClock);
   let controls: Service["controls"] | undefined;
   const service: Service = {
     worlds,
@@ -149,7 +149,7 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
       controls ??= createControls({ worlds, clock, version, directory });
       return controls;
     },
-    stream: stream.open,
+    stream,
   };
   return {
     setup,
@@ -220,22 +220,4 @@ function resolveInput(input: Request | URL | string, baseUrl: string): Request |
 function urlsOf(origin: string, name: string | null) {
   const baseUrl = name === null ? origin : `${origin}/w/${name}`;
   return { baseUrl, gatewayUrl: `${baseUrl}/gateway`, inspectorUrl: `${baseUrl}/_mock/` };
-}
-
-/** The event stream, created for its first reader. */
-function createLazyStream(worlds: WorldHolder) {
-  let opening: Promise<EventStream> | undefined;
-  const open = async (): Promise<EventStream> => {
-    const { createEventStream } = await import("./control/event-stream.ts");
-    return createEventStream(worlds, systemClock);
-  };
-  return {
-    open() {
-      opening ??= open();
-      return opening;
-    },
-    close() {
-      void opening?.then((stream) => stream.close());
-    },
-  };
 }

@@ -144,7 +144,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       create: async (input) => (await add(input)).hosted.view(mockOrigin()),
       list: () =>
         [main(), ...[...entries.values()].map(({ hosted }) => hosted)].map((each) => each.view(mockOrigin())),
-      get: (name) => find(name).view(mockOrigin()),
       drop,
     },
     facade: {

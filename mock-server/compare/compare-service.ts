@@ -8,20 +8,15 @@ import { evaluate } from "./evaluate/evaluate-rules.ts";
 import { proposedSettings } from "./evaluate/proposed-settings.ts";
 import { type MockSide, observeMock } from "./mock-side.ts";
 import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
+import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
-import {
-  awaitDeliveries,
-  type Captured,
-  capturedObservations,
-  type Listening,
-} from "./run/await-deliveries.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer, type Pacer, shareOf } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
 import { type Removal, removeCreated } from "./run/remove-created.ts";
-import { type RunOptions, type RunResult, runProbes } from "./run/run-probes.ts";
+import { runProbes } from "./run/run-probes.ts";
 import { createSender, type SenderStats } from "./run/send-request.ts";
 import { type Access, createSession } from "./run/session.ts";
 
@@ -35,8 +30,6 @@ export interface CompareOptions {
   readonly runId: string;
   /** Deliveries that a receiver has captured. */
   readonly captured?: Captured | undefined;
-  /** Registers endpoints for a receiver and awaits deliveries; needs the permission to write. */
-  readonly listening?: Listening | undefined;
   /** Settings of the mock that the service is compared with. The run takes a third of their rate limit. */
   readonly settings?: SettingsChanges | undefined;
   /** Default: a mock that is started for the comparison. */
@@ -48,7 +41,7 @@ export interface CompareOptions {
 
 /** Sends what the rules send to a service and to a mock, and compares what both did. */
 export async function compareService(options: CompareOptions): Promise<CompareReport> {
-  const { access, clock, plan, settings } = options;
+  const { access, clock, plan, settings, captured } = options;
   const { rateLimit } = withSettings(settings);
   const pacer = createPacer(clock, shareOf(rateLimit));
   const writes = plan.permissions.has("write");
@@ -62,30 +55,18 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const mark = `/workspace-tasks-compare/${options.runId}/`;
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
-  const { observations, stopped } = await observeService(context).finally(async () => {
+  const { observations, stopped } = await runProbes(probes, context).finally(async () => {
     if (writes) removal = await clean({ ...options, pacer, mark }, sender.stats);
   });
   // Last: requests of the removal would be rejected after it.
-  const measured =
-    plan.permissions.has("exceed") && stopped === null ? [await measureRateLimit(context)] : [];
-  for (const observation of measured) onObservation(observation);
-  const report = await evaluateRecord([...observations, ...measured], plan, settings, options.mock);
+  const exceeds = plan.permissions.has("exceed") && stopped === null;
+  const further = [
+    ...(captured ? [observeDeliveries(captured)] : []),
+    ...(exceeds ? [await measureRateLimit(context)] : []),
+  ];
+  for (const observation of further) onObservation(observation);
+  const report = await evaluateRecord([...observations, ...further], plan, settings, options.mock);
   return { ...report, removal, stats: sender.stats, stopped };
-}
-
-type RunContext = RunOptions & Pick<CompareOptions, "plan" | "captured" | "listening">;
-
-async function observeService(context: RunContext): Promise<RunResult> {
-  const { plan, access, captured, listening, onObservation } = context;
-  const run = await runProbes(planProbes(plan), context);
-  const ofFile = captured ? capturedObservations(captured) : [];
-  const awaited =
-    listening && run.stopped === null
-      ? await awaitDeliveries(listening, { ...context, baseUrl: access.baseUrl })
-      : [];
-  const further = [...ofFile, ...awaited];
-  for (const observation of further) onObservation?.(observation);
-  return { ...run, observations: [...run.observations, ...further] };
 }
 
 interface Cleaning extends CompareOptions {

@@ -4,39 +4,27 @@ import { events, knownEventNames } from "../../sdk/events/catalog.ts";
 import { exampleFields } from "../../sdk/events/example-event.ts";
 import { createMockServer, type MockServer } from "../server.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
-import { createVirtualClock, type VirtualClock } from "../time/virtual-clock.ts";
-import { connectToMock, mockMark } from "./connect-to-mock.ts";
-import { changesProbe, type DeliveryShape, type Observation } from "./observe/observation.ts";
-import { type CapturedDelivery, observeDeliveries } from "./observe/observe-delivery.ts";
-import { awaitDeliveries, endpointPaths, responseTo } from "./run/await-deliveries.ts";
+import { createVirtualClock } from "../time/virtual-clock.ts";
+import type { Captured, CapturedDelivery } from "./observe/observe-delivery.ts";
 
 const url = "https://receiver.invalid/mock";
 
 /** Attempts of the first delivery that get a 503. */
 const rejectedMax = 4;
 
-type Arrived = Omit<CapturedDelivery, "responded">;
-
-/** Captures what arrives, with the response that it gets. */
-const receiver =
-  (clock: VirtualClock, captured: CapturedDelivery[], respond: (arrived: Arrived) => number, path?: string) =>
-  async (request: Request): Promise<Response> => {
+export async function captureMockDeliveries(settings: SettingsChanges): Promise<Captured> {
+  const clock = createVirtualClock();
+  const deliveries: CapturedDelivery[] = [];
+  let first: string | undefined;
+  const receive = async (request: Request): Promise<Response> => {
+    const headers = Object.fromEntries(request.headers);
     const body = Buffer.from(await request.arrayBuffer());
-    const arrived = { receivedAtMs: clock.now(), headers: Object.fromEntries(request.headers), body, path };
-    const responded = respond(arrived);
-    captured.push({ ...arrived, responded });
+    first ??= headers["webhook-id"];
+    const rejected = deliveries.filter(({ responded }) => responded === 503).length;
+    const responded = headers["webhook-id"] === first && rejected < rejectedMax ? 503 : 204;
+    deliveries.push({ receivedAtMs: clock.now(), headers, body, responded });
     return new Response(null, { status: responded });
   };
-
-export async function observeMockDeliveries(settings: SettingsChanges): Promise<readonly DeliveryShape[]> {
-  const clock = createVirtualClock();
-  const captured: CapturedDelivery[] = [];
-  let first: string | undefined;
-  const receive = receiver(clock, captured, ({ headers }) => {
-    first ??= headers["webhook-id"];
-    const rejected = captured.filter(({ responded }) => responded === 503).length;
-    return headers["webhook-id"] === first && rejected < rejectedMax ? 503 : 204;
-  });
   await using mock = await createMockServer({
     listen: false,
     clock,
@@ -58,37 +46,7 @@ export async function observeMockDeliveries(settings: SettingsChanges): Promise<
   const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: weekSeconds });
   await control.startTask({ taskType: "BINDER" });
   await clock.advance("1h");
-  return observeDeliveries(captured, [rotated.signingSecret, signingSecret]);
-}
-
-const publicUrl = "https://receiver.invalid";
-const awaitedMs = 900_000;
-
-/** What happens to the deliveries of an endpoint that is paused, enabled, moved and unsubscribed. */
-export async function observeMockChanges(settings: SettingsChanges): Promise<Observation> {
-  const clock = createVirtualClock();
-  const captured: CapturedDelivery[] = [];
-  const receivers = Object.values(endpointPaths).map((path) => {
-    const receive = receiver(clock, captured, (delivery) => responseTo(delivery, captured), path);
-    return [publicUrl + mockMark + path, receive] as const;
-  });
-  await using mock = await createMockServer({
-    listen: false,
-    clock,
-    deliverOnly: "loopback",
-    receivers: new Map(receivers),
-    settings,
-  });
-  for (const atMs of [10_000, 40_000])
-    clock.schedule(atMs, () => void clock.track(mock.control.startTask({ taskType: "BINDER" })));
-  const connection = connectToMock(mock, clock, { admin: mock.apiKey }, settings);
-  const observations = await awaitDeliveries(
-    { publicUrl, forMs: awaitedMs, captured: () => captured },
-    { ...connection, baseUrl: mock.baseUrl },
-  );
-  const found = observations.find(({ probe }) => probe === changesProbe);
-  if (!found) throw new Error("the mock was not observed");
-  return found;
+  return { deliveries, secrets: [rotated.signingSecret, signingSecret] };
 }
 
 /** The pairs of A-17. */

@@ -3,20 +3,22 @@
 import { createMockServer, type MockServer } from "../server.ts";
 import { type SettingsChanges, withSettings } from "../settings/settings.ts";
 import { createVirtualClock } from "../time/virtual-clock.ts";
-import { connectToMock } from "./connect-to-mock.ts";
-import { observeMockChanges, observeMockDeliveries } from "./mock-deliveries.ts";
+import { captureMockDeliveries } from "./mock-deliveries.ts";
 import {
-  changesProbe,
   deliveriesProbe,
   type Evidence,
   type Observation,
   rateLimitProbe,
   toEvidence,
 } from "./observe/observation.ts";
+import { observeDeliveries } from "./observe/observe-delivery.ts";
 import type { KeyName, Probe } from "./rules/probe.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
+import { createPacer, shareOf } from "./run/pacer.ts";
 import { runProbes } from "./run/run-probes.ts";
+import { createSender } from "./run/send-request.ts";
+import { createSession } from "./run/session.ts";
 
 const roles = ["admin", "l1", "l2", "l3"] as const;
 type Role = (typeof roles)[number];
@@ -33,22 +35,28 @@ export async function observeMock({ plan, settings = {}, service }: MockSide): P
   await using mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
   const keys = await createKeys(mock, roleIn(service));
   await addRecords(mock);
-  const connection = connectToMock(mock, clock, keys, settings);
-  const { observations } = await runProbes(plan, connection);
+  const { rateLimit } = withSettings(settings);
+  const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
+  const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
+  const { signal } = new AbortController();
+  const sender = createSender({
+    fetch,
+    clock,
+    pacer: createPacer(clock, shareOf(rateLimit)),
+    writes: true,
+    signal,
+  });
+  const session = createSession(access, sender, clock);
+  const mark = "/workspace-tasks-compare/mock/";
+  const { observations } = await runProbes(plan, { access, clock, sender, session, signal, mark });
   const further: Observation[] = [];
   const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
   if (has(rateLimitProbe)) {
     const isOnGateway = plan.some(({ router }) => router === "gateway");
-    const { access } = connection;
     const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
-    const { rateLimit } = withSettings(settings);
-    further.push(await measureRateLimit({ ...connection, access: reachable, rateLimit }));
+    further.push(await measureRateLimit({ access: reachable, fetch, clock, sender, signal, rateLimit }));
   }
-  if (has(deliveriesProbe)) {
-    const deliveries = await observeMockDeliveries(settings);
-    further.push({ probe: deliveriesProbe, atMs: 0, outcome: "deliveries", deliveries });
-  }
-  if (has(changesProbe)) further.push(await observeMockChanges(settings));
+  if (has(deliveriesProbe)) further.push(observeDeliveries(await captureMockDeliveries(settings)));
   return toEvidence([...observations, ...further]);
 }
 

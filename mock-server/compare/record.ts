@@ -3,7 +3,6 @@
 
 import { z } from "zod";
 import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import type { Plan } from "./catalogue/catalogue.ts";
 import { type Observation, observationSchema } from "./observe/observation.ts";
 import { keyNames, permissions } from "./rules/probe.ts";
@@ -37,7 +36,10 @@ export const observationLine = (observation: Observation): string => `${JSON.str
 export function parseRecord(text: string): ComparisonRecord {
   const [first = "", ...rest] = text.split("\n");
   const header = parseLine(headerSchema, first);
-  if (!header) throw new Error(`line 1 is not the header of a record of ${recordTool}${versionHint(first)}`);
+  if (!header)
+    throw new Error(
+      `line 1 is not the header of a record of ${recordTool} with formatVersion ${formatVersion}`,
+    );
   const isCutOff = rest.at(-1) !== "";
   const lines = (isCutOff ? rest.slice(0, -1) : rest).filter((line) => line !== "");
   const observations = lines.map((line, index) => {
@@ -47,14 +49,6 @@ export function parseRecord(text: string): ComparisonRecord {
   });
   const { permissions, keys, hasGateway } = header;
   return { plan: { permissions: new Set(permissions), keys: new Set(keys), hasGateway }, observations };
-}
-
-/** Another version of this package may write another format. */
-function versionHint(line: string): string {
-  const value = jsonOrUndefined(line);
-  if (!isPlainObject(value) || value["tool"] !== recordTool || value["formatVersion"] === formatVersion)
-    return "";
-  return `: expected formatVersion ${formatVersion}, got ${Number(value["formatVersion"])}`;
 }
 
 const parseLine = <Output>(schema: z.ZodType<Output>, line: string): Output | null =>

@@ -13,7 +13,7 @@ import { createKeyControls } from "./keys/key-controls.ts";
 import { createMockControls, type MockControlsOptions } from "./mock/mock-controls.ts";
 import { createOverrideControls } from "./overrides/override-controls.ts";
 import { createRequestControls } from "./requests/request-controls.ts";
-import { createScenarioControls } from "./scenarios/scenario-controls.ts";
+import { createScenarioControls } from "./scenarios/play-scenario.ts";
 import { createSearchControls } from "./search/search-controls.ts";
 import { createSettingsControls } from "./settings/settings-controls.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";

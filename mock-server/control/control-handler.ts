@@ -22,9 +22,8 @@ export interface ControlHandlerOptions {
   /** From `/_mock/v1` on, without the prefix of a world. */
   readonly path: string;
   readonly controls: Controls;
-  /** Created for the first reader. */
-  stream(): Promise<EventStream>;
-  /** Longest request body, and longest snapshot. Default: 512,000,000 bytes. */
+  readonly stream: EventStream;
+  /** Longest request body. Default: 512,000,000 bytes. */
   readonly bodyBytesMax?: number | undefined;
 }
 
@@ -44,8 +43,7 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const { method, headers, signal } = request;
   if (method === "GET" && path === "/openapi.json") return json(200, createOpenapiDocument(contract));
   if (method === "GET" && path === "/stream") {
-    const stream = await options.stream();
-    return stream.open(headers.get("last-event-id"), signal);
+    return options.stream.open(headers.get("last-event-id"), signal);
   }
   const { name, route, ids } = findRoute(method, path);
   const input = checkRouteInput(
@@ -55,8 +53,7 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
-  if (name === "getSnapshot")
-    return jsonResponse(200, snapshotText(response as Snapshot, options.bodyBytesMax));
+  if (name === "getSnapshot") return jsonResponse(200, snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
 }
 
@@ -81,16 +78,8 @@ function findRoute(method: string, path: string): Match {
 
 /** The ids in the path, or `null` for a path of another route. */
 function matchPath(pattern: string, path: string): string[] | null {
-  const expected = pattern.split("/");
-  const found = path.split("/");
-  if (expected.length !== found.length) return null;
-  const ids: string[] = [];
-  for (const [index, segment] of expected.entries()) {
-    const text = found[index] ?? "";
-    if (segment.startsWith("{") && text !== "") ids.push(safeDecode(text));
-    else if (segment !== text) return null;
-  }
-  return ids;
+  const segments = new RegExp(`^${pattern.replace(/\{\w+\}/g, "([^/]+)")}$`);
+  return segments.exec(path)?.slice(1).map(safeDecode) ?? null;
 }
 
 function safeDecode(text: string): string {

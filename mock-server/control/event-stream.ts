@@ -1,30 +1,21 @@
-// Server-sent events of all activity, with replay. Ids are `<epoch>-<sequence>`, so they stay unique over a reset. A
-// reader that reconnects sends the last id that it got and receives what it missed. When that is too long ago or of
-// another epoch, it receives one `stream.restarted`, and must read the state again.
+// Server-sent events of all activity. Nothing is kept for readers that disconnect: one that returns with the id of an event
+// receives `stream.restarted`, as after a reset, and must read the state again. Ids are `<epoch>-<sequence>`, so they stay
+// unique over a reset.
 
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import { isoTime } from "../time/iso-time.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";
 
-/** Activities kept for readers that reconnect. */
-const keptMax = 10_000;
-/** A reader with this many unread characters is disconnected; it can reconnect with its last id. */
+/** A reader with this many unread characters is disconnected; it can reconnect. */
 const unreadCharsMax = 4 * 1_048_576;
 const heartbeatMs = 15_000;
-/** A reader that reconnects does so after a second. */
-const returnWithinMs = 5_000;
 
 export interface EventStream {
-  /** A reader's stream. `lastEventId` as the reader sent it. */
+  /** A reader's stream. `lastEventId` as the reader sent it; `null` for its first connection. */
   open(lastEventId: string | null, signal: AbortSignal): Response;
   /** Ends every reader's stream. */
   close(): void;
-}
-
-interface Entry {
-  readonly id: string;
-  readonly text: string;
 }
 
 interface Reader {
@@ -33,80 +24,47 @@ interface Reader {
 }
 
 export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventStream {
-  let kept: Entry[] = [];
   const readers = new Set<Reader>();
-  /** Empty while nothing is kept. */
+  /** Empty without a reader: such a mock has no cost. */
   let stops: (() => void)[] = [];
-  let stopHeartbeat: (() => void) | null = null;
-  let cancelStop: (() => void) | null = null;
+  let stopHeartbeat = () => {};
 
   const sendAll = (text: string) => {
     for (const reader of [...readers]) reader.send(text);
   };
-  const record = (activity: NumberedActivity) => {
-    const entry = toEntry(worlds.current.epoch, activity);
-    kept.push(entry);
-    // Half of it at once, so that adding stays cheap.
-    if (kept.length >= 2 * keptMax) kept = kept.slice(-keptMax);
-    sendAll(entry.text);
+  const scheduleHeartbeat = (): void => {
+    const beat = () => {
+      sendAll(": heartbeat\n\n");
+      scheduleHeartbeat();
+    };
+    stopHeartbeat = wallClock.schedule(heartbeatMs, beat, { background: true });
   };
-  const scheduleHeartbeat = (): (() => void) =>
-    wallClock.schedule(
-      heartbeatMs,
-      () => {
-        sendAll(": heartbeat\n\n");
-        stopHeartbeat = scheduleHeartbeat();
-      },
-      { background: true },
-    );
-
-  // Nothing is kept before the first reader, nor when the last one does not return: a mock without readers has no cost.
   const start = () => {
-    cancelStop?.();
-    cancelStop = null;
-    if (stops.length > 0) return;
-    stops.push(
-      worlds.subscribe(record),
+    stops = [
+      worlds.subscribe((activity) => sendAll(toText(worlds.current.epoch, activity))),
       worlds.onReplace(() => sendAll(restarted)),
-    );
-    stopHeartbeat = scheduleHeartbeat();
+    ];
+    scheduleHeartbeat();
   };
-
   const stop = () => {
     for (const stop of stops) stop();
     stops = [];
-    kept = [];
-    stopHeartbeat?.();
-    cancelStop?.();
-  };
-  const remove = (reader: Reader) => {
-    if (readers.delete(reader) && readers.size === 0) {
-      cancelStop = wallClock.schedule(returnWithinMs, stop, { background: true });
-    }
-  };
-
-  const missedSince = (lastEventId: string | null): string => {
-    if (lastEventId === null) return "";
-    const seen = kept.findIndex(({ id }) => id === lastEventId);
-    if (seen === -1) return restarted;
-    return kept
-      .slice(seen + 1)
-      .map(({ text }) => text)
-      .join("");
+    stopHeartbeat();
   };
 
   return {
     open(lastEventId, signal) {
-      start();
-      const { reader, response } = createReader(() => remove(reader));
+      if (readers.size === 0) start();
+      const { reader, response } = createReader(() => {
+        if (readers.delete(reader) && readers.size === 0) stop();
+      });
       signal.addEventListener("abort", reader.end, { once: true });
-      reader.send(`retry: 1000\n\n${missedSince(lastEventId)}`);
+      reader.send(`retry: 1000\n\n${lastEventId === null ? "" : restarted}`);
       readers.add(reader);
       return response;
     },
     close() {
       for (const reader of [...readers]) reader.end();
-      stop();
     },
   };
 }
@@ -115,10 +73,9 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
 // name, and a reader would have to list all of them.
 const restarted = 'data: {"type":"stream.restarted"}\n\n';
 
-function toEntry(epoch: number, { sequence, atMs, ...activity }: NumberedActivity): Entry {
-  const id = `${epoch}-${sequence}`;
+function toText(epoch: number, { sequence, atMs, ...activity }: NumberedActivity): string {
   const data = JSON.stringify({ ...activity, sequence, at: isoTime(atMs) });
-  return { id, text: `id: ${id}\ndata: ${data}\n\n` };
+  return `id: ${epoch}-${sequence}\ndata: ${data}\n\n`;
 }
 
 function createReader(onEnd: () => void): { reader: Reader; response: Response } {

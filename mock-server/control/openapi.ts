@@ -82,7 +82,7 @@ const errorSchema = z.object({
 });
 
 const streamOperation = {
-  summary: "Server-sent events of all activity; resumable with `Last-Event-ID`.",
+  summary: "Server-sent events of all activity; `stream.restarted` after a reset or with `Last-Event-ID`.",
   operationId: "getStream",
   responses: { 200: { description: "A stream without end.", content: { "text/event-stream": {} } } },
 };

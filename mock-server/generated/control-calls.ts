@@ -19,14 +19,10 @@ export const controlCalls = {
   createWorld: ["POST /worlds", "body"],
   /** All worlds; `main` is the mock's own. */
   listWorlds: ["GET /worlds"],
-  /** One world. */
-  getWorld: ["GET /worlds/{name}"],
   /** Ends a world: its timers, deliveries and streams. */
   dropWorld: ["DELETE /worlds/{name}"],
   /** The settings as they are now. */
   getSettings: ["GET /settings"],
-  /** Returns to the settings of the start, with these changes. */
-  setSettings: ["PUT /settings", "body"],
   /** Changes these settings; the others stay as they are. */
   changeSettings: ["PATCH /settings", "body"],
   /** Ids and keys of the seed data that the mock started with, by name. */
@@ -65,10 +61,8 @@ export const controlCalls = {
   setTaskStatus: ["POST /tasks/{id}/status", "body"],
   /** Starts or finishes a stage of a task. */
   setStageStatus: ["POST /tasks/{id}/subtasks", "body"],
-  /** Changes how new tasks of a type progress; running tasks keep their plan. */
+  /** Changes how new tasks of a type progress; running tasks keep their plan. Without fields: as in the settings again. */
   setTaskPlan: ["PUT /task-plans/{taskType}", "body"],
-  /** Lets new tasks of a type progress as in the mock's settings. */
-  resetTaskPlan: ["DELETE /task-plans/{taskType}"],
   /** Pulls documents from a connected system and sends `documents.synced`. */
   syncDocuments: ["POST /documents-synced", "body"],
   /** Every event that the mock can send, with an example of its payload. */

@@ -10,6 +10,5 @@ export interface Service {
   /** The world that the prefix `/w/{name}` addresses. */
   find(name: string): Service | null;
   readonly controls: Controls;
-  /** Created for the first reader. */
-  stream(): Promise<EventStream>;
+  readonly stream: EventStream;
 }

@@ -48,23 +48,15 @@ export function createHttpTransport({
   clock = systemClock,
 }: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
-  // Created when first needed: most of a thousand worlds deliver nothing.
-  const agents: { http?: HttpAgent; https?: HttpsAgent } = {};
-  const httpAgent = () => {
-    agents.http ??= new HttpAgent(pool);
-    return agents.http;
-  };
-  const httpsAgent = () => {
-    const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
-    agents.https ??= new HttpsAgent(ca ? { ...pool, ca } : pool);
-    return agents.https;
-  };
+  const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
+  const httpAgent = new HttpAgent(pool);
+  const httpsAgent = new HttpsAgent(ca ? { ...pool, ca } : pool);
   const inFlight = new Set<() => void>();
 
   const open = ({ method, headers }: HttpCall, url: URL | null): ClientRequest | null => {
     const options = { method, headers, lookup: lookupLocalhost };
-    if (url?.protocol === "https:") return httpsRequest(url, { ...options, agent: httpsAgent() });
-    if (url?.protocol === "http:") return httpRequest(url, { ...options, agent: httpAgent() });
+    if (url?.protocol === "https:") return httpsRequest(url, { ...options, agent: httpsAgent });
+    if (url?.protocol === "http:") return httpRequest(url, { ...options, agent: httpAgent });
     return null;
   };
 
@@ -124,8 +116,8 @@ export function createHttpTransport({
     },
     abort() {
       for (const abort of [...inFlight]) abort();
-      agents.http?.destroy();
-      agents.https?.destroy();
+      httpAgent.destroy();
+      httpsAgent.destroy();
     },
   };
 }

@@ -7,23 +7,14 @@ export const snapshotBytesMax = 512_000_000;
 /** More than a snapshot has around JSON that the API accepts, and less than recursive functions can take. */
 export const snapshotDepthMax = 500;
 
-/** The snapshot as JSON. @throws MockServerError CONFLICT for one that is too long to be read again */
-export function snapshotText(snapshot: Snapshot, bytesMax = snapshotBytesMax): string {
-  const text = stringify(snapshot);
-  if (text !== null && Buffer.byteLength(text) <= bytesMax) return text;
-  throw new MockServerError(
-    "CONFLICT",
-    `a snapshot may have ${bytesMax} bytes, and this one has more; reset the mock, or keep less in it`,
-  );
-}
-
-function stringify(snapshot: Snapshot): string | null {
+/** The snapshot as JSON. @throws MockServerError CONFLICT for one that is longer than any string */
+export function snapshotText(snapshot: Snapshot): string {
   try {
     return JSON.stringify(snapshot);
-  } catch (error) {
-    // Longer than any string.
-    if (error instanceof RangeError) return null;
-    throw error;
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const message = "the snapshot is too long; reset the mock, or keep less in it";
+    throw new MockServerError("CONFLICT", message, { cause });
   }
 }
 

@@ -1,9 +1,8 @@
 import { UsageError } from "../../sdk/kernel/cli/command-error.ts";
 import {
-  type Command,
   type CommandIo,
+  defineCommand,
   onlyArgument,
-  runCommand,
   toJson,
   write,
 } from "../../sdk/kernel/cli/command-line.ts";
@@ -42,7 +41,8 @@ const flags = {
   list: toggle("list the checks and exit"),
 };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks check-receiver` and returns its exit code. */
+export const runCheckReceiverCommand = defineCommand({
   name: "check-receiver",
   synopsis: "<url> --secret whsec_… [options]",
   about: `Attacks a webhook receiver, in any language, and reports how it responds. The
@@ -68,12 +68,7 @@ listens there, for example) or wrong arguments.`,
     else (couldNotRun ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
     return exitCodeOf(report);
   },
-};
-
-/** Runs `workspace-tasks check-receiver` and returns its exit code. */
-export function runCheckReceiverCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 async function audit(options: AuditOptions) {
   try {

@@ -1,7 +1,7 @@
 import { UsageError } from "../../sdk/kernel/cli/command-error.ts";
 import {
   type CommandIo,
-  runCommand,
+  defineCommand,
   type Subcommand,
   toJson,
   write,
@@ -42,7 +42,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
   use(inbox: InboxStore, args: ParsedArguments<Table>): Promise<Output>;
 }): Subcommand {
   const { name, synopsis = "[options]", about } = command;
-  const definition = {
+  const run = defineCommand({
     name: `inbox ${name}`,
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
@@ -58,8 +58,8 @@ export function inboxCommand<Table extends FlagTable>(command: {
       write(io, json ? toJson(output.value) : output.text);
       return output.exitCode ?? 0;
     },
-  };
-  return { about, run: (argv, io) => runCommand(definition, argv, io) };
+  });
+  return { about, run };
 }
 
 export const position = { min: 1, max: Number.MAX_SAFE_INTEGER } as const;

@@ -3,15 +3,14 @@ import { type Plan, planProbes } from "../../mock-server/compare/catalogue/catal
 import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
 import { observeMock } from "../../mock-server/compare/mock-side.ts";
 import {
-  changesProbe,
   deliveriesProbe,
   type Evidence,
   type Observation,
   rateLimitProbe,
 } from "../../mock-server/compare/observe/observation.ts";
+import type { Captured } from "../../mock-server/compare/observe/observe-delivery.ts";
 import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
 import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/rules/probe.ts";
-import type { Captured, Listening } from "../../mock-server/compare/run/await-deliveries.ts";
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
 import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
@@ -75,7 +74,6 @@ export interface CompareInput {
   readonly settings?: SettingsChanges;
   readonly captured?: Captured;
   readonly signal?: AbortSignal;
-  readonly listening?: Listening;
   readonly onObservation?: (observation: Observation) => void;
 }
 
@@ -89,7 +87,7 @@ export const observeOnce: ObserveMock = (side) => {
     side.settings,
     side.plan.map(({ id }) => id),
     rolesIn(side.service.get("me.workspace")),
-    [deliveriesProbe, changesProbe, rateLimitProbe].map((probe) => side.service.get(probe)?.outcome),
+    [deliveriesProbe, rateLimitProbe].map((probe) => side.service.get(probe)?.outcome),
   ]);
   return getOrCreate(evidenceOfMocks, key, () => observeMock(side));
 };

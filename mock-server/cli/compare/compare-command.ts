@@ -1,31 +1,32 @@
 import { randomBytes } from "node:crypto";
 import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  type CommandIo,
-  noArgument,
-  runCommand,
-  write,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
 import { systemClock } from "../../../sdk/kernel/clock.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { compareService, evaluateRecord } from "../../compare/compare-service.ts";
+import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
 import type { CompareReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { exitCodeOf } from "../../compare/report/summary.ts";
 import { renderTextReport } from "../../compare/report/text-report.ts";
-import { capturedObservations } from "../../compare/run/await-deliveries.ts";
 import type { SettingsChanges } from "../../settings/settings.ts";
 import { usesColor } from "../mock/log-mock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
-import { checkOutputs, openRecord, readRecord, writeOutputs } from "./compare-files.ts";
-import { accessOf, type CompareFlags, compareFlags, modeOf, planOf } from "./compare-options.ts";
+import {
+  checkOutputs,
+  type OpenRecord,
+  openRecord,
+  readCaptured,
+  readRecord,
+  writeOutputs,
+} from "./compare-files.ts";
+import { accessOf, type CompareFlags, compareFlags, needsNoService, planOf } from "./compare-options.ts";
 import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
-import { isUrl, readCaptured, startReceiver } from "./receive-deliveries.ts";
 
-const command: Command<typeof compareFlags> = {
+/** Runs `workspace-tasks compare` and returns its exit code. */
+export const runCompareCommand = defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
@@ -52,12 +53,7 @@ finish, a file could not be written, or wrong arguments.`,
       throw new CommandError(reasonOf(error), 2, { cause: error });
     }
   },
-};
-
-/** Runs `workspace-tasks compare` and returns its exit code. */
-export function runCompareCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 /** A report, and what went wrong beside it. */
 interface Compared {
@@ -65,12 +61,19 @@ interface Compared {
   readonly problems: readonly string[];
 }
 
+interface Given {
+  readonly flags: CompareFlags;
+  readonly settings: SettingsChanges | undefined;
+  readonly captured: Captured | undefined;
+}
+
 async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
-  const mode = modeOf(flags, io);
+  const isOffline = needsNoService(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
-  const modes = { service: compareNow, record: replay, "captured-file": compareCaptured };
-  const { report, problems } = await modes[mode](flags, io, settings);
+  const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
+  const given = { flags, settings, captured };
+  const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) write(io, renderJsonReport(report));
   else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
@@ -79,54 +82,27 @@ async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
-async function replay(
-  flags: CompareFlags,
-  io: CommandIo,
-  settings: SettingsChanges | undefined,
-): Promise<Compared> {
-  const { plan, observations } = await readRecord(flags.replay ?? "");
-  const captured = await capturedFile(flags, io);
-  const all = [...observations, ...(captured ? capturedObservations(captured) : [])];
-  return { report: await evaluateRecord(all, plan, settings), problems: [] };
-}
-
 const withoutService: Plan = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
 
-/** A file of deliveries is evaluated without a service and without a key. */
-async function compareCaptured(
-  flags: CompareFlags,
-  io: CommandIo,
-  settings: SettingsChanges | undefined,
-): Promise<Compared> {
-  const captured = await capturedFile(flags, io);
-  const observations = captured ? capturedObservations(captured) : [];
-  const record = await recordOf(flags, withoutService);
-  for (const observation of observations) record?.append(observation);
-  const report = await evaluateRecord(observations, withoutService, settings);
-  return { report, problems: [record?.problem() ?? []].flat() };
+/** A record and a file of deliveries are evaluated without a service and without a key. */
+async function compareFiles({ flags, settings, captured }: Given): Promise<Compared> {
+  const { plan, observations } =
+    flags.replay === undefined ? { plan: withoutService, observations: [] } : await readRecord(flags.replay);
+  const all = [...observations, ...(captured ? [observeDeliveries(captured)] : [])];
+  const record = await recordOf(flags, plan);
+  for (const observation of all) record?.append(observation);
+  return { report: await evaluateRecord(all, plan, settings), problems: problemsOf(record) };
 }
-
-const capturedFile = async ({ deliveries }: CompareFlags, io: CommandIo) =>
-  deliveries === undefined || isUrl(deliveries) ? undefined : await readCaptured(deliveries, io);
 
 const recordOf = async ({ record }: CompareFlags, plan: Plan, onProblem?: () => void) =>
   record === undefined ? null : openRecord(record, plan, onProblem);
 
-async function compareNow(
-  flags: CompareFlags,
-  io: CommandIo,
-  settings: SettingsChanges | undefined,
-): Promise<Compared> {
+const problemsOf = (record: OpenRecord | null) => [record?.problem() ?? []].flat();
+
+async function compareNow({ flags, settings, captured }: Given, io: CommandIo): Promise<Compared> {
   const access = accessOf(flags, io);
   const plan = planOf(flags, access);
-  const captured = await capturedFile(flags, io);
-  const isPublic = flags.deliveries !== undefined && isUrl(flags.deliveries);
-  if (!flags.yes) await confirmWrites({ plan, baseUrl: access.baseUrl, isPublic }, io);
-  const runId = randomBytes(5).toString("hex");
-  const { deliveriesPort: port, deliveriesSeconds } = flags;
-  const receiver = isPublic
-    ? await startReceiver(flags.deliveries ?? "", { port, forMs: deliveriesSeconds * 1_000, runId })
-    : undefined;
+  if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);
   const progress = compareProgress(io);
   const failing = new AbortController();
   try {
@@ -136,10 +112,9 @@ async function compareNow(
       fetch: (url, init) => fetch(url, init),
       clock: systemClock,
       plan,
-      runId,
+      runId: randomBytes(5).toString("hex"),
       settings,
       captured,
-      listening: receiver,
       signal: AbortSignal.any([io.stop, failing.signal]),
       onWait: progress.onWait,
       onObservation(observation, done, total) {
@@ -147,9 +122,8 @@ async function compareNow(
         progress.onObservation(observation, done, total);
       },
     });
-    return { report, problems: [record?.problem() ?? []].flat() };
+    return { report, problems: problemsOf(record) };
   } finally {
     progress.end();
-    receiver?.close();
   }
 }

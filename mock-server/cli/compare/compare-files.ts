@@ -3,8 +3,11 @@ import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
+import { secretForm } from "../../checks/secret-form.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
+import { parseCaptured } from "../../compare/observe/captured-file.ts";
 import type { Observation } from "../../compare/observe/observation.ts";
+import type { Captured } from "../../compare/observe/observe-delivery.ts";
 import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../../compare/record.ts";
 import type { CompareReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
@@ -30,13 +33,7 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
     ...(write === undefined ? [] : [["--write", write] as const]),
     ...(record === undefined ? [] : [["--record", record] as const]),
   ];
-  const seen = new Map<string, string>();
-  for (const [flag, path] of targets) {
-    const other = seen.get(path);
-    if (other !== undefined) throw new UsageError(`${flag}: expected another file than that of ${other}`);
-    seen.set(path, flag);
-    await checkWritable(flag, path);
-  }
+  for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
 async function checkWritable(flag: string, path: string): Promise<void> {
@@ -116,8 +113,26 @@ export async function readRecord(path: string): Promise<ComparisonRecord> {
   }
 }
 
+const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
+const capturedBytesMax = 256 * 1_048_576;
+
+/** Reads a file of captured deliveries; its secrets come from the environment. */
+export async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
+  const secrets = (env[secretVariable] ?? "").split(/[\s,]+/).filter(Boolean);
+  if (secrets.length === 0 || !secrets.every((secret) => secretForm.test(secret)))
+    throw new UsageError(
+      `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
+    );
+  const text = await readText("--deliveries", path, capturedBytesMax);
+  try {
+    return { deliveries: parseCaptured(text), secrets };
+  } catch (error) {
+    throw new CommandError(`--deliveries: ${path}: ${reasonOf(error)}`, 2);
+  }
+}
+
 /** @throws CommandError for what is no file, or is larger */
-export async function readText(flag: string, path: string, bytesMax: number): Promise<string> {
+async function readText(flag: string, path: string, bytesMax: number): Promise<string> {
   try {
     const found = await stat(path);
     // A device such as /dev/zero has no end.

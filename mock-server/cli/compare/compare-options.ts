@@ -1,11 +1,10 @@
 import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
-import { type FlagValues, flag, repeated, text, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
+import { type FlagValues, flag, repeated, text, toggle } from "../../../sdk/kernel/cli/flags.ts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { type KeyName, keyNames, keyVariables } from "../../compare/rules/probe.ts";
 import type { Access } from "../../compare/run/session.ts";
 import { addressExpected, parseAddress, withoutSecrets } from "./parse-address.ts";
-import { isUrl } from "./receive-deliveries.ts";
 
 const address = (about: string) =>
   flag("<url>", about, { parse: parseAddress, expected: addressExpected, show: withoutSecrets });
@@ -18,16 +17,7 @@ export const compareFlags = {
     "also use up the rate limit of the key, about 250 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
   ),
   yes: toggle("do not ask"),
-  deliveries: text(
-    "<file|url>",
-    "a file of captured deliveries, which needs no service; or with --writes a public URL that reaches this computer",
-  ),
-  deliveriesPort: wholeNumber("port on this computer that the public URL reaches", {
-    min: 1,
-    max: 65_535,
-    fallback: 4020,
-  }),
-  deliveriesSeconds: wholeNumber("how long deliveries are awaited", { min: 1, max: 86_400, fallback: 600 }),
+  deliveries: text("<file>", "deliveries that a receiver has captured; needs no service"),
   record: text("<file>", "keep redacted evidence, a line for each request"),
   replay: text("<file>", "evaluate a record again, without the service"),
   report: repeated("<file>", "also write a report: .json or .xml (JUnit); repeatable"),
@@ -38,25 +28,18 @@ export const compareFlags = {
 
 export type CompareFlags = FlagValues<typeof compareFlags>;
 
-/** Where the evidence comes from. */
-export type CompareMode = "service" | "record" | "captured-file";
-
-/** A file of deliveries alone needs no service. @throws UsageError for flags that exclude each other */
-export function modeOf(flags: CompareFlags, { env }: CommandIo): CompareMode {
+/** Whether all evidence comes from files. @throws UsageError for flags that exclude each other */
+export function needsNoService(flags: CompareFlags, { env }: CommandIo): boolean {
   const { baseUrl, replay, record, writes, exceedRateLimit, deliveries } = flags;
-  const isCaptured = deliveries !== undefined && !isUrl(deliveries);
-  if (deliveries !== undefined && !isCaptured && !writes)
-    throw new UsageError("--deliveries: expected --writes with a URL, because an endpoint is created for it");
   if (replay !== undefined) {
     const others = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit, "--record": record };
     const [other] = Object.entries(others).find(([, value]) => value) ?? [];
     if (other !== undefined) throw new UsageError(`expected --replay or ${other}, got both`);
-    return "record";
+    return true;
   }
-  const hasService = baseUrl !== undefined || Boolean(env["WORKSPACE_TASKS_BASE_URL"]);
-  const isOfService = baseUrl !== undefined || writes || exceedRateLimit;
+  if (deliveries === undefined || baseUrl !== undefined || writes || exceedRateLimit) return false;
   const hasKey = Object.values(keyVariables).some((name) => env[name]);
-  return isCaptured && !isOfService && !(hasService && hasKey) ? "captured-file" : "service";
+  return !(hasKey && env["WORKSPACE_TASKS_BASE_URL"]);
 }
 
 export const planOf = ({ writes, exceedRateLimit }: CompareFlags, { keys, gatewayUrl }: Access): Plan => ({

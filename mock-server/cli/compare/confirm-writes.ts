@@ -3,19 +3,12 @@ import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
 import { describeProbe } from "../../compare/rules/probe.ts";
 
-export interface Intent {
-  readonly plan: Plan;
-  readonly baseUrl: string;
-  /** Endpoints are registered at a public URL. */
-  readonly isPublic: boolean;
-}
-
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
-export async function confirmWrites(intent: Intent, io: CommandIo): Promise<void> {
-  const { permissions } = intent.plan;
+export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo): Promise<void> {
+  const { permissions } = plan;
   const texts = [
-    ...(permissions.has("write") ? [writesText(intent)] : []),
-    ...(permissions.has("exceed") ? [exceedText(intent)] : []),
+    ...(permissions.has("write") ? [writesText(plan, baseUrl)] : []),
+    ...(permissions.has("exceed") ? [exceedText(baseUrl)] : []),
   ];
   if (texts.length === 0) return;
   io.stderr.write(`${texts.join("\n")}\n`);
@@ -25,24 +18,19 @@ export async function confirmWrites(intent: Intent, io: CommandIo): Promise<void
   if (!agreed) throw new CommandError("nothing was sent", 2);
 }
 
-function writesText({ plan, baseUrl, isPublic }: Intent): string {
+function writesText(plan: Plan, baseUrl: string): string {
   const writes = planProbes(plan).filter(({ permission }) => permission !== "read");
   const lines = writes.map((probe) => `  ${describeProbe(probe)}\n`).join("");
-  const registered = isPublic
-    ? `Two more webhook endpoints are registered at the public URL of --deliveries. They get the workspace's events while the
-run waits: one is paused, enabled, moved and unsubscribed meanwhile. They are removed at the end as well.
-`
-    : "";
   return `compare would send these mutations to ${baseUrl}:
 
 ${lines}
 The webhook endpoints have URLs at receiver.invalid, or at the loopback address of the service, where no receiver gets a
 delivery. They are removed at the end, also after Ctrl-C. The other mutations refer to records that do not exist, or are
 validated without being executed.
-${registered}`;
+`;
 }
 
-const exceedText = ({ baseUrl }: Intent) =>
+const exceedText = (baseUrl: string) =>
   `compare would use up the rate limit of the key at ${baseUrl}: about 250 queries in three minutes, until it gets a 429. Other
 users of the key are rejected for up to a minute, and make the result wrong.
 `;

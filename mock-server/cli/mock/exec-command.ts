@@ -1,20 +1,14 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { delimiter, join } from "node:path";
 import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  type CommandIo,
-  noArgument,
-  runCommand,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument } from "../../../sdk/kernel/cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = { port: portFlag(0), ...mockFlags };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
+export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
   about: `Starts the mock, runs the command with these variables, stops the mock:
@@ -37,12 +31,7 @@ start; 2 wrong arguments.`,
       await running.stop();
     }
   },
-};
-
-/** Runs `workspace-tasks mock exec` and returns the command's exit code. */
-export function runExecCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 function spawnChild(
   running: RunningMock,
@@ -70,17 +59,11 @@ function spawnChild(
 }
 
 function notStarted(file: string, error: Error, io: CommandIo): number {
-  const isFound = exists(file, io.env["PATH"] ?? "");
+  const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
   io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
   return isFound ? 126 : 127;
 }
-
-// spawn fails with EACCES for a missing command when a folder on the PATH is not readable.
-const exists = (file: string, path: string) =>
-  /[\\/]/.test(file)
-    ? existsSync(file)
-    : path.split(delimiter).some((folder) => existsSync(join(folder, file)));
 
 const variablesOf = ({ mock, signingSecret }: RunningMock) => ({
   WORKSPACE_TASKS_BASE_URL: mock.baseUrl,

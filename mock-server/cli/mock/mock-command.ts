@@ -1,12 +1,6 @@
 import { once } from "node:events";
 import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  type CommandIo,
-  noArgument,
-  runCommand,
-  write,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
 import { toggle } from "../../../sdk/kernel/cli/flags.ts";
 import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
@@ -22,7 +16,7 @@ const flags = {
   quiet: toggle("no log of requests and deliveries"),
 };
 
-const command: Command<typeof flags> = {
+const runMock = defineCommand({
   name: "mock",
   synopsis: "[options]",
   about: `Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
@@ -50,11 +44,11 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     });
     return 0;
   },
-};
+});
 
 /** Runs `workspace-tasks mock` until it is asked to stop, and returns its exit code. */
 export async function runMockCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  if (argv[0] !== "exec") return runCommand(command, argv, io);
+  if (argv[0] !== "exec") return runMock(argv, io);
   const { runExecCommand } = await import("./exec-command.ts");
   return runExecCommand(argv.slice(1), io);
 }
@@ -80,17 +74,12 @@ Ctrl+C stops it.
 `;
 }
 
-const membersShownMax = 20;
-
 /** The keys of the members of the seed data, when there are more than the mock's own. */
 function memberLines({ workspaces }: SeedView): string {
   const members = Object.entries(workspaces).flatMap(([workspace, view]) =>
     Object.entries(view.members).map(([email, { apiKey }]) => `  ${apiKey}  ${email} of ${workspace}\n`),
   );
-  if (members.length < 2) return "";
-  const more = members.length - membersShownMax;
-  const rest = more > 0 ? `  ${more} more: GET /_mock/v1/seed-data\n` : "";
-  return `\nKeys of the seed data:\n\n${members.slice(0, membersShownMax).join("")}${rest}`;
+  return members.length < 2 ? "" : `\nKeys of the seed data:\n\n${members.join("")}`;
 }
 
 const networkWarning = (host: string) =>

@@ -1,11 +1,5 @@
 import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  type CommandIo,
-  runCommand,
-  toJson,
-  write,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, toJson, write } from "../../../sdk/kernel/cli/command-line.ts";
 import { toggle } from "../../../sdk/kernel/cli/flags.ts";
 import type { ClockView } from "../../control/mock/mock-routes.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
@@ -13,7 +7,8 @@ import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const flags = { ...mockUrlFlags, json: toggle("print one JSON document") };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks clock` and returns its exit code. */
+export const runClockCommand = defineCommand({
   name: "clock",
   synopsis: "[advance <duration> | next] [options]",
   about: "Shows the time of a running mock, or advances its virtual clock.",
@@ -45,11 +40,7 @@ arguments.`,
       } else throw new UsageError(`expected advance, next or no argument, got ${JSON.stringify(action)}`);
       return print(await control.getClock(), flags.json, io);
     }),
-};
-
-/** Runs `workspace-tasks clock` and returns its exit code. */
-export const runClockCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
-  runCommand(command, argv, io);
+});
 
 function print(clock: ClockView, json: boolean, io: CommandIo): 0 {
   if (json) return write(io, toJson(clock));

@@ -1,10 +1,5 @@
 import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  type CommandIo,
-  noArgument,
-  runCommand,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, noArgument } from "../../../sdk/kernel/cli/command-line.ts";
 import { type FlagValues, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
@@ -22,7 +17,8 @@ const flags = {
   json: toggle("print one JSON document per line"),
 };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks logs` until it is asked to stop, and returns its exit code. */
+export const runLogsCommand = defineCommand({
   name: "logs",
   synopsis: "[options]",
   about: `Prints the requests and delivery attempts of a running mock, and follows them
@@ -40,11 +36,7 @@ until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
       throw error;
     });
   },
-};
-
-/** Runs `workspace-tasks logs` until it is asked to stop, and returns its exit code. */
-export const runLogsCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
-  runCommand(command, argv, io);
+});
 
 async function printActivities(
   control: ControlApi,

@@ -1,5 +1,5 @@
 import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type Command, type CommandIo, runCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { defineCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
 import { toggle } from "../../../sdk/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliveryDetail } from "../../control/deliveries/delivery-routes.ts";
@@ -11,7 +11,8 @@ const flags = {
   json: toggle("print one JSON document per delivery"),
 };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks resend` and returns its exit code. */
+export const runResendCommand = defineCommand({
   name: "resend",
   synopsis: "<delivery-id>… | --unsuccessful [options]",
   about: `Sends deliveries of a running mock again, with their id and a new signature, and
@@ -41,11 +42,7 @@ mock did not respond, 2 wrong arguments.`,
       return code;
     });
   },
-};
-
-/** Runs `workspace-tasks resend` and returns its exit code. */
-export const runResendCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
-  runCommand(command, argv, io);
+});
 
 async function latestId(control: ControlApi): Promise<string> {
   const [latest] = (await control.listDeliveries({ order: "desc", limit: 1 })).data;

@@ -1,13 +1,8 @@
-import {
-  type Command,
-  type CommandIo,
-  noArgument,
-  runCommand,
-  write,
-} from "../../../sdk/kernel/cli/command-line.ts";
+import { defineCommand, noArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
 import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
 
-const command: Command<typeof mockUrlFlags> = {
+/** Runs `workspace-tasks reset` and returns its exit code. */
+export const runResetCommand = defineCommand({
   name: "reset",
   synopsis: "[options]",
   about: `Returns a running mock to its start: state, ids, keys, time, rate limits,
@@ -21,8 +16,4 @@ journal, faults, overrides and settings.`,
       return write(io, `${mockUrlOf(args.flags, io)} was reset\n`);
     });
   },
-};
-
-/** Runs `workspace-tasks reset` and returns its exit code. */
-export const runResetCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
-  runCommand(command, argv, io);
+});

@@ -1,11 +1,12 @@
 import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type Command, type CommandIo, runCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { defineCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
 import { reasonOf } from "../reason-of.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
-const command: Command<typeof mockUrlFlags> = {
+/** Runs `workspace-tasks snapshot` and returns its exit code. */
+export const runSnapshotCommand = defineCommand({
   name: "snapshot",
   synopsis: "save|restore <file.json> [options]",
   about: `Saves the whole state of a running mock to a file, or restores one. A mock can
@@ -34,11 +35,7 @@ wrong arguments.`,
       return write(io, `${action === "save" ? "saved to" : "restored from"} ${file}\n`);
     });
   },
-};
-
-/** Runs `workspace-tasks snapshot` and returns its exit code. */
-export const runSnapshotCommand = (argv: readonly string[], io: CommandIo): Promise<number> =>
-  runCommand(command, argv, io);
+});
 
 async function save(control: ControlApi, file: string): Promise<void> {
   const text = JSON.stringify(await control.getSnapshot());

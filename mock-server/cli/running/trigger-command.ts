@@ -1,13 +1,7 @@
 import { events, isKnownEventName, knownEventNames } from "../../../sdk/events/catalog.ts";
 import { exampleFields } from "../../../sdk/events/example-event.ts";
-import {
-  type Command,
-  type CommandIo,
-  onlyArgument,
-  runCommand,
-  write,
-} from "../../../sdk/kernel/cli/command-line.ts";
-import { type FlagValues, flag, text, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
+import { defineCommand, onlyArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { type FlagValues, flag, text, toggle } from "../../../sdk/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
 import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
@@ -21,16 +15,15 @@ const flags = {
   workspace: text("<id>", "workspace (the mock's first)"),
   taskType: text("<type>", "type of the task", "TAX_PREP"),
   stage: text("<name>", "stage of a subtask event", "tax-extraction"),
-  errorMessage: text("<text>", "failure text of a failed event"),
   payload: flag("<json>", "payload of an event that is not about a task", {
     parse: parseObject,
     expected: "a JSON object",
   }),
-  timeoutMs: wholeNumber("time to wait for the deliveries", { min: 1, max: 600_000, fallback: 5_000 }),
   json: toggle("print one JSON document instead of lines"),
 };
 
-const command: Command<typeof flags> = {
+/** Runs `workspace-tasks trigger` and returns its exit code. */
+export const runTriggerCommand = defineCommand({
   name: "trigger",
   synopsis: "<event> [options]",
   about: `Makes a running mock send an event to the webhook endpoints that subscribe to
@@ -53,12 +46,7 @@ mock did not respond, 2 wrong arguments.`,
       return hasSucceeded ? 0 : 1;
     });
   },
-};
-
-/** Runs `workspace-tasks trigger` and returns its exit code. */
-export function runTriggerCommand(argv: readonly string[], io: CommandIo): Promise<number> {
-  return runCommand(command, argv, io);
-}
+});
 
 type TriggerOptions = FlagValues<typeof flags> & { readonly event: string };
 
@@ -74,7 +62,7 @@ async function trigger(control: ControlApi, options: TriggerOptions) {
 
 /** Causes the event; returns the id of its subject, by which its deliveries are found. */
 async function causeEvent(control: ControlApi, options: TriggerOptions): Promise<string> {
-  const { event, workspace: workspaceId, taskType, errorMessage, stage } = options;
+  const { event, workspace: workspaceId, taskType, stage } = options;
   const isKnown = isKnownEventName(event);
   const status = isKnown ? taskStatuses[events[event].status] : undefined;
   if (!isKnown || status === undefined || options.payload !== undefined) {
@@ -84,9 +72,9 @@ async function causeEvent(control: ControlApi, options: TriggerOptions): Promise
   }
   const { taskId } = await control.startTask({ taskType, workspaceId, progression: "manual" });
   if (events[event].kind === "stage") {
-    await control.setStageStatus(taskId, { subTaskType: stage, status, errorMessage });
+    await control.setStageStatus(taskId, { subTaskType: stage, status });
   } else if (status !== "RUNNING") {
-    await control.setTaskStatus(taskId, { status, errorMessage });
+    await control.setTaskStatus(taskId, { status });
   }
   return taskId;
 }
@@ -98,17 +86,25 @@ const taskStatuses: Readonly<Record<string, TaskSummary["status"]>> = {
   FAILED: "FAILED",
 };
 
+const waitMs = 5_000;
+
 /** The deliveries of the event, once each has had its first attempt or the time limit is reached. */
 async function attemptedDeliveries(
   control: ControlApi,
-  { event, timeoutMs }: TriggerOptions,
+  { event }: TriggerOptions,
   subject: string,
 ): Promise<readonly DeliverySummary[]> {
   const list = async () => (await control.listDeliveries({ event, subject, limit: 1_000 })).data;
   const created = await list();
   if (created.length === 0) return created;
   try {
-    await control.waitForDeliveries({ event, subject, attempted: true, count: created.length, timeoutMs });
+    await control.waitForDeliveries({
+      event,
+      subject,
+      attempted: true,
+      count: created.length,
+      timeoutMs: waitMs,
+    });
   } catch (error) {
     // The time limit is no failure: the deliveries show their state.
     if (!isMockServerError(error, "WAIT_TIMED_OUT")) throw error;

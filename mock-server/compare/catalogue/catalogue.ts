@@ -2,7 +2,6 @@ import { type KeyName, keysNeeded, keyVariables, type Permission, type Probe } f
 import type { Rule } from "../rules/rule.ts";
 import { deliveryRules } from "./deliveries.ts";
 import { documentRules } from "./documents.ts";
-import { endpointChangeRules } from "./endpoint-changes.ts";
 import { endpointWriteRules } from "./endpoint-writes.ts";
 import { endpointRules } from "./endpoints.ts";
 import { gatewayRules } from "./gateway.ts";
@@ -23,7 +22,6 @@ const rulesOfSubjects: readonly Rule[] = [
   ...endpointWriteRules,
   ...partnerRules,
   ...deliveryRules,
-  ...endpointChangeRules,
   ...rateLimitRules,
 ];
 

@@ -11,7 +11,7 @@ import {
   type TokenName,
 } from "../rules/probe.ts";
 import { at, hasErrors, outcomeOf, timeOf, wordOf } from "../rules/read-response.ts";
-import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
+import { rejectedAbove, rejections, withPermission } from "../rules/rejection.ts";
 import { type Fact, type Rule, rule, ruleOver } from "../rules/rule.ts";
 import { unknownId } from "./lists.ts";
 
@@ -20,13 +20,10 @@ type Input = Readonly<Record<string, unknown>>;
 const quiet = ["documents.synced"];
 
 /** @param origin of the URL; default: one that never resolves */
-const create = (name: string, input: Input, { origin, token = "admin" }: Others = {}): Draft =>
-  call("CreateWebhookEndpoint", ({ url }) => ({ input: { url: url(name, origin), ...input } }), { token });
+const create = (name: string, input: Input, origin?: string): Draft =>
+  call("CreateWebhookEndpoint", ({ url }) => ({ input: { url: url(name, origin), ...input } }));
 
-interface Others {
-  readonly origin?: string;
-  readonly token?: TokenName;
-}
+const createQuiet = (name: string, origin?: string) => create(name, { eventTypes: quiet }, origin);
 
 const plain = shared("endpoints.create", create("plain", {}));
 
@@ -45,6 +42,11 @@ const rotate = (input: Input) => change("RotateWebhookEndpointSecret", () => inp
 const remove = call("DeleteWebhookEndpoint", ({ of }) => ({
   endpointId: of(created, `${createdEndpoint}.id`),
 }));
+
+const insecure = "http://receiver.invalid";
+const toPlainHttp = change("UpdateWebhookEndpoint", ({ url }) => ({ url: url("change", insecure) }));
+const updateOfUnknown = call("UpdateWebhookEndpoint", { input: { endpointId: unknownId, enabled: false } });
+const rotationOfUnknown = call("RotateWebhookEndpointSecret", { input: { endpointId: unknownId } });
 
 /** The endpoint of a response, by what can be compared. */
 function endpointAt(response: ResponseShape, path: string): Fact {
@@ -65,9 +67,6 @@ function endpointAt(response: ResponseShape, path: string): Fact {
 const kindOf = (value: Shape): string =>
   value === "empty" ? "empty" : value === null ? "null" : "as sent or before";
 
-const creates = (id: string, title: string, send: Draft): Rule =>
-  rule(id, title, send, (response) => endpointAt(response, createdEndpoint));
-
 const updates = (id: string, title: string, send: Draft): Rule =>
   rule(id, title, send, (response) => endpointAt(response, "updateWebhookEndpoint"));
 
@@ -84,71 +83,56 @@ const creationRules: readonly Rule[] = [
       secret: secretOf(response, "createWebhookEndpoint").startsWith("secret:whsec"),
     }),
   ),
-  creates(
+  rule(
     "endpoints.duplicate-events",
     "repeated event types are removed, in the order of first appearance",
     create("duplicates", { eventTypes: ["task.failed", "documents.synced", "task.failed"] }),
-  ),
-  rejected(
-    "endpoints.http-url",
-    "a url with plain http is rejected",
-    create("http", { eventTypes: quiet }, { origin: "http://receiver.invalid" }),
-    ["A-6"],
+    (response) => endpointAt(response, createdEndpoint),
   ),
   rule(
     "endpoints.loopback-url",
     "plain http to the own computer is accepted",
-    create("loopback", { eventTypes: quiet }, { origin: "http://127.0.0.1:9" }),
+    createQuiet("loopback", "http://127.0.0.1:9"),
     (response) => (hasErrors(response) ? "rejected" : outcomeOf(response)),
     {
       assumptions: ["A-6"],
       settings: (received) => ({ allowLoopbackHttp: received === "accepted" }),
     },
   ),
-  rejected(
-    "endpoints.user-info-url",
-    "a url with user info is rejected",
-    create("user-info", { eventTypes: quiet }, { origin: "https://user:password@receiver.invalid" }),
-    ["A-6"],
-  ),
-  rejected(
-    "endpoints.white-space-url",
-    "a url with white space is rejected",
-    create("white space", { eventTypes: quiet }),
-    ["A-6"],
-  ),
-  rejected(
-    "endpoints.no-events",
-    "an empty list of event types is rejected",
-    create("no-events", { eventTypes: [] }),
-  ),
-  rejected(
-    "endpoints.unknown-event",
-    "an unknown event type is rejected",
-    create("unknown-event", { eventTypes: ["task.unheard-of"] }),
-  ),
+  ...rejections([
+    ["endpoints.http-url", "a url with plain http is rejected", createQuiet("http", insecure), "A-6"],
+    [
+      "endpoints.user-info-url",
+      "a url with user info is rejected",
+      createQuiet("user-info", "https://user:password@receiver.invalid"),
+      "A-6",
+    ],
+    ["endpoints.white-space-url", "a url with white space is rejected", createQuiet("white space"), "A-6"],
+    [
+      "endpoints.no-events",
+      "an empty list of event types is rejected",
+      create("no-events", { eventTypes: [] }),
+    ],
+    [
+      "endpoints.unknown-event",
+      "an unknown event type is rejected",
+      create("unknown-event", { eventTypes: ["task.unheard-of"] }),
+    ],
+  ]),
 ];
 
-const rejectedCreations: readonly Rule[] = [
-  rejected(
-    "endpoints.create-no-token",
-    "a mutation without a token is rejected",
-    create("no-token", {}, { token: "none" }),
-    ["A-4"],
-  ),
-  rejected(
-    "endpoints.create-read-only",
-    "a mutation with a read-only key is rejected",
-    create("read-only", {}, { token: "readOnly" }),
-    ["A-4"],
-  ),
-  rejected(
+const withToken = (token: TokenName): Draft => ({ ...create(token, {}), token });
+
+const rejectedCreations = rejections([
+  ["endpoints.create-no-token", "a mutation without a token is rejected", withToken("none"), "A-4"],
+  ["endpoints.create-read-only", "a mutation with a read-only key is rejected", withToken("readOnly"), "A-4"],
+  [
     "endpoints.create-user-token",
     "a userToken is rejected for a workspace's operation",
-    create("user", {}, { token: "user" }),
-    ["A-23"],
-  ),
-];
+    withToken("user"),
+    "A-23",
+  ],
+]);
 
 const clearing = shared("endpoints.clear-description", { ...update({ description: null }), waitMs: 1_100 });
 
@@ -175,7 +159,6 @@ const changeRules: readonly Rule[] = [
     },
   ),
   updates("endpoints.clear-description", "description null clears it, and leaves the rest", clearing),
-  rejected("endpoints.update-nothing", "an update that changes nothing is rejected", update({})),
   updates(
     "endpoints.pause",
     "enabled false pauses an endpoint, and leaves the rest",
@@ -187,23 +170,16 @@ const changeRules: readonly Rule[] = [
     update({ url: null, enabled: null, description: "again" }),
   ),
   updates("endpoints.all-events", "eventTypes null resets to all events", update({ eventTypes: null })),
-  rejected(
-    "endpoints.update-no-events",
-    "an update with an empty list of event types is rejected",
-    update({ eventTypes: [] }),
-  ),
-  rejected(
-    "endpoints.update-http-url",
-    "an update to plain http is rejected",
-    change("UpdateWebhookEndpoint", ({ url }) => ({ url: url("change", "http://receiver.invalid") })),
-    ["A-6"],
-  ),
-  rejected(
-    "endpoints.update-unknown",
-    "an update of an unknown endpoint is rejected",
-    call("UpdateWebhookEndpoint", { input: { endpointId: unknownId, enabled: false } }),
-    ["A-7"],
-  ),
+  ...rejections([
+    ["endpoints.update-nothing", "an update that changes nothing is rejected", update({})],
+    [
+      "endpoints.update-no-events",
+      "an update with an empty list of event types is rejected",
+      update({ eventTypes: [] }),
+    ],
+    ["endpoints.update-http-url", "an update to plain http is rejected", toPlainHttp, "A-6"],
+    ["endpoints.update-unknown", "an update of an unknown endpoint is rejected", updateOfUnknown, "A-7"],
+  ]),
   ruleOver(
     "endpoints.rotate",
     "each rotation returns another whsec_ secret",
@@ -233,23 +209,22 @@ const changeRules: readonly Rule[] = [
     rotate({ gracePeriodSeconds: 604_801 }),
     graceMax,
   ),
-  rejected(
-    "endpoints.rotate-unknown",
-    "a rotation of an unknown endpoint is rejected",
-    call("RotateWebhookEndpointSecret", { input: { endpointId: unknownId } }),
-    ["A-7"],
-  ),
+  ...rejections([
+    ["endpoints.rotate-unknown", "a rotation of an unknown endpoint is rejected", rotationOfUnknown, "A-7"],
+  ]),
   rule("endpoints.delete", "a deletion returns true", remove, (response) => ({
     outcome: outcomeOf(response),
     returned: at(response, "deleteWebhookEndpoint") === true,
   })),
-  rejected("endpoints.delete-again", "a second deletion is rejected", remove, ["A-7"]),
-  rejected(
-    "endpoints.update-deleted",
-    "an update of a deleted endpoint is rejected",
-    update({ enabled: true }),
-    ["A-7"],
-  ),
+  ...rejections([
+    ["endpoints.delete-again", "a second deletion is rejected", remove, "A-7"],
+    [
+      "endpoints.update-deleted",
+      "an update of a deleted endpoint is rejected",
+      update({ enabled: true }),
+      "A-7",
+    ],
+  ]),
 ];
 
 export const endpointWriteRules: readonly Rule[] = [

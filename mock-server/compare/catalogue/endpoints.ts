@@ -3,7 +3,7 @@ import { knownEventNames } from "../../../sdk/events/catalog.ts";
 import { type Fields, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import { call, type Draft, type SendContext, shared, type TokenName } from "../rules/probe.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "../rules/read-response.ts";
-import { rejected, rejectedAbove, withPermission } from "../rules/rejection.ts";
+import { rejected, rejectedAbove, rejections, withPermission } from "../rules/rejection.ts";
 import { type Fact, type Rule, rule, ruleOver, type Unknown } from "../rules/rule.ts";
 
 const catalog = shared("catalog.public", call("WebhookEventCatalog", {}, { token: "none" }));
@@ -110,13 +110,13 @@ export const endpointRules: readonly Rule[] = [
   }),
   ...knownEventNames.flatMap(perEvent),
   ...listRules.map((each) => withPermission(endpointList, each)),
-  rejected("endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), [
-    "A-4",
+  ...rejections([
+    ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
+    [
+      "endpoints.read-only",
+      "a list of endpoints with a read-only key is rejected",
+      list({}, "readOnly"),
+      "A-4",
+    ],
   ]),
-  rejected(
-    "endpoints.read-only",
-    "a list of endpoints with a read-only key is rejected",
-    list({}, "readOnly"),
-    ["A-4"],
-  ),
 ];

@@ -1,6 +1,6 @@
 import { call, type Draft, type KeyName, query, shared, type TokenName } from "../rules/probe.ts";
 import { outcomeOf } from "../rules/read-response.ts";
-import { rejected } from "../rules/rejection.ts";
+import { rejections } from "../rules/rejection.ts";
 import { type Rule, rule } from "../rules/rule.ts";
 import { kindOfToken, lifetime, whoAmI, works } from "./tokens.ts";
 
@@ -25,10 +25,10 @@ export const gatewayRules: readonly Rule[] = [
     ["A-19"],
   ),
   lifetime("partner.lifetime", "a partner's token lives 180 s", partnerLogin, ["A-19"], accessToken),
-  rejected("partner.wrong-key", "the login with a wrong key is rejected", login("wrong"), ["A-3"]),
-  rejected("partner.workspace-key", "the login with a workspace's key is rejected", login("admin"), [
-    "A-3",
-    "A-19",
+  ...rejections([
+    ["partner.wrong-key", "the login with a wrong key is rejected", login("wrong"), "A-3"],
+    ["partner.workspace-key", "the login with a workspace's key is rejected", login("admin"), "A-3", "A-19"],
+    ["gateway.no-token", "the gateway rejects me without a token", me("none"), "A-4"],
   ]),
   works(
     "gateway.workspace-token",
@@ -48,7 +48,6 @@ export const gatewayRules: readonly Rule[] = [
     call("Me", {}, { router: "gateway", token: "partner" }),
     ["A-19"],
   ),
-  rejected("gateway.no-token", "the gateway rejects me without a token", me("none"), ["A-4"]),
   rule(
     "gateway.base-operation",
     "operations of the base router do not exist on the gateway",

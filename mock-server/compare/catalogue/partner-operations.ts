@@ -2,7 +2,7 @@
 
 import { call, type Draft, type OperationName, shared } from "../rules/probe.ts";
 import { hasErrors, outcomeOf, rejectedHere } from "../rules/read-response.ts";
-import { rejected, withPermission } from "../rules/rejection.ts";
+import { rejections, withPermission } from "../rules/rejection.ts";
 import { type Rule, ruleOver } from "../rules/rule.ts";
 import { checkedDocument } from "./documents.ts";
 import { unknownId } from "./lists.ts";
@@ -33,50 +33,27 @@ export const documentsOfUnknown = shared(
   call("AddClientDocuments", { input: { clientId: unknownId, uploadIds: [unknownId] } }),
 );
 
-const ofUnknown: readonly Rule[] = [
-  rejected(
-    "partner.collect-unknown",
-    "collecting an unknown connection is rejected",
-    call("CollectProviderConnection", { connectionId: unknownId }),
-    ["A-13"],
-  ),
-  rejected(
-    "partner.job-unknown",
-    "a job on an unknown connection is rejected",
-    call("CreateConnectionJob", job),
-    ["A-14"],
-  ),
-  rejected(
-    "partner.works-unknown",
-    "works for an unknown job are rejected",
-    call("CreateJobWorks", { connectionJobId: unknownId, inputs: [work] }),
-    ["A-14"],
-  ),
-  rejected(
-    "partner.artifacts-unknown",
-    "artifacts for an unknown work are rejected",
-    call("CreateJobWorkArtifacts", { jobWorkId: unknownId, inputs: [{ ...work, type: "w2" }] }),
-    ["A-26"],
-  ),
-  rejected(
-    "partner.import-unknown",
-    "the import of an unknown job is rejected",
-    call("InitiateTaxPrepsImport", { connectionJobId: unknownId }),
-    ["A-15"],
-  ),
-  rejected(
-    "partner.users-unknown",
-    "adding no users to an unknown workspace is rejected",
-    call("AddUsersToTheWorkspace", users),
-    ["A-24"],
-  ),
-  rejected("clients.documents-unknown", "documents for an unknown client are rejected", documentsOfUnknown),
-  rejected(
-    "clients.tax-prep-unknown",
-    "a TAX_PREP task for an unknown client is rejected",
-    call("TriggerTaxPrep", { input: { clientId: unknownId, returnType: "F1040" } }),
-  ),
-];
+const createWorks = call("CreateJobWorks", { connectionJobId: unknownId, inputs: [work] });
+const createArtifacts = call("CreateJobWorkArtifacts", {
+  jobWorkId: unknownId,
+  inputs: [{ ...work, type: "w2" }],
+});
+const collect = call("CollectProviderConnection", { connectionId: unknownId });
+const startImport = call("InitiateTaxPrepsImport", { connectionJobId: unknownId });
+const triggerTaxPrep = call("TriggerTaxPrep", { input: { clientId: unknownId, returnType: "F1040" } });
+const createJob = call("CreateConnectionJob", job);
+const addUsers = call("AddUsersToTheWorkspace", users);
+
+const ofUnknown = rejections([
+  ["partner.collect-unknown", "collecting an unknown connection is rejected", collect, "A-13"],
+  ["partner.job-unknown", "a job on an unknown connection is rejected", createJob, "A-14"],
+  ["partner.works-unknown", "works for an unknown job are rejected", createWorks, "A-14"],
+  ["partner.artifacts-unknown", "artifacts for an unknown work are rejected", createArtifacts, "A-26"],
+  ["partner.import-unknown", "the import of an unknown job is rejected", startImport, "A-15"],
+  ["partner.users-unknown", "adding no users to an unknown workspace is rejected", addUsers, "A-24"],
+  ["clients.documents-unknown", "documents for an unknown client are rejected", documentsOfUnknown],
+  ["clients.tax-prep-unknown", "a TAX_PREP task for an unknown client is rejected", triggerTaxPrep],
+]);
 
 export const partnerRules: readonly Rule[] = [
   onOtherRouter(
@@ -90,22 +67,24 @@ export const partnerRules: readonly Rule[] = [
     "CreateConnectionJob",
   ),
   ...ofUnknown.map((each) => withPermission(documentsOfUnknown, each)),
-  rejected(
-    "partner.job-no-token",
-    "a partner operation without a token is rejected",
-    call("CreateConnectionJob", job, { token: "none" }),
-    ["A-4"],
-  ),
-  rejected(
-    "partner.job-read-only",
-    "a partner operation with a read-only key is rejected",
-    call("CreateConnectionJob", job, { token: "readOnly" }),
-    ["A-4"],
-  ),
-  rejected(
-    "partner.users-read-only",
-    "adding users with a read-only key is rejected",
-    call("AddUsersToTheWorkspace", users, { token: "readOnly" }),
-    ["A-24"],
-  ),
+  ...rejections([
+    [
+      "partner.job-no-token",
+      "a partner operation without a token is rejected",
+      { ...createJob, token: "none" },
+      "A-4",
+    ],
+    [
+      "partner.job-read-only",
+      "a partner operation with a read-only key is rejected",
+      { ...createJob, token: "readOnly" },
+      "A-4",
+    ],
+    [
+      "partner.users-read-only",
+      "adding users with a read-only key is rejected",
+      { ...addUsers, token: "readOnly" },
+      "A-24",
+    ],
+  ]),
 ];

@@ -1,6 +1,6 @@
 import { type Facts, rateLimitProbe } from "../observe/observation.ts";
 import { toErrorSetting } from "../rules/rejection.ts";
-import { type About, type Fact, measured, numberOf, type Rule, type Unknown } from "../rules/rule.ts";
+import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "../rules/rule.ts";
 
 const rateLimitRule = (
   id: string,
@@ -8,11 +8,19 @@ const rateLimitRule = (
   read: (facts: Facts) => Fact | Unknown,
   about: About = [],
 ): Rule =>
-  measured(`rate-limit.${id}`, title, read, about, {
-    observation: rateLimitProbe,
-    source: "queries until a 429",
-    needs: "needs --exceed-rate-limit",
-  });
+  ruleAcross(
+    `rate-limit.${id}`,
+    title,
+    "queries until a 429",
+    (seen) => {
+      const found = seen.get(rateLimitProbe);
+      if (found?.outcome === "failed") return { unknown: found.reason };
+      return found?.outcome === "measured" ? read(found.facts) : { unknown: "needs --exceed-rate-limit" };
+    },
+    about,
+  );
+
+const numberOf = (value: Facts[string] | undefined): number => (typeof value === "number" ? value : 0);
 
 /** How many requests a window accepts again after half of it has left. */
 function windowOf({ accepted, acceptedAgain, half, again429, statedMs, untilOldestLeavesMs }: Facts) {

@@ -9,7 +9,7 @@ import {
   shared,
 } from "../rules/probe.ts";
 import { at, hasErrors, outcomeOf, rejectedHere, rejectionOf, wordOf } from "../rules/read-response.ts";
-import { rejected, toErrorSetting } from "../rules/rejection.ts";
+import { rejections, toErrorSetting } from "../rules/rejection.ts";
 import { type About, type Fact, optionsOf, type Rule, rule, ruleOver } from "../rules/rule.ts";
 
 /** With both tokens; the SDK uses the workspace's only. */
@@ -188,19 +188,13 @@ export const tokenRules: readonly Rule[] = [
   }),
   lifetime("tokens.shorter", "expiresInSeconds shortens the life of a token", exchange("admin", 60)),
   lifetime("tokens.clamped", "a longer expiresInSeconds is clamped", exchange("admin", 86_400)),
-  rejected("tokens.zero-lifetime", "expiresInSeconds 0 is rejected", exchange("admin", 0), ["A-2"]),
-  rejected("tokens.negative-lifetime", "a negative expiresInSeconds is rejected", exchange("admin", -1), [
-    "A-2",
-  ]),
-  rejected("tokens.wrong-key", "the exchange of a wrong key is rejected", exchange("wrong"), ["A-3"]),
-  rejected("tokens.revoked-key", "a revoked key is rejected like a wrong one", exchange("revoked"), [
-    "A-3",
-    "A-22",
-  ]),
-  rejected("tokens.expired-key", "an expired key is rejected like a wrong one", exchange("expired"), ["A-3"]),
-  rejected("tokens.partner-key", "a partner's key is rejected by the exchange", exchange("partner"), [
-    "A-3",
-    "A-21",
+  ...rejections([
+    ["tokens.zero-lifetime", "expiresInSeconds 0 is rejected", exchange("admin", 0), "A-2"],
+    ["tokens.negative-lifetime", "a negative expiresInSeconds is rejected", exchange("admin", -1), "A-2"],
+    ["tokens.wrong-key", "the exchange of a wrong key is rejected", exchange("wrong"), "A-3"],
+    ["tokens.revoked-key", "a revoked key is rejected like a wrong one", exchange("revoked"), "A-3", "A-22"],
+    ["tokens.expired-key", "an expired key is rejected like a wrong one", exchange("expired"), "A-3"],
+    ["tokens.partner-key", "a partner's key is rejected by the exchange", exchange("partner"), "A-3", "A-21"],
   ]),
   worksInTime("tokens.several", "a token stays valid after a second exchange", first, { second }),
   expired,
@@ -208,9 +202,9 @@ export const tokenRules: readonly Rule[] = [
   works("me.workspace", "me is a WorkspaceUser for a workspaceToken", meOfWorkspace),
   works("me.user", "me is a User for a userToken", call("Me", {}, { token: "user" }), ["A-23"]),
   works("me.read-only", "a read-only key may query", query(whoAmI, { token: "readOnly" })),
-  rejected("me.no-token", "me without a token is rejected", meWithoutToken, ["A-4"]),
-  rejected("me.invalid-token", "me with an invalid token is rejected", query(whoAmI, { token: "invalid" }), [
-    "A-4",
+  ...rejections([
+    ["me.no-token", "me without a token is rejected", meWithoutToken, "A-4"],
+    ["me.invalid-token", "me with an invalid token is rejected", query(whoAmI, { token: "invalid" }), "A-4"],
   ]),
   rule(
     "errors.null-field",

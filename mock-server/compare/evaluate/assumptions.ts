@@ -20,7 +20,11 @@ export const assumptions: readonly Assumption[] = [
   { id: "A-9", subject: "rotation" },
   { id: "A-10", subject: "documents.synced" },
   { id: "A-11", subject: "retries of deliveries" },
-  { id: "A-12", subject: "a paused endpoint" },
+  {
+    id: "A-12",
+    subject: "a paused endpoint",
+    untested: "deliveries of a paused endpoint: pause one with a pending delivery, and watch its receiver",
+  },
   {
     id: "A-13",
     subject: "testing a connection",
@@ -67,7 +71,12 @@ export const assumptions: readonly Assumption[] = [
     subject: "uploads",
     untested: "an upload that is created: the interface promises no operation that removes one",
   },
-  { id: "A-29", subject: "an endpoint that changes" },
+  {
+    id: "A-29",
+    subject: "an endpoint that changes",
+    untested:
+      "pending deliveries of an endpoint that moves or unsubscribes: change one, and watch its receiver",
+  },
 ];
 
 export interface AssumptionResult {

@@ -35,20 +35,20 @@ function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: Plan)
   const common = { id, title, assumptions, sent };
   const expected = rule.expect(mock);
   const received = rule.expect(service);
-  const expectedText = isUnknown(expected) ? "" : describeFact(expected.fact);
+  const expectedText = isUnknown(expected) ? "" : describeFact(expected);
   if (isUnknown(received) || isUnknown(expected)) {
     const reason =
       missingOf(rule, plan) ?? (isUnknown(received) ? received.unknown : "the mock does not show it");
     return { ...common, verdict: "not-testable", expected: expectedText, received: reason };
   }
   const agrees = rule.agrees ?? isDeepStrictEqual;
-  const receivedText = describeFact(received.fact);
-  if (agrees(expected.fact, received.fact))
+  const receivedText = describeFact(received);
+  if (agrees(expected, received))
     return { ...common, verdict: "confirmed", expected: expectedText, received: receivedText };
-  const proposed = rule.settings?.(received.fact, expected.fact) ?? null;
+  const proposed = rule.settings?.(received, expected) ?? null;
   // What a service does may be outside of what the mock can be set to.
   const settings = proposed && issuesOfSettings(proposed).length === 0 ? proposed : null;
-  const texts = describeDifference(expected.fact, received.fact);
+  const texts = describeDifference(expected, received);
   return { ...common, verdict: "refuted", ...texts, settings };
 }
 

@@ -81,7 +81,7 @@ export const observationSchema = z.discriminatedUnion("outcome", [
   z.object({ ...common, outcome: z.literal("failed"), reason: text }),
   /** Nothing was sent. */
   z.object({ ...common, outcome: z.literal("skipped"), reason: text }),
-  /** What several requests, or the deliveries of several endpoints, have shown together. */
+  /** What several requests have shown together. */
   z.object({
     ...common,
     outcome: z.literal("measured"),
@@ -100,7 +100,6 @@ export type DeliveryShape = Immutable<z.output<typeof deliverySchema>>;
 
 /** Observations that are no response of a probe. */
 export const deliveriesProbe = "deliveries.captured";
-export const changesProbe = "deliveries.changes";
 export const rateLimitProbe = "rate-limit.measured";
 
 /** The newest observation of each probe. */

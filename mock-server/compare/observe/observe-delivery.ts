@@ -3,7 +3,7 @@ import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { secretForm } from "../../checks/secret-form.ts";
 import { signatureOf } from "../../rules/deliveries/signing.ts";
 import { contractNames, isWord } from "./contract-words.ts";
-import type { DeliveryShape, Shape } from "./observation.ts";
+import { type DeliveryShape, deliveriesProbe, type Observation, type Shape } from "./observation.ts";
 import { createPseudonyms, type Pseudonyms, plainTextTag } from "./redact-data.ts";
 
 /** An attempt as a receiver got it. Lives in memory, or in a file of the user. */
@@ -13,18 +13,22 @@ export interface CapturedDelivery {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly responded: number | null;
-  /** Last part of the path that it arrived at; a file of captured deliveries has none. */
-  readonly path?: string | undefined;
 }
 
-/** @param secrets of the endpoint, the newest first */
-export function observeDeliveries(
-  captured: readonly CapturedDelivery[],
-  secrets: readonly string[],
-): readonly DeliveryShape[] {
-  const startedAtMs = captured[0]?.receivedAtMs ?? 0;
-  const pseudonyms = createPseudonyms(startedAtMs);
-  return captured.map((delivery) => observeDelivery(delivery, secrets, pseudonyms));
+export interface Captured {
+  readonly deliveries: readonly CapturedDelivery[];
+  /** Secrets of the endpoint, the newest first. */
+  readonly secrets: readonly string[];
+}
+
+export function observeDeliveries({ deliveries, secrets }: Captured): Observation {
+  const pseudonyms = createPseudonyms(deliveries[0]?.receivedAtMs ?? 0);
+  return {
+    probe: deliveriesProbe,
+    atMs: 0,
+    outcome: "deliveries",
+    deliveries: deliveries.map((delivery) => observeDelivery(delivery, secrets, pseudonyms)),
+  };
 }
 
 function observeDelivery(

@@ -7,6 +7,11 @@ import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rul
 export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule =>
   rule(id, title, send, rejectionOf, { settings: toErrorSetting, ...optionsOf(about) });
 
+/** Rules that requests are rejected: id, title, what is sent, assumptions. */
+export const rejections = (
+  rows: readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[],
+): readonly Rule[] => rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, assumptions));
+
 /** A rejection whose message names the greatest value, which is a setting. */
 export const rejectedAbove = (
   id: string,

@@ -9,7 +9,7 @@
  */
 
 import type { SettingsChanges } from "../../settings/settings.ts";
-import type { Evidence, Facts, ResponseShape } from "../observe/observation.ts";
+import type { Evidence, ResponseShape } from "../observe/observation.ts";
 import type { Draft, Probe } from "./probe.ts";
 
 export type Fact = null | boolean | number | string | readonly Fact[] | { readonly [name: string]: Fact };
@@ -18,8 +18,6 @@ export type Fact = null | boolean | number | string | readonly Fact[] | { readon
 export interface Unknown {
   readonly unknown: string;
 }
-
-export type Finding = { readonly fact: Fact } | Unknown;
 
 export interface Rule {
   /** `<subject>.<name>`, permanent. */
@@ -32,7 +30,7 @@ export interface Rule {
   /** For a rule that sends nothing of its own: what shows it. */
   readonly source?: string | undefined;
   /** The fact that service and mock are expected to have in common. */
-  expect(seen: Evidence): Finding;
+  expect(seen: Evidence): Fact | Unknown;
   /** Whether the service's fact fits that of the mock. Default: they are equal. */
   readonly agrees?: ((expected: Fact, received: Fact) => boolean) | undefined;
   /** Settings with which the mock shows the service's fact; `null` when no setting can express it. */
@@ -47,7 +45,8 @@ const isList = (about: About): about is readonly string[] => Array.isArray(about
 export const optionsOf = (about: About): Exclude<About, readonly string[]> & Pick<Rule, "assumptions"> =>
   isList(about) ? { assumptions: about } : { assumptions: [], ...about };
 
-export const isUnknown = (value: object): value is Unknown => "unknown" in value;
+export const isUnknown = (value: unknown): value is Unknown =>
+  typeof value === "object" && value !== null && "unknown" in value && typeof value.unknown === "string";
 
 /** The response of a probe, or why there is none. */
 export function responseOf(seen: Evidence, { id }: Probe): ResponseShape | Unknown {
@@ -88,7 +87,7 @@ export function ruleOver<Name extends string>(
       const responses = probes.map(([name, probe]) => [name, responseOf(seen, probe)] as const);
       const missing = responses.map(([, response]) => response).find(isUnknown);
       if (missing) return missing;
-      return toFinding(expect(Object.fromEntries(responses) as Record<Name, ResponseShape>, seen));
+      return expect(Object.fromEntries(responses) as Record<Name, ResponseShape>, seen);
     },
   };
 }
@@ -106,40 +105,5 @@ export const ruleAcross = (
   title,
   source,
   send: [],
-  expect: (seen) => toFinding(expect(seen)),
+  expect,
 });
-
-export const isReason = (value: Fact | Unknown): value is Unknown =>
-  typeof value === "object" && value !== null && "unknown" in value && typeof value.unknown === "string";
-
-const toFinding = (value: Fact | Unknown): Finding =>
-  isReason(value) ? { unknown: value.unknown } : { fact: value as Fact };
-
-interface Measurement {
-  readonly observation: string;
-  readonly source: string;
-  /** What a run takes that shows it. */
-  readonly needs: string;
-}
-
-/** A rule over facts that several requests have shown together. */
-export const measured = (
-  id: string,
-  title: string,
-  read: (facts: Facts) => Fact | Unknown,
-  about: About,
-  { observation, source, needs }: Measurement,
-): Rule =>
-  ruleAcross(
-    id,
-    title,
-    source,
-    (seen) => {
-      const found = seen.get(observation);
-      if (found?.outcome === "failed") return { unknown: found.reason };
-      return found?.outcome === "measured" ? read(found.facts) : { unknown: needs };
-    },
-    about,
-  );
-
-export const numberOf = (value: Facts[string] | undefined): number => (typeof value === "number" ? value : 0);

@@ -84,10 +84,6 @@ function hintForStatus(flag: string, status: number, isHtml: boolean): string {
 
 const anotherService = "Another service listens there: correct the address.";
 
-const closedHint =
-  "The connection was closed: a proxy or firewall may be in between, or the port speaks another protocol.";
-const dropHint = "The connection was not accepted: a firewall may drop it; check the network and the VPN.";
-const routeHint = "There is no route to the host: check the network and the VPN.";
 const tlsHint =
   "The server does not speak TLS on that port: correct the port, or use http for a mock on this computer.";
 const authorityHint = "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.";
@@ -95,13 +91,6 @@ const authorityHint = "Its certificate authority is unknown: name it in NODE_EXT
 const connectHints: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Nothing listens on that port: correct it, or start the service.",
   ENOTFOUND: "The host name is unknown: correct it.",
-  EAI_AGAIN: "The host name could not be resolved: check the network and its DNS.",
-  ECONNRESET: closedHint,
-  UND_ERR_SOCKET: closedHint,
-  ETIMEDOUT: dropHint,
-  UND_ERR_CONNECT_TIMEOUT: dropHint,
-  EHOSTUNREACH: routeHint,
-  ENETUNREACH: routeHint,
   EPROTO: tlsHint,
   ERR_SSL_WRONG_VERSION_NUMBER: tlsHint,
   DEPTH_ZERO_SELF_SIGNED_CERT: authorityHint,
@@ -111,6 +100,8 @@ const connectHints: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "Its certificate has expired.",
   ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name: correct the address.",
 };
+
+const networkHint = "Check the address, the network, the VPN, and firewalls and proxies in between.";
 
 function problemOfError({ flag, url }: Place, { kind, code, message }: SendError): Problem {
   const common = { expected: graphqlExpected, received: message };
@@ -128,7 +119,7 @@ function problemOfError({ flag, url }: Place, { kind, code, message }: SendError
     ...common,
     cause: addressCodes.has(code ?? "") ? "address" : "network",
     message: `${flag}: could not reach ${url}`,
-    hint: connectHints[code ?? ""] ?? "Check the address, the network, the VPN and proxies in between.",
+    hint: connectHints[code ?? ""] ?? networkHint,
   };
 }
 

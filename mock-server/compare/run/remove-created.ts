@@ -63,8 +63,7 @@ async function listMarked(
   for (let page = 0; page < pagesMax; page += 1) {
     // A service may allow smaller pages than 100; none allows fewer than its default of 20.
     const json = await call(operationDocuments.ListWebhookEndpoints.text, { limit: 20, iterator });
-    const endpoints = [...objectsIn(json)].find((each) => Array.isArray(each["data"]));
-    if (!endpoints) throw new SendError("unavailable", "the endpoints could not be listed");
+    const endpoints = endpointsIn(json);
     const items = (endpoints["data"] as readonly unknown[]).filter(isPlainObject);
     for (const { id, url } of items) {
       if (typeof id === "string" && typeof url === "string" && url.includes(mark)) found.push({ id, url });
@@ -90,12 +89,11 @@ function shown(url: string, mark: string): string {
   );
 }
 
-function* objectsIn(value: unknown): Generator<Readonly<Record<string, unknown>>> {
-  if (!isPlainObject(value)) return;
-  for (const inner of Object.values(value)) {
-    if (isPlainObject(inner)) yield inner;
-    yield* objectsIn(inner);
-  }
+function endpointsIn(json: unknown): Readonly<Record<string, unknown>> {
+  const inner = (value: unknown, name: string) => (isPlainObject(value) ? value[name] : undefined);
+  const found = ["data", "me", "workspace", "webhookEndpoints"].reduce(inner, json);
+  if (isPlainObject(found) && Array.isArray(found["data"])) return found;
+  throw new SendError("unavailable", "the endpoints could not be listed");
 }
 
 function reasonOf(error: unknown): string {

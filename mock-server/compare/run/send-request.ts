@@ -118,7 +118,6 @@ export function createSender(options: SenderOptions): Sender {
     stats.requests += 1;
     pacer.count();
     const response = await roundTrip(request, options);
-    pacer.observe(response.headers);
     hasResponded = true;
     return response;
   };

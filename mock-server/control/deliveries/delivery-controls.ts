@@ -47,18 +47,10 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
     replayDeliveries({ limit = 1_000, rejected = true, ...filter } = {}) {
       const world = worlds.current;
       const matches = createDeliveryFilter(world, { ...filter, rejected });
-      const { data } = listPage(
-        world.state.deliveries.values(),
-        { order: "desc", limit },
-        {
-          positionOf: ({ id }) => id,
-          matches,
-          view: ({ id, endpointId }) => ({ id, endpointId }),
-        },
-      );
-      const ready = data.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
+      const newest = [...world.state.deliveries.values()].filter(matches).toReversed().slice(0, limit);
+      const ready = newest.filter(({ endpointId }) => world.state.endpoints.get(endpointId)?.enabled);
       for (const { id } of ready) void replayDelivery(world, id);
-      return { started: ready.length, skipped: data.length - ready.length };
+      return { started: ready.length, skipped: newest.length - ready.length };
     },
     async waitForDeliveries({ count, times, timeoutMs = waitTimeoutMs, ...filter } = {}, { signal } = {}) {
       const world = worlds.current;

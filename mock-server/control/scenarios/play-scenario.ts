@@ -1,11 +1,12 @@
 import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
+import type { ControlsOf } from "../contract/route.ts";
 import type { DeliveryControls } from "../deliveries/delivery-controls.ts";
 import type { EventControls } from "../events/event-controls.ts";
 import type { FaultControls } from "../faults/fault-controls.ts";
 import type { MockControls } from "../mock/mock-controls.ts";
 import type { TaskControls } from "../tasks/task-controls.ts";
-import type { Scenario, ScenarioReport, ScenarioStep } from "./scenario-routes.ts";
+import type { Scenario, ScenarioReport, ScenarioStep, scenarioRoutes } from "./scenario-routes.ts";
 
 /** Steps of one run; those inside `repeat` count each time. */
 const stepsMax = 1_000_000;
@@ -13,18 +14,22 @@ const stepsMax = 1_000_000;
 const stepsPerTurn = 100;
 
 /** The calls that a step can make. */
-export type StepControls = TaskControls &
+type StepControls = TaskControls &
   Omit<EventControls, "getEvent"> &
   Pick<FaultControls, "setFaults" | "clearFaults"> &
   Pick<MockControls, "advanceClock"> &
   Pick<DeliveryControls, "waitForDeliveries">;
+
+export const createScenarioControls = (controls: StepControls): ControlsOf<typeof scenarioRoutes> => ({
+  playScenario: (scenario, { signal } = {}) => playScenario(controls, scenario as Scenario, signal),
+});
 
 /**
  * Executes the steps in order.
  * @throws MockServerError SCENARIO_FAILED for a reference to nothing, or a step that is rejected, with its name; and when
  *   the caller has disconnected
  */
-export async function playScenario(
+async function playScenario(
   controls: StepControls,
   { steps, variables = {} }: Scenario,
   signal?: AbortSignal | undefined,

@@ -1,4 +1,3 @@
-import type { JournalEntry } from "../../state/journal-entry.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
@@ -32,75 +31,54 @@ interface Search {
 
 /** The newest items that match, as hits. */
 function newest<Item>(
+  kind: SearchHit["kind"],
   items: Iterable<Item>,
   limit: number,
-  toHit: (item: Item) => SearchHit | null,
+  toHit: (item: Item) => Omit<SearchHit, "kind"> | null,
 ): readonly SearchHit[] {
   const hits: SearchHit[] = [];
   for (const item of [...items].reverse()) {
     const hit = toHit(item);
-    if (hit) hits.push(hit);
+    if (hit) hits.push({ kind, ...hit });
     if (hits.length === limit) break;
   }
   return hits;
 }
 
 const tasks = ({ world, id, contains, limit }: Search) =>
-  newest(world.state.tasks.values(), limit, (task) => {
+  newest("task", world.state.tasks.values(), limit, (task) => {
     if (!contains(...textsOfTask(world, task))) return null;
     const client = world.state.clients.get(task.clientId)?.name ?? "";
     const detail = `${task.status} · ${client}`;
-    const at = isoTime(task.startedAtMs);
-    return { kind: "task", id: task.id, title: task.type, detail, at, isId: task.id === id };
+    return { id: task.id, title: task.type, detail, at: isoTime(task.startedAtMs), isId: task.id === id };
   });
 
-const clients = ({ world, id, contains, limit }: Search) =>
-  newest(world.state.clients.values(), limit, (client) => {
-    if (!contains(client.id, client.name, client.externalId)) return null;
-    const isId = client.id === id || client.externalId === id;
-    return { kind: "client", id: client.id, title: client.name, detail: client.externalId, at: null, isId };
+const clients = ({ world, id: wanted, contains, limit }: Search) =>
+  newest("client", world.state.clients.values(), limit, ({ id, name, externalId }) => {
+    if (!contains(id, name, externalId)) return null;
+    return { id, title: name, detail: externalId, at: null, isId: id === wanted || externalId === wanted };
   });
 
-const endpoints = ({ world, id, contains, limit }: Search) =>
-  newest(world.state.endpoints.values(), limit, (endpoint) => {
-    if (!contains(endpoint.id, endpoint.url, endpoint.description)) return null;
-    const detail = endpoint.enabled ? endpoint.description : "paused";
-    return {
-      kind: "endpoint",
-      id: endpoint.id,
-      title: endpoint.url,
-      detail,
-      at: null,
-      isId: endpoint.id === id,
-    };
+const endpoints = ({ world, id: wanted, contains, limit }: Search) =>
+  newest("endpoint", world.state.endpoints.values(), limit, ({ id, url, description, enabled }) => {
+    if (!contains(id, url, description)) return null;
+    return { id, title: url, detail: enabled ? description : "paused", at: null, isId: id === wanted };
   });
 
-const deliveries = ({ world, id, contains, limit }: Search) =>
-  newest(world.state.deliveries.values(), limit, (delivery) => {
+const deliveries = ({ world, id: wanted, contains, limit }: Search) =>
+  newest("delivery", world.state.deliveries.values(), limit, (delivery) => {
     if (!contains(...textsOfDelivery(world, delivery))) return null;
-    const { status, lastStatus, rejected, client, url } = viewDeliverySummary(world, delivery);
+    const view = viewDeliverySummary(world, delivery);
+    const { id, event, eventId, status, lastStatus, rejected, client, url, createdAt } = view;
     const state = rejected ? `rejected ${lastStatus ?? "without a response"}` : status;
-    return {
-      kind: "delivery",
-      id: delivery.id,
-      title: delivery.eventName,
-      detail: [state, client, url ?? "a deleted endpoint"].filter((part) => part !== null).join(" · "),
-      at: isoTime(delivery.createdAtMs),
-      isId: delivery.id === id || delivery.eventId === id,
-    };
+    const detail = [state, client, url ?? "a deleted endpoint"].filter((part) => part !== null).join(" · ");
+    return { id, title: event, detail, at: createdAt, isId: id === wanted || eventId === wanted };
   });
 
 const requests = ({ world, contains, limit }: Search) =>
-  newest(world.journal.entries(), limit, (entry: JournalEntry) => {
+  newest("request", world.journal.entries(), limit, (entry) => {
     if (!contains(...textsOfRequest(entry))) return null;
     const title = entry.operationName ?? (entry.operations.join(", ") || "(no valid document)");
     const detail = entry.errors[0]?.message ?? `HTTP ${entry.status ?? "cut"}`;
-    return {
-      kind: "request",
-      id: String(entry.sequence),
-      title,
-      detail,
-      at: isoTime(entry.atMs),
-      isId: false,
-    };
+    return { id: String(entry.sequence), title, detail, at: isoTime(entry.atMs), isId: false };
   });

@@ -3,36 +3,34 @@ import { MockServerError } from "../../errors.ts";
 import { addSeed } from "../../rules/seeding/add-seed.ts";
 import { viewSeed } from "../../rules/seeding/view-seed.ts";
 import { keepPlansOfRunningTasks } from "../../rules/tasks/progression.ts";
-import { type Settings, type SettingsChanges, withSettings } from "../../settings/settings.ts";
+import { type SettingsChanges, withSettings } from "../../settings/settings.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { settingsRoutes } from "./settings-routes.ts";
 
 export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof settingsRoutes> {
-  const change = async (changes: object, base: () => Settings) => {
-    // Loaded when first needed, with zod.
-    const { issuesOfSettings } = await import("../../settings/settings-schema.ts");
-    const world = worlds.current;
-    const settings = withSettings(changes as SettingsChanges, base());
-    // A change of one field can contradict another field, which the change does not have.
-    const [issue] = issuesOfSettings(settings);
-    if (issue)
-      throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
-    if (!isDeepStrictEqual(settings.seedData, world.settings.seedData)) {
-      throw new MockServerError(
-        "CONFLICT",
-        "seedData cannot change while the mock runs; add records with POST /seed-data, or leave it out",
-      );
-    }
-    keepPlansOfRunningTasks(world);
-    world.changeSettings(settings);
-    world.emit({ type: "settings.changed" });
-    return settings;
-  };
   return {
     getSettings: () => worlds.current.settings,
-    setSettings: (changes = {}) => change(changes, () => worlds.startSettings),
-    changeSettings: (changes = {}) => change(changes, () => worlds.current.settings),
+    async changeSettings(changes = {}) {
+      // Loaded when first needed, with zod.
+      const { issuesOfSettings } = await import("../../settings/settings-schema.ts");
+      const world = worlds.current;
+      const settings = withSettings(changes as SettingsChanges, world.settings);
+      // A change of one field can contradict another field, which the change does not have.
+      const [issue] = issuesOfSettings(settings);
+      if (issue)
+        throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
+      if (!isDeepStrictEqual(settings.seedData, world.settings.seedData)) {
+        throw new MockServerError(
+          "CONFLICT",
+          "seedData cannot change while the mock runs; add records with POST /seed-data, or leave it out",
+        );
+      }
+      keepPlansOfRunningTasks(world);
+      world.changeSettings(settings);
+      world.emit({ type: "settings.changed" });
+      return settings;
+    },
     getSeedData: () => viewSeed(worlds.current, worlds.startSettings.seedData, worlds.seedData.apiKeys),
     addSeedData(plan) {
       const world = worlds.current;

@@ -35,11 +35,6 @@ export type SeedView = z.output<typeof seed>;
 
 export const settingsRoutes = {
   getSettings: defineRoute("GET /settings", { summary: "The settings as they are now.", response: settings }),
-  setSettings: defineRoute("PUT /settings", {
-    summary: "Returns to the settings of the start, with these changes.",
-    input: changes,
-    response: settings,
-  }),
   changeSettings: defineRoute("PATCH /settings", {
     summary: "Changes these settings; the others stay as they are.",
     input: changes,

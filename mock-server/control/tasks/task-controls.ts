@@ -70,9 +70,6 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
     setTaskPlan(taskType, plan = {}) {
       setTaskPlan(worlds.current, taskType, planOf(worlds.current, taskType, plan));
     },
-    resetTaskPlan(taskType) {
-      setTaskPlan(worlds.current, taskType, null);
-    },
   };
 }
 

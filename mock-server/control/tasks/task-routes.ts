@@ -131,10 +131,8 @@ export const taskRoutes = {
     response: stage,
   }),
   setTaskPlan: defineRoute("PUT /task-plans/{taskType}", {
-    summary: "Changes how new tasks of a type progress; running tasks keep their plan.",
+    summary:
+      "Changes how new tasks of a type progress; running tasks keep their plan. Without fields: as in the settings again.",
     input: taskPlan,
-  }),
-  resetTaskPlan: defineRoute("DELETE /task-plans/{taskType}", {
-    summary: "Lets new tasks of a type progress as in the mock's settings.",
   }),
 };

@@ -12,7 +12,6 @@ export function createWorldControls(directory: WorldDirectory | null): ControlsO
   return {
     createWorld: (input = {}) => worlds().create(input as NewWorld),
     listWorlds: () => ({ data: worlds().list() }),
-    getWorld: (name) => worlds().get(name),
     dropWorld(name) {
       worlds().drop(name);
     },

@@ -8,8 +8,6 @@ export interface WorldDirectory {
   /** @throws MockServerError CONFLICT for a name in use, or past 2,000 worlds */
   create(input: NewWorld): Promise<WorldView>;
   list(): WorldView[];
-  /** @throws MockServerError NOT_FOUND */
-  get(name: string): WorldView;
   /** @throws MockServerError NOT_FOUND; CONFLICT for the mock's own world */
   drop(name: string): void;
 }

@@ -70,7 +70,6 @@ export const worldRoutes = {
     summary: "All worlds; `main` is the mock's own.",
     response: listOf(world),
   }),
-  getWorld: defineRoute("GET /worlds/{name}", { summary: "One world.", response: world }),
   dropWorld: defineRoute("DELETE /worlds/{name}", {
     summary: "Ends a world: its timers, deliveries and streams.",
   }),

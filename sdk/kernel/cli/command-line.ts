@@ -24,7 +24,7 @@ export interface CommandIo {
   readonly endsUnread?: ((afterMs: number) => unknown) | undefined;
 }
 
-export interface Command<Table extends FlagTable> {
+interface Command<Table extends FlagTable> {
   /** What follows `workspace-tasks`, such as `mock exec`. */
   readonly name: string;
   /** What follows the name in the first line of the help text. */
@@ -38,23 +38,24 @@ export interface Command<Table extends FlagTable> {
   run(args: ParsedArguments<Table>, io: CommandIo): Promise<number>;
 }
 
-/** Runs a command and returns its exit code. An expected failure prints one sentence, never a stack trace. */
-export async function runCommand<Table extends FlagTable>(
-  command: Command<Table>,
-  argv: readonly string[],
-  io: CommandIo,
-): Promise<number> {
-  try {
-    if (asksForHelp(argv)) return write(io, helpOf(command));
-    return await command.run(parseFlags(argv, command.flags), io);
-  } catch (error) {
-    return report(error, command.name, io);
-  }
-}
+/** Runs a command with the arguments after its name, and returns the exit code. */
+export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
+
+/** The command as a function. An expected failure prints one sentence, never a stack trace. */
+export const defineCommand =
+  <Table extends FlagTable>(command: Command<Table>): RunCommand =>
+  async (argv, io) => {
+    try {
+      if (asksForHelp(argv)) return write(io, helpOf(command));
+      return await command.run(parseFlags(argv, command.flags), io);
+    } catch (error) {
+      return report(error, command.name, io);
+    }
+  };
 
 export interface Subcommand {
   readonly about: string;
-  run(argv: readonly string[], io: CommandIo): Promise<number>;
+  readonly run: RunCommand;
 }
 
 export interface CommandGroup {
@@ -130,14 +131,7 @@ function report(error: unknown, name: string, io: CommandIo): number {
   return error.exitCode;
 }
 
-function helpOf<Table extends FlagTable>({
-  name,
-  synopsis,
-  about,
-  parameters,
-  flags,
-  notes,
-}: Command<Table>) {
+function helpOf({ name, synopsis, about, parameters, flags, notes }: Command<FlagTable>): string {
   const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
   return `Usage: workspace-tasks ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
 }

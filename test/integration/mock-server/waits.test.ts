@@ -1,7 +1,7 @@
 // Every wait of the mock: what is waited for never comes, and the error names it and the option with the limit.
 
 import { describe, expect, it } from "vitest";
-import { createControlClient, createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
+import { createControlClient, createVirtualClock } from "workspace-tasks/mock-server";
 
 const hang = () => new Promise<never>(() => {});
 const endOf = (wait: Promise<unknown>) =>
@@ -25,17 +25,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
     () => endOf(createVirtualClock(0, { waitLimitMs: 20 }).runUntil(hang(), { limit: "1d" })),
     /^CLOCK_BLOCKED: clock.runUntil: at \S+ the promise has not settled, nothing more is due within the limit/,
   ],
-  ...(["expectRequest", "expectDelivery"] as const).map(
-    (name) =>
-      [
-        `mock.${name} waits`,
-        async () => {
-          await using mock = await createMockServer({ listen: false });
-          return endOf(mock[name]({ timeoutMs: 2 }));
-        },
-        /^WAIT_TIMED_OUT: expected at least 1 matching (request|delivery), got 0 within timeoutMs \(2\)/,
-      ] as const,
-  ),
   [
     "a control client waits for the mock",
     () =>

@@ -60,36 +60,17 @@ describe("the event stream", () => {
     });
   });
 
-  it("sends a reader that reconnects what it missed, once and in order", async () => {
+  it("sends stream.restarted to a reader that reconnects, and then what happens", async () => {
     const worlds = createWorlds();
     const stream = createEventStream(worlds, createVirtualClock());
     const first = open(stream);
-    await first.next();
-    for (const number of [1, 2, 3, 4]) worlds.current.emit({ type: `event.${number}` });
-    await first.next();
-    await first.next();
     await first.leave();
-    worlds.current.emit({ type: "event.5" });
     const back = open(stream, "0-2");
     await back.next();
-    const missed = [await back.next(), await back.next(), await back.next()];
-    expect(missed.map((event) => event?.["type"])).toEqual(["event.3", "event.4", "event.5"]);
-    worlds.current.emit({ type: "event.6" });
-    expect((await back.next())?.["type"]).toBe("event.6");
+    expect((await back.next())?.["type"]).toBe("stream.restarted");
+    worlds.current.emit({ type: "event.1" });
+    expect((await back.next())?.["type"]).toBe("event.1");
   });
-
-  it.each(["0-99", "7-1", "nonsense", ""])(
-    "sends stream.restarted to a reader whose last id is %j",
-    async (lastEventId) => {
-      const worlds = createWorlds();
-      const stream = createEventStream(worlds, createVirtualClock());
-      open(stream);
-      worlds.current.emit({ type: "event.1" });
-      const reader = open(stream, lastEventId);
-      await reader.next();
-      expect((await reader.next())?.["type"]).toBe("stream.restarted");
-    },
-  );
 
   it("sends stream.restarted after a reset and continues with the new world", async () => {
     const worlds = createWorlds();
@@ -110,7 +91,7 @@ describe("the event stream", () => {
     expect(await reader.next()).toEqual({ "": "heartbeat" });
   });
 
-  it("disconnects a reader that does not read, which can then reconnect", async () => {
+  it("disconnects a reader that does not read", async () => {
     const worlds = createWorlds();
     const stream = createEventStream(worlds, createVirtualClock());
     const slow = open(stream);
@@ -118,16 +99,9 @@ describe("the event stream", () => {
     const text = "x".repeat(100_000);
     for (let count = 0; count < 100; count++) worlds.current.emit({ type: "event.big", text });
     let read = 0;
-    let last: Record<string, string> | null = null;
-    for (let event = await slow.next(); event; event = await slow.next()) {
-      last = event;
-      read++;
-    }
+    while (await slow.next()) read++;
     expect(read).toBeGreaterThan(10);
     expect(read).toBeLessThan(100);
-    const back = open(stream, last?.["id"] ?? "");
-    await back.next();
-    expect((await back.next())?.["id"]).toBe(`0-${read + 1}`);
   });
 
   it("ends when the reader disconnects and when the mock closes", async () => {
@@ -146,26 +120,19 @@ describe("the event stream", () => {
     expect(await stayed.next()).toBeNull();
   });
 
-  it("listens to no activity five seconds after its last reader has left", async () => {
+  it("listens to no activity when its last reader has left", async () => {
     const worlds = createWorlds();
     const wallClock = createVirtualClock();
     const stream = createEventStream(worlds, wallClock);
     const left = new AbortController();
     createReader(stream.open(null, left.signal));
-    worlds.current.emit({ type: "event.1" });
-    left.abort();
-    await wallClock.advance(4_999);
     expect(worlds.current.hasSubscribers).toBe(true);
-    await open(stream, "0-1").leave();
-    await wallClock.advance(5_000);
-    expect(worlds.current.hasSubscribers).toBe(false);
-    expect(wallClock.pending().timers).toBe(0);
-    worlds.current.emit({ type: "event.2" });
-    const back = open(stream, "0-1");
+    left.abort();
+    expect([worlds.current.hasSubscribers, wallClock.pending().timers]).toEqual([false, 0]);
+    const back = open(stream);
     await back.next();
-    expect((await back.next())?.["type"]).toBe("stream.restarted");
-    worlds.current.emit({ type: "event.3" });
-    expect((await back.next())?.["type"]).toBe("event.3");
+    worlds.current.emit({ type: "event.1" });
+    expect((await back.next())?.["type"]).toBe("event.1");
   });
 
   it("is served over HTTP until the mock closes", async () => {
@@ -181,7 +148,7 @@ describe("the event stream", () => {
       await fetch(`${mock.baseUrl}/_mock/v1/stream`, { headers: { "last-event-id": event?.["id"] ?? "" } }),
     );
     await resumed.next();
-    expect((await resumed.next())?.["type"]).toBe("task.changed");
+    expect((await resumed.next())?.["type"]).toBe("stream.restarted");
     await mock.close();
     while (await reader.next().catch(() => null));
   });

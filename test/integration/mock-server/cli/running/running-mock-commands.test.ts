@@ -10,7 +10,6 @@ import { runLogsCommand } from "../../../../../mock-server/cli/running/logs-comm
 import { runResendCommand } from "../../../../../mock-server/cli/running/resend-command.ts";
 import { runResetCommand } from "../../../../../mock-server/cli/running/reset-command.ts";
 import { runSnapshotCommand } from "../../../../../mock-server/cli/running/snapshot-command.ts";
-import { runWorldsCommand } from "../../../../../mock-server/cli/running/worlds-command.ts";
 import { listen } from "../../../../support/listen.ts";
 import { callGraphql } from "../../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
@@ -133,26 +132,6 @@ describe("snapshot and reset", () => {
       expect(await run(mock, runSnapshotCommand, "sav", file)).toEqual(noUsage);
       expect(await run(mock, runSnapshotCommand, "save")).toEqual(noUsage);
     }));
-});
-
-describe("worlds", () => {
-  it("worlds creates, lists and drops worlds", async ({ mock }) => {
-    expect((await run(mock, runWorldsCommand, "create", "ci")).out).toContain(
-      `ci  ${mock.baseUrl}/w/ci  wtk_`,
-    );
-    const { out } = await run(mock, runWorldsCommand, "--json");
-    expect(
-      out
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line).name),
-    ).toEqual(["main", "ci"]);
-    expect((await run(mock, runWorldsCommand, "list", "--json")).out).toBe(out);
-    expect(await run(mock, runWorldsCommand, "list", "ci")).toEqual(noUsage);
-    expect((await run(mock, runWorldsCommand, "drop", "ci")).code).toBe(0);
-    expect((await run(mock, runWorldsCommand, "drop", "ci")).err).toContain('world "ci" not found');
-    expect(await run(mock, runWorldsCommand, "drop")).toEqual(noUsage);
-  });
 });
 
 describe("logs", () => {

@@ -78,7 +78,6 @@ describe("trigger", () => {
     ],
     [["a", "--payload", "{"], '--payload: expected a JSON object, got "{"'],
     [["a", "--payload", "[]"], '--payload: expected a JSON object, got "[]"'],
-    [["a", "--timeout-ms", "0"], '--timeout-ms: expected a whole number from 1 to 600000, got "0"'],
   ])("trigger rejects %j", async (argv, sentence) => {
     const { code, err } = await trigger(...argv);
     expect([code, err]).toEqual([2, `trigger: ${sentence}\nTry workspace-tasks trigger --help\n`]);

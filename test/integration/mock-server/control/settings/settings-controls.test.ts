@@ -1,5 +1,4 @@
 import { describe, expect } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../../support/mock-client.ts";
@@ -74,20 +73,6 @@ describe("PATCH /settings", () => {
       message: expect.stringContaining("POST /seed-data"),
     });
     expect(await mock.control.getSettings()).toEqual(defaultSettings);
-  });
-});
-
-describe("PUT /settings", () => {
-  it("returns to the settings of the start, with the given changes", async () => {
-    await using mock = await createMockServer({ listen: false, settings: { tokenLifetimeSeconds: 60 } });
-    await mock.control.changeSettings({ unauthenticatedStatus: 401 });
-    const settings = await mock.control.setSettings({ rateLimit: { requests: 5 } });
-    expect(settings).toMatchObject({
-      tokenLifetimeSeconds: 60,
-      unauthenticatedStatus: 200,
-      rateLimit: { requests: 5 },
-    });
-    expect(await mock.control.setSettings(settings)).toEqual(settings);
   });
 });
 

@@ -204,8 +204,8 @@ describe("the task plan of *", () => {
     expect(await stagesOf("TAX_ADVISOR")).toEqual(["analysis"]);
     await mock.control.setTaskPlan("NEW_KIND", { stages: [{ type: "own", durationMs: 1_000 }] });
     expect(await stagesOf("NEW_KIND")).toEqual(["own"]);
-    await mock.control.resetTaskPlan("NEW_KIND");
-    await mock.control.resetTaskPlan("*");
+    await mock.control.setTaskPlan("NEW_KIND", {});
+    await mock.control.setTaskPlan("*", {});
     expect(await stagesOf("NEW_KIND")).toEqual(["processing"]);
   });
 });

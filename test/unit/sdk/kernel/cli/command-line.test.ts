@@ -1,20 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { CommandError } from "../../../../../sdk/kernel/cli/command-error.ts";
-import {
-  type Command,
-  onlyArgument,
-  runCommand,
-  runCommandGroup,
-} from "../../../../../sdk/kernel/cli/command-line.ts";
+import { defineCommand, onlyArgument, runCommandGroup } from "../../../../../sdk/kernel/cli/command-line.ts";
 import { text, wholeNumber } from "../../../../../sdk/kernel/cli/flags.ts";
-import { runCommand as capture } from "../../../../support/run-command.ts";
+import { runCommand } from "../../../../support/run-command.ts";
 
 const flags = {
   store: text("<file>", "a file whose description is long enough to wrap at the width of a terminal"),
   retryCount: wholeNumber("retries", { min: 0, max: 9, fallback: 3 }),
 };
 
-const command: Command<typeof flags> = {
+const command = defineCommand({
   name: "rows show",
   synopsis: "<id> [options]",
   about: "Shows a row.",
@@ -27,16 +22,16 @@ const command: Command<typeof flags> = {
     io.stdout.write(`${id} ${args.flags.retryCount}`);
     return 0;
   },
-};
+});
 
-const run = (...argv: string[]) => capture((args, io) => runCommand(command, args, io), argv);
+const run = (...argv: string[]) => runCommand(command, argv);
 
-describe("runCommand", () => {
-  it("runCommand returns the exit code of the command", async () => {
+describe("a command", () => {
+  it("a command returns the exit code of the command", async () => {
     expect(await run("one")).toEqual({ code: 0, out: "one 3", err: "" });
   });
 
-  it("runCommand prints a help text made from the flag table", async () => {
+  it("a command prints a help text made from the flag table", async () => {
     const { code, out } = await run("--help");
     expect(code).toBe(0);
     expect(out).toMatch(/^Usage: workspace-tasks rows show <id> \[options\]\n/);
@@ -45,21 +40,21 @@ describe("runCommand", () => {
     expect(out).toMatch(/ --retry-count <n> {2}retries \(3\)\n/);
   });
 
-  it("runCommand leaves a --help after -- to the command", async () => {
+  it("a command leaves a --help after -- to the command", async () => {
     expect((await run("--", "--help")).out).toBe("--help 3");
   });
 
-  it("runCommand prints a usage error with a hint and returns 2", async () => {
+  it("a command prints a usage error with a hint and returns 2", async () => {
     const { code, out, err } = await run("a", "b");
     expect([code, out]).toEqual([2, ""]);
     expect(err).toBe('rows show: expected one id, got "a b"\nTry workspace-tasks rows show --help\n');
   });
 
-  it("runCommand prints an expected failure in one sentence and returns 1", async () => {
+  it("a command prints an expected failure in one sentence and returns 1", async () => {
     expect(await run("absent")).toEqual({ code: 1, out: "", err: "rows show: no row absent\n" });
   });
 
-  it("runCommand throws an unexpected error", async () => {
+  it("a command throws an unexpected error", async () => {
     await expect(run("bug")).rejects.toThrow("unexpected");
   });
 });
@@ -72,7 +67,7 @@ describe("runCommandGroup", () => {
       show: { about: "show a row", run: async (argv: readonly string[]) => (argv[0] === "--help" ? 8 : 7) },
     },
   };
-  const runGroup = (...argv: string[]) => capture((args, io) => runCommandGroup(group, args, io), argv);
+  const runGroup = (...argv: string[]) => runCommand((args, io) => runCommandGroup(group, args, io), argv);
   it("runCommandGroup runs the named subcommand", async () => {
     expect((await runGroup("show", "one")).code).toBe(7);
   });
