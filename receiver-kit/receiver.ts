@@ -15,15 +15,6 @@ import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
-import {
-  headFilterSchema,
-  headReferenceSchema,
-  listHeads,
-  type OrderingHead,
-  type OrderingHeadFilter,
-  type OrderingHeadReference,
-  resetHead,
-} from "./maintenance/heads.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
 import { replayReadable } from "./maintenance/replay-readable.ts";
@@ -85,13 +76,6 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    */
   replay(id: string, options?: { readonly tenant?: string | undefined }): Promise<ReplayOutcome>;
   stats(): Promise<ReceiverStats>;
-  /** Ordering heads, by task: an event that is older than its head changes no state. */
-  heads(filter?: OrderingHeadFilter): Promise<readonly OrderingHead[]>;
-  /**
-   * Deletes an ordering head, so that the next event of the task or stage is applied, however old it is. Then fetch the
-   * task with `reconcile(client, { taskIds })`. False when there is no such head.
-   */
-  resetHead(head: OrderingHeadReference): Promise<boolean>;
   /**
    * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, releases unfinished events and closes
    * the inbox. The response to later deliveries is 503. Close the HTTP server first.
@@ -268,23 +252,6 @@ function operatorMethods<Transaction>({
       const row = { source: sourceOf("replay", tenant), id };
       await open();
       return replayRow(inbox, row, clock.now());
-    },
-    async heads(options: OrderingHeadFilter = {}) {
-      const { tenant, ...filter } = parseOptions("heads", headFilterSchema, options, "ARGUMENT_INVALID");
-      const headSource = sourceOf("heads", tenant);
-      await openToRead();
-      return listHeads(inbox, { ...filter, source: headSource });
-    },
-    async resetHead(reference: OrderingHeadReference) {
-      const { tenant, ...head } = parseOptions(
-        "resetHead",
-        headReferenceSchema,
-        reference,
-        "ARGUMENT_INVALID",
-      );
-      const headSource = sourceOf("resetHead", tenant);
-      await open();
-      return resetHead(inbox, headSource, head);
     },
     async stats() {
       await openToRead();

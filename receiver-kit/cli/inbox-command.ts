@@ -10,7 +10,6 @@ import { flag, text, wholeNumber } from "../../cli/flags.ts";
 import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
 import { systemClock } from "../time/clock.ts";
-import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
 
@@ -118,7 +117,7 @@ export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise
   const group = {
     name: "inbox",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-    subcommands: { list, show, replay, discard, stats, heads },
+    subcommands: { list, show, replay, discard, stats },
   };
   return runCommandGroup(group, argv, io);
 }

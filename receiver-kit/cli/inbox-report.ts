@@ -1,5 +1,4 @@
 import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
-import type { OrderingHead } from "../maintenance/heads.ts";
 
 /** A table with one line per row. */
 export function renderRows(rows: readonly InboxRowSummary[]): string {
@@ -14,16 +13,6 @@ export function renderRows(rows: readonly InboxRowSummary[]): string {
     row.lastError ?? "",
   ]);
   return renderTable(["SEQ", "STATE", "EVENT", "WEBHOOK-ID", "RECEIVED", "ATTEMPTS", "LAST ERROR"], lines);
-}
-
-/** A table with one line per head. */
-export function renderHeads(heads: readonly OrderingHead[]): string {
-  if (heads.length === 0) return "no heads\n";
-  const lines = heads.map(({ taskId, subTaskId, occurredAt, status, movedAtMs, key }) => [
-    ...[taskId, subTaskId ?? "-", status ?? "-"],
-    ...[occurredAt, isoTime(movedAtMs), key],
-  ]);
-  return renderTable(["TASK", "STAGE", "STATUS", "OCCURRED", "APPLIED", "KEY"], lines);
 }
 
 /** Everything about one row, its body last. */

@@ -14,7 +14,7 @@
 import { z } from "zod";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
-import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
+import type { NewInboxRow } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
 import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
 import { defaults, option, parseOptions, strictOptions } from "../options.ts";
@@ -138,11 +138,8 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
 const idsPerRequest = 50;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
-/** Of one change, each dead or settled and without its body: retention takes weeks for one. */
+/** Of one change, each dead and without its body: retention takes weeks for one. */
 const copiesMax = 100;
-
-const isSettled = (state: InboxRowState | undefined) =>
-  state === "done" || state === "stale" || state === "discarded";
 
 class Reconciliation {
   readonly #settings: Settings;
@@ -235,14 +232,14 @@ class Reconciliation {
     const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
     const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
     if (isNewer && (head === undefined || change.hasTrustedTime)) {
-      await this.#enqueue(change, change.occurredAt, head !== undefined);
+      await this.#enqueue(change, change.occurredAt);
       return true;
     }
     if (hasSameStatus) this.#counts.unchanged += 1;
     return hasSameStatus;
   }
 
-  async #enqueue(change: TaskChange, occurredAt: bigint, hasHead = true): Promise<boolean> {
+  async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
     const { source } = this.#settings;
     const { id, columns, timestamp, body } = toRow(change, occurredAt);
     const unsigned = {
@@ -251,17 +248,17 @@ class Reconciliation {
       secretIndex: null,
       traceparent: null,
     } as const;
-    const isNew = await this.#store({ ...columns, source, id, timestamp, body, ...unsigned }, hasHead);
+    const isNew = await this.#store({ ...columns, source, id, timestamp, body, ...unsigned });
     if (isNew) this.#counts.enqueued += 1;
     else this.#counts.unchanged += 1;
     return isNew;
   }
 
   /**
-   * False when the same change was found before. Where its event is dead, or its head was reset, it is still missing, so it
-   * is handled again; under another id where retention has removed the body.
+   * False when the same change was found before. Where its event is dead it is still missing, so it is handled again;
+   * under another id where retention has removed the body.
    */
-  async #store(row: NewInboxRow, hasHead: boolean): Promise<boolean> {
+  async #store(row: NewInboxRow): Promise<boolean> {
     const { inbox, clock, acceptTimeoutMs } = this.#settings;
     for (let copy = 0; copy < copiesMax; copy++) {
       const id = copy === 0 ? row.id : `${row.id}#${copy}`;
@@ -269,12 +266,12 @@ class Reconciliation {
       const stored = await withTimeout(inbox.insert({ ...row, id }), acceptTimeoutMs, clock, late);
       if (stored.outcome === "new") return true;
       const found = await inbox.get({ source: row.source, id });
-      if (found?.state !== "dead" && (hasHead || !isSettled(found?.state))) return false;
+      if (found?.state !== "dead") return false;
       if (found.body !== null) return inbox.replay(found, row);
     }
     throw new ReceiverError(
       "INBOX_UNAVAILABLE",
-      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only rows that are dead or settled and whose bodies retention has removed; discard the dead ones, and their ids are free after idsDays`,
+      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only dead rows whose bodies retention has removed; discard them, and their ids are free after idsDays`,
     );
   }
 

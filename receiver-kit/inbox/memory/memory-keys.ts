@@ -1,10 +1,16 @@
 import { includesSource } from "../../signature/tenant-source.ts";
 import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
-import type { InboxHeadFilter, InboxHeadReference, InboxHeadSummary } from "../order-head.ts";
+import type { InboxHeadReference } from "../order-head.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 import { WakeQueue } from "./wake-queue.ts";
 
-type Head = Omit<InboxHeadSummary, "source" | "key">;
+interface Head {
+  readonly position: string;
+  readonly status: string | null;
+  readonly workspaceId: string | null;
+  /** When the head last advanced. */
+  readonly movedAtMs: number;
+}
 
 /** An ordering key that has a head or waiting rows. */
 export interface MemoryKey {
@@ -125,38 +131,19 @@ export class MemoryKeys {
     return count;
   }
 
-  heads(source: string): readonly InboxHeadSummary[] {
+  heads(source: string): readonly (Head & { readonly key: string })[] {
     const keys = [...(this.#sources.get(source)?.byName.values() ?? [])];
-    return keys.flatMap(({ name, head }) => (head ? [{ source, key: name, ...head }] : []));
-  }
-
-  listHeads({
-    source,
-    keyPrefix = "",
-    afterKey = "",
-    limit = 50,
-  }: InboxHeadFilter): readonly InboxHeadSummary[] {
-    return this.heads(source)
-      .filter(({ key }) => key > afterKey && key.startsWith(keyPrefix))
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .slice(0, limit);
-  }
-
-  resetHead(reference: InboxHeadReference): boolean {
-    const key = this.get(reference);
-    if (!key?.head) return false;
-    key.head = null;
-    this.wakeAt(key, key.wakeAtMs);
-    return true;
+    return keys.flatMap(({ name, head }) => (head ? [{ key: name, ...head }] : []));
   }
 
   /** Of keys without waiting rows. Returns how many it removed. */
   purgeHeads(unchangedSinceMs: number, headsMax: number): number {
     let removed = 0;
-    for (const { source, name: key, head, waiting } of this.#byId.values()) {
+    for (const key of this.#byId.values()) {
       if (removed >= headsMax) break;
-      if (!head || head.movedAtMs > unchangedSinceMs || waiting.length > 0) continue;
-      this.resetHead({ source, key });
+      if (!key.head || key.head.movedAtMs > unchangedSinceMs || key.waiting.length > 0) continue;
+      key.head = null;
+      this.wakeAt(key, key.wakeAtMs);
       removed += 1;
     }
     return removed;
