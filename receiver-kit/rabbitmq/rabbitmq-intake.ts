@@ -188,7 +188,6 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       duplicates,
       rejections: { ...rejections },
       inFlight: publisher.inFlight,
-      confirmMs: publisher.confirmMs,
     }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");

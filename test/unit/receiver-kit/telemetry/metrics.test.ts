@@ -8,8 +8,7 @@ import type {
 } from "workspace-tasks/receiver-kit/rabbitmq";
 import { emptyStates } from "../../../../receiver-kit/inbox/sql/inbox-row.ts";
 import type { ObservedStats } from "../../../../receiver-kit/stats/receiver-telemetry.ts";
-import { brokerMetrics } from "../../../../receiver-kit/telemetry/broker-metrics.ts";
-import { metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";
+import { brokerMetrics, metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";
 
 const receiver: ReceiverStats = {
   source: "portal",
@@ -28,16 +27,14 @@ const intake: RabbitmqIntakeStats = {
   published: { confirmed: 9, returned: 0, nacked: 0, timedOut: 1, interrupted: 0, unsent: 0 },
   rejections: { BROKER_UNAVAILABLE: 4 },
   inFlight: { messages: 5, bytes: 3_000 },
-  confirmMs: { p50: 2, p99: 20, max: 35 },
 };
 const consumer: RabbitmqConsumerStats = {
   ...{ source: "portal", connection: { ...connection, unavailableForMs: 7_000, blockedForMs: null } },
   messages: { delivered: 8, redelivered: 1, stored: 6, failed: 2, parked: 1, released: 0 },
   queues: [
-    { queue: "q0", isConsuming: true, waiting: 3, failingForMs: null, depth: 40 },
-    { queue: "q1", isConsuming: false, waiting: 0, failingForMs: 1_000, depth: null },
+    { queue: "q0", isConsuming: true, waiting: 3, failingForMs: null },
+    { queue: "q1", isConsuming: false, waiting: 0, failingForMs: 1_000 },
   ],
-  parked: 1,
 };
 
 /** The values of a metric that are not 0, with their labels. */
@@ -77,15 +74,6 @@ describe("a metric", () => {
     ["intake.rejections", intake, [[{ code: "BROKER_UNAVAILABLE" }, 4]]],
     ["intake.in_flight", intake, [[{}, 5]]],
     ["intake.in_flight_size", intake, [[{}, 3_000]]],
-    [
-      "intake.confirm_duration",
-      intake,
-      [
-        [{ percentile: "p50" }, 0.002],
-        [{ percentile: "p99" }, 0.02],
-        [{ percentile: "max" }, 0.035],
-      ],
-    ],
     ["intake.outage", intake, [[{}, 4]]],
     ["rabbitmq.connections_lost", intake, [[{ side: "intake" }, 2]]],
     ["rabbitmq.blocked", intake, [[{ side: "intake" }, 2.5]]],
@@ -101,11 +89,9 @@ describe("a metric", () => {
         [{ outcome: "parked" }, 1],
       ],
     ],
-    ["consumer.queue_depth", consumer, [[{ queue: "q0" }, 40]]],
     ["consumer.waiting", consumer, [[{ queue: "q0" }, 3]]],
     ["consumer.active", consumer, [[{ queue: "q0" }, 1]]],
     ["consumer.outage", consumer, [[{ queue: "q1" }, 1]]],
-    ["consumer.parked", consumer, [[{}, 1]]],
   ])("%s has the numbers of stats(), and none of another kind of stats", (name, stats, expected) => {
     expect(valuesOf(name, stats)).toEqual(expected);
     const isOfBroker = name.startsWith("rabbitmq.");
