@@ -12,7 +12,6 @@ import { isAcknowledged } from "../../../receiver-kit/audit/checks/probe-check.t
 import type { AuditResult } from "../../../receiver-kit/audit/result.ts";
 import { runChecks } from "../../../receiver-kit/audit/run-checks.ts";
 import { resolveAuditOptions } from "../../../receiver-kit/audit/target/options.ts";
-import { standardWebhooks } from "../../../receiver-kit/audit/target/signing.ts";
 import { createTarget, type Target } from "../../../receiver-kit/audit/target/target.ts";
 import { deferred } from "../../support/deferred.ts";
 import {
@@ -58,7 +57,7 @@ describe("a receiver under all checks of check-receiver", () => {
       stallTimeoutMs: 30_000,
     });
     const clock = { ...options.clock, now: receiver.clock.now };
-    target = createTarget({ ...options, clock }, standardWebhooks);
+    target = createTarget({ ...options, clock });
     ({ results } = await runChecks(target, auditChecks));
     await receiver.settled();
   }, 120_000);
