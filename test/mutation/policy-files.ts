@@ -52,7 +52,6 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "receiver-kit/worker/prefetch-size.ts": [],
   "receiver-kit/attempt/retry-policy.ts": [],
   "receiver-kit/worker/store-clock.ts": [],
-  "receiver-kit/inbox/memory/wake-queue.ts": [],
   "receiver-kit/inbox/postgres/transactions/claim-size.ts": [],
 };
 

@@ -2,7 +2,6 @@ import { includesSource } from "../../signature/tenant-source.ts";
 import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
 import type { InboxHeadReference } from "../order-head.ts";
 import type { MemoryRow } from "./memory-rows.ts";
-import { WakeQueue } from "./wake-queue.ts";
 
 interface Head {
   readonly position: string;
@@ -35,8 +34,7 @@ export interface MemoryKey {
 
 interface SourceKeys {
   readonly byName: Map<string, MemoryKey>;
-  /** Those with waiting rows. */
-  readonly queue: WakeQueue<MemoryKey>;
+  readonly waiting: Set<MemoryKey>;
 }
 
 export class MemoryKeys {
@@ -65,7 +63,7 @@ export class MemoryKeys {
   }
 
   #keysOf(source: string): SourceKeys {
-    const keys = this.#sources.get(source) ?? { byName: new Map(), queue: new WakeQueue() };
+    const keys = this.#sources.get(source) ?? { byName: new Map(), waiting: new Set() };
     this.#sources.set(source, keys);
     return keys;
   }
@@ -76,9 +74,9 @@ export class MemoryKeys {
     return key?.worker === worker && key.generation === generation ? key : undefined;
   }
 
-  /** Keys of a source with waiting rows; the first is the one that wakes first. */
-  queue(source: string): WakeQueue<MemoryKey> {
-    return this.#sources.get(source)?.queue ?? new WakeQueue();
+  /** Keys of a source with waiting rows. */
+  waiting(source: string): readonly MemoryKey[] {
+    return [...(this.#sources.get(source)?.waiting ?? [])];
   }
 
   addRow(row: MemoryRow, nowMs: number): void {
@@ -97,8 +95,8 @@ export class MemoryKeys {
     const { source, name, id, waiting, head } = key;
     const keys = this.#keysOf(source);
     key.wakeAtMs = waiting.length === 0 ? Number.POSITIVE_INFINITY : atMs;
-    if (waiting.length > 0) keys.queue.set(key);
-    else keys.queue.delete(key);
+    if (waiting.length > 0) keys.waiting.add(key);
+    else keys.waiting.delete(key);
     if (waiting.length > 0 || head) return;
     this.#byId.delete(id);
     keys.byName.delete(name);
@@ -113,22 +111,17 @@ export class MemoryKeys {
   }
 
   waitingSources(source: string, nowMs: number): readonly InboxWaitingSource[] {
-    const waiting = [...this.#sources].flatMap(([name, { queue }]) =>
-      queue.first && includesSource(source, name)
-        ? [{ source: name, dueInMs: queue.first.wakeAtMs - nowMs }]
-        : [],
-    );
-    return waiting.sort((a, b) => (a.source < b.source ? -1 : 1));
+    const names = [...this.#sources.keys()].filter((name) => includesSource(source, name)).sort();
+    return names.flatMap((name) => {
+      const atMs = firstWakeMs(this.waiting(name));
+      return atMs === undefined ? [] : [{ source: name, dueInMs: atMs - nowMs }];
+    });
   }
 
   /** How many rows wait, up to `limit`. */
   backlog(source: string, limit: number): number {
-    let count = 0;
-    for (const { waiting } of this.queue(source)) {
-      count += waiting.length;
-      if (count >= limit) return limit;
-    }
-    return count;
+    const count = this.waiting(source).reduce((sum, { waiting }) => sum + waiting.length, 0);
+    return Math.min(count, limit);
   }
 
   heads(source: string): readonly (Head & { readonly key: string })[] {
@@ -148,6 +141,12 @@ export class MemoryKeys {
     }
     return removed;
   }
+}
+
+/** When the first of the keys has something to do; `undefined` without a key. */
+export function firstWakeMs(keys: readonly MemoryKey[]): number | undefined {
+  if (keys.length === 0) return undefined;
+  return keys.reduce((first, { wakeAtMs }) => Math.min(first, wakeAtMs), Number.POSITIVE_INFINITY);
 }
 
 /** A row without a key is a key of its own; other keys are JSON arrays. */
