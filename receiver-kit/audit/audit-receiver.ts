@@ -24,7 +24,7 @@ import { createTarget, type Target } from "./target/target.ts";
  * expect(verdictOf(report), renderTextReport(report)).toBe("passed");
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, or the code of a malformed secret
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, or `SECRET_INVALID`
  * @see interface §6, "Delivery headers and verification"
  */
 export async function auditReceiver(given: AuditOptions): Promise<AuditReport> {

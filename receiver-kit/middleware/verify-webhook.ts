@@ -46,7 +46,7 @@ const verifyOptions = strictOptions<VerifyWebhookOptions>()({
  * );
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {

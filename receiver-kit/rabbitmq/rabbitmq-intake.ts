@@ -73,7 +73,7 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
  * app.post("/webhooks", webhookMiddleware(intake));
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6
  */
 export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {

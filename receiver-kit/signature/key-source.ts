@@ -70,7 +70,7 @@ const secretsMax = 16;
  * A function that throws, takes longer than 5 s or returns something unusable is an outage of the receiver and not an
  * error of the sender: the response is 503, and the delivery is sent again.
  *
- * @throws {ReceiverError} `SECRET_…` at once when a listed secret cannot be right
+ * @throws {ReceiverError} `SECRET_INVALID` at once when a listed secret cannot be right
  */
 export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
   const keysOf = createKeyCache();
@@ -102,7 +102,7 @@ function checkForm(secrets: unknown): void {
   const [name = ""] = Object.keys(secrets);
   const hint = name === "byTenant" ? "" : didYouMean(name, ["byTenant"]);
   throw new ReceiverError(
-    "SECRET_MISSING",
+    "SECRET_INVALID",
     `secrets: expected a list, a function or an object with the function byTenant, got an object without it${hint}`,
   );
 }
@@ -203,14 +203,14 @@ function checkList(secrets: unknown): readonly unknown[] {
     const type = secrets instanceof Promise ? "a promise, which must be awaited" : typeof secrets;
     const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : type;
     throw new ReceiverError(
-      "SECRET_MISSING",
+      "SECRET_INVALID",
       `secrets: expected a list of at least one secret, got ${found}`,
     );
   }
   // What is left out of the list is undefined then.
   if (secrets.length <= secretsMax) return Array.from(secrets);
   throw new ReceiverError(
-    "SECRETS_TOO_MANY",
+    "SECRET_INVALID",
     `secrets: expected at most ${secretsMax} secrets, got ${secrets.length}; for many tenants use { byTenant }`,
   );
 }

@@ -91,7 +91,7 @@ const schema = strictOptions<AuditOptions>()({
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;
 
-/** @throws {ReceiverError} `CONFIGURATION_INVALID`, or the code of what is wrong with a secret */
+/** @throws {ReceiverError} `CONFIGURATION_INVALID`, or `SECRET_INVALID` */
 export function resolveAuditOptions(given: AuditOptions) {
   const options = parseOptions("auditReceiver", schema, given);
   parseSecret(options.secret, "auditReceiver: secret");
