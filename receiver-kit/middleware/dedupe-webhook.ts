@@ -10,14 +10,13 @@ import { defaults, option, parseOptions, sharedOptions, strictOptions } from "..
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import type { Clock } from "../time/clock.ts";
-import { createByteBudget } from "../worker/byte-budget.ts";
+import { createAcceptor, orUnavailable } from "../worker/acceptor.ts";
 import {
   afterVerify,
   columnsOf,
   endResponse,
   interceptEnd,
   type MiddlewareErrorListener,
-  orUnavailable,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
@@ -69,39 +68,24 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     ...settings,
     ...{ inbox: limitInbox(inbox, settings), logger: guardLogger(consoleLogger), received: () => 0 },
   });
-  const openInbox = openWithRetentionTime(inbox, openOnce(inbox));
-  const open = () => openInbox().then(() => maintenance.begin());
-  const storing = createByteBudget(settings.storingBytesMax);
-  /** The bytes are in use until the inbox is finished with them, also after its time limit. */
-  const store = async <Result>(
-    method: "insert" | "beginInline",
-    body: Uint8Array,
-    write: () => Promise<Result>,
-  ): Promise<Result> => {
-    const release = storing.take(body.byteLength);
-    await orUnavailable(settings, "open", open()).catch((error: unknown) => {
-      release();
-      throw error;
-    });
-    return orUnavailable(settings, method, write().finally(release));
-  };
+  const open = openWithRetentionTime(inbox, openOnce(inbox));
+  const store = createAcceptor({ ...settings, open });
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
+    // It ends when the inbox is closed, which may be opened again.
+    maintenance.begin();
     if (quarantine !== undefined) {
       const row = {
-        ...columnsOf(webhook),
-        source,
-        id,
-        timestamp,
-        body,
-        channel: "webhook",
-        quarantine,
-      } as const;
-      await store("insert", body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
+        ...{ ...columnsOf(webhook), source, id, timestamp, body },
+        ...({ channel: "webhook", quarantine, secretIndex, traceparent: null } as const),
+      };
+      await store("insert", body.byteLength, () => inbox.insert(row));
       return endResponse(response);
     }
-    const begin = await store("beginInline", body, () => inbox.beginInline(webhook, { source, leaseMs }));
+    const begin = await store("beginInline", body.byteLength, () =>
+      inbox.beginInline(webhook, { source, leaseMs }),
+    );
     if (begin.state === "done") return endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
@@ -113,11 +97,8 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     interceptEnd(response, async () => {
       const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
       try {
-        await orUnavailable(
-          settings,
-          "finishInline",
-          inbox.finishInline(id, { source, generation, outcome }),
-        );
+        const finished = inbox.finishInline(id, { source, generation, outcome });
+        await orUnavailable(settings, "finishInline", finished);
       } catch (error) {
         // The handler has done its work, so its own response is sent; the lease ends by itself.
         notifyListener(onError, error, webhook);

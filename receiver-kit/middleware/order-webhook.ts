@@ -7,13 +7,13 @@ import { defaults, option, parseOptions, sharedOptions, strictOptions } from "..
 import { tenantSource } from "../signature/tenant-source.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/with-timeout.ts";
+import { orUnavailable } from "../worker/acceptor.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
   afterVerify,
   endResponse,
   interceptEnd,
   type MiddlewareErrorListener,
-  orUnavailable,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 

@@ -1,15 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
-import { isReceiverError, ReceiverError } from "../errors.ts";
+import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
-import type { InboxStore } from "../inbox/inbox.ts";
-import { lateInbox } from "../inbox/limited-inbox.ts";
 import { notifyListener } from "../notify-listener.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
-import type { Clock } from "../time/clock.ts";
-import { withTimeout } from "../time/with-timeout.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
 export interface ReceivedWebhook extends VerifiedWebhook {
@@ -75,29 +71,6 @@ export function afterVerify(
       endResponse(response, responseFor(error));
     });
   };
-}
-
-/** How long a middleware waits for its inbox. */
-export interface InboxLimit {
-  readonly acceptTimeoutMs: number;
-  readonly clock: Clock;
-}
-
-/**
- * What an inbox rejects with, or does not resolve in time, is an outage: the response is 503, and the delivery is sent
- * again.
- */
-export async function orUnavailable<Result>(
-  { acceptTimeoutMs, clock }: InboxLimit,
-  method: keyof InboxStore & string,
-  result: Promise<Result>,
-): Promise<Result> {
-  try {
-    return await withTimeout(result, acceptTimeoutMs, clock, lateInbox(method, acceptTimeoutMs));
-  } catch (cause) {
-    if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
-    throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox is unavailable right now", { cause });
-  }
 }
 
 /** Responds to a request whose body was read. */

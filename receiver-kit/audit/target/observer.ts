@@ -29,7 +29,7 @@ export async function createObserver(
   sentId: string,
   unsentId: string,
 ): Promise<Observer> {
-  const { clock, fetch, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
+  const { clock, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
 
   async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
     const url = new URL(observeUrl);

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { defaults, option, parseOptions, strictOptions } from "../../options.ts";
 import { parseSecret } from "../../signature/secret.ts";
 import { type Clock, systemClock } from "../../time/clock.ts";
@@ -38,8 +37,6 @@ export interface AuditOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
   readonly clock?: Clock | undefined;
-  readonly randomBytes?: ((count: number) => Buffer) | undefined;
-  readonly fetch?: typeof fetch | undefined;
 }
 
 export interface AuditProgress {
@@ -85,8 +82,6 @@ const schema = strictOptions<AuditOptions>()({
   signal: option.objectWith<AbortSignal>("an AbortSignal", "addEventListener").optional(),
   onProgress: option.functionOf<(progress: AuditProgress) => void>().optional(),
   clock: option.clock.default(systemClock),
-  randomBytes: option.functionOf<(count: number) => Buffer>().default(() => randomBytes),
-  fetch: option.functionOf<typeof fetch>().default(() => fetch),
 });
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { type Connection, openConnection, type ProbeResult } from "./connection.ts";
 import { UnfinishedError, UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
@@ -60,7 +61,7 @@ export interface Target extends ResolvedAuditOptions {
 }
 
 export function createTarget(options: ResolvedAuditOptions): Target {
-  const { secret, oldSecret, clock, randomBytes } = options;
+  const { secret, oldSecret, clock } = options;
   const url = new URL(options.url);
   const canary = `canary-${randomBytes(9).toString("hex")}`;
   const unknownKey = randomBytes(32);
