@@ -1,5 +1,5 @@
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
-import { type AuditCheck, failed } from "./checks/check.ts";
+import { type AuditCheck, describedCheck, failed } from "./checks/check.ts";
 import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
 import { diagnose, problemOf } from "./diagnosis.ts";
 import type { AuditReport } from "./result.ts";
@@ -76,23 +76,10 @@ async function checkAll(target: Target, checks: readonly AuditCheck[]): Promise<
 async function withoutBaseline(target: Target, result: ProbeResult): Promise<Findings> {
   const problem = await diagnose(target, result);
   if (result.kind === "not-http") return { problem };
-  const { id, requirement, title, sent, expected } = validDelivery;
-  const received = describeResult(result);
-  const durationMs = Math.round(result.durationMs);
-  const fix = problem.hints.join(" ");
+  const { durationMs } = result;
+  const finding = { fix: problem.hints.join(" "), ...failed(describeResult(result)) };
   return {
     problem,
-    results: [
-      {
-        id,
-        requirement,
-        title,
-        sent,
-        expected,
-        fix,
-        ...failed(received),
-        durationMs,
-      },
-    ],
+    results: [{ ...describedCheck(validDelivery), ...finding, durationMs: Math.round(durationMs) }],
   };
 }

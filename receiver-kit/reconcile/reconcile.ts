@@ -21,7 +21,6 @@ import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
 import { withTimeout } from "../time/with-timeout.ts";
-import { candidatesOf } from "./candidates.ts";
 import {
   changesOf,
   positionOf,
@@ -109,8 +108,7 @@ export async function reconcileTasks(
   const run = new Reconciliation(settings, client, workspaceId);
   for await (const task of tasksOfWindow(settings, client, given.sinceMs)) await run.compare(task);
   for (const id of given.taskIds) await run.want(id);
-  for await (const candidate of candidatesOf(settings, given.runningForMs))
-    await run.wantCandidate(candidate);
+  await run.wantCandidates(given.runningForMs);
   await run.fetchWanted();
   await run.lookAgain();
   return run.report;
@@ -136,6 +134,7 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
 }
 
 const idsPerRequest = 50;
+const candidatesPerPage = 500;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
 /** Of one change, each dead and without its body: retention takes weeks for one. */
@@ -172,7 +171,18 @@ class Reconciliation {
     if (this.#wanted.size >= idsPerRequest) await this.fetchWanted();
   }
 
-  async wantCandidate({ key, workspaceId }: ReconcileCandidate): Promise<void> {
+  /** Wants the tasks whose state may be behind the service's. */
+  async wantCandidates(runningForMs: number): Promise<void> {
+    const { inbox, source } = this.#settings;
+    for (let afterKey: string | undefined = ""; afterKey !== undefined; ) {
+      const options = { source, runningForMs, afterKey, limit: candidatesPerPage };
+      const page: readonly ReconcileCandidate[] = await inbox.reconcileCandidates(options);
+      for (const candidate of page) await this.#wantCandidate(candidate);
+      afterKey = page.at(-1)?.key;
+    }
+  }
+
+  async #wantCandidate({ key, workspaceId }: ReconcileCandidate): Promise<void> {
     const isOther = workspaceId !== null && this.#workspaceId !== "" && workspaceId !== this.#workspaceId;
     const [taskId] = JSON.parse(key) as string[];
     if (isOther) this.#counts.otherWorkspaces += 1;

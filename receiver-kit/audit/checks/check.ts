@@ -35,6 +35,11 @@ export interface AuditCheck extends CheckDefinition {
   readonly id: string;
 }
 
+/** A check without what runs it, as reports and lists have it. */
+export const describedCheck = ({ id, requirement, title, sent, expected, fix }: AuditCheck) => {
+  return { id, requirement, title, sent, expected, fix };
+};
+
 /** The texts of a check, for functions that supply the rest of it. */
 export type CheckTexts = Pick<CheckDefinition, "title" | "sent" | "fix"> & Partial<CheckDefinition>;
 

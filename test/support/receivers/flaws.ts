@@ -98,9 +98,9 @@ export const flaws = {
   "selects-before-it-inserts": { detectedBy: ["duplicates.concurrent"] },
   "dedupes-by-signature": { detectedBy: ["duplicates.fresh-signature", "duplicates.other-body"] },
   "dedupes-by-body": {
-    detectedBy: ["duplicates.same-body", "duplicates.other-body"],
+    detectedBy: ["duplicates.distinct", "duplicates.other-body"],
   },
-  "folds-the-case-of-ids": { detectedBy: ["duplicates.distinct-ids"] },
+  "folds-the-case-of-ids": { detectedBy: ["duplicates.distinct"] },
   "responds-409-to-duplicates": {
     detectedBy: [
       "duplicates.again",
@@ -160,12 +160,12 @@ export const flaws = {
   "waits-forever-for-bodies": { detectedBy: ["slow.stalled-body"] },
   "has-a-short-body-timeout": { detectedBy: ["slow.trickling-body"] },
   "serves-one-connection-at-a-time": {
-    only: ["slow.bodies-do-not-block"],
-    detectedBy: ["slow.bodies-do-not-block"],
+    only: ["slow.others-do-not-block"],
+    detectedBy: ["slow.others-do-not-block"],
     options: { timeoutMs: 1_000 },
   },
   "accepts-ten-connections-only": {
-    detectedBy: ["slow.headers-do-not-block", "slow.bodies-do-not-block"],
+    detectedBy: ["slow.others-do-not-block"],
   },
   "accepts-any-method": { detectedBy: ["methods.other"] },
   "responds-200-to-get": { detectedBy: ["methods.other"] },

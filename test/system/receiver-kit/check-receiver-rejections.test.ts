@@ -235,6 +235,13 @@ const unusable: readonly Unusable[] = [
     "",
     ({ url }) => ({ observeUrl: new URL("/elsewhere", url).href }),
   ],
+  [
+    "has an observe URL that returns a total",
+    () => startReferenceReceiver({ secrets: [secret], totalOnly: true }),
+    "OBSERVE_URL",
+    "",
+    ({ observeUrl }) => ({ observeUrl }),
+  ],
 ];
 
 describe.concurrent("check-receiver against receivers that reject a valid delivery", () => {
