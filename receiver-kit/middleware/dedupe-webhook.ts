@@ -1,51 +1,37 @@
 import { ReceiverError } from "../errors.ts";
-import type { Inbox } from "../inbox/inbox.ts";
-import { inboxOption } from "../inbox/inbox-option.ts";
 import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
 import { notifyListener } from "../notify-listener.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
-import type { Clock } from "../time/clock.ts";
 import { createAcceptor, orUnavailable } from "../worker/acceptor.ts";
 import {
   afterVerify,
   columnsOf,
   endResponse,
+  type InboxMiddlewareOptions,
+  inboxMiddlewareOptions,
   interceptEnd,
-  type MiddlewareErrorListener,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
-export interface DedupeWebhookOptions {
-  readonly inbox: Inbox;
-  /** Which endpoint the deliveries come from: ids are unique per source. Default `default`. */
-  readonly source?: string | undefined;
+export interface DedupeWebhookOptions extends InboxMiddlewareOptions {
   /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
   readonly leaseMs?: number | undefined;
-  /** How long the inbox may take before the response is 503. Default 10,000. */
-  readonly acceptTimeoutMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
   readonly storingBytesMax?: number | undefined;
   /** How long deliveries are kept; a minimum of 14 days for ids. */
   readonly retention?: RetentionOptions | undefined;
-  readonly clock?: Clock | undefined;
-  /** Called with what the inbox threw. What it throws is ignored. */
-  readonly onError?: MiddlewareErrorListener | undefined;
 }
 
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
-  inbox: inboxOption,
-  source: sharedOptions.source,
+  ...inboxMiddlewareOptions,
   leaseMs: option.durationMs.default(defaults.worker.leaseMs),
-  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
   storingBytesMax: option.positiveInteger.default(defaults.ingest.storingBytesMax),
   retention: retentionOption,
-  clock: sharedOptions.clock,
-  onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
 
 /**

@@ -1,9 +1,7 @@
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
-import type { Inbox } from "../inbox/inbox.ts";
-import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
-import { defaults, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { defaults, option, parseOptions, strictOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/with-timeout.ts";
@@ -12,31 +10,20 @@ import { KeyQueue } from "./key-queue.ts";
 import {
   afterVerify,
   endResponse,
+  type InboxMiddlewareOptions,
+  inboxMiddlewareOptions,
   interceptEnd,
-  type MiddlewareErrorListener,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
-export interface OrderWebhookOptions {
-  readonly inbox: Inbox;
-  /** Which endpoint the deliveries come from: ordering heads are kept per source. Default `default`. */
-  readonly source?: string | undefined;
+export interface OrderWebhookOptions extends InboxMiddlewareOptions {
   /** How long a delivery waits for another of the same task or stage that is being handled. Default 10,000. */
   readonly waitMs?: number | undefined;
-  /** How long the inbox may take before the response is 503. Default 10,000. */
-  readonly acceptTimeoutMs?: number | undefined;
-  readonly clock?: Clock | undefined;
-  /** Called with what the inbox threw. What it throws is ignored. */
-  readonly onError?: MiddlewareErrorListener | undefined;
 }
 
 const orderOptions = strictOptions<OrderWebhookOptions>()({
-  inbox: inboxOption,
-  source: sharedOptions.source,
+  ...inboxMiddlewareOptions,
   waitMs: option.durationMs.default(defaults.orderWaitMs),
-  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
-  clock: sharedOptions.clock,
-  onError: option.functionOf<MiddlewareErrorListener>().optional(),
 });
 
 /**

@@ -4,8 +4,12 @@ import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { inboxOption } from "../inbox/inbox-option.ts";
 import { notifyListener } from "../notify-listener.ts";
+import { defaults, option, sharedOptions } from "../options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
 export interface ReceivedWebhook extends VerifiedWebhook {
@@ -50,6 +54,27 @@ export type WebhookMiddleware = (
 ) => void;
 
 export type MiddlewareErrorListener = (error: unknown, webhook: VerifiedWebhook) => void;
+
+/** What `dedupeWebhook` and `orderWebhook` have in common. */
+export interface InboxMiddlewareOptions {
+  readonly inbox: Inbox;
+  /** Which endpoint the deliveries come from: ids and order are kept per source. Default `default`. */
+  readonly source?: string | undefined;
+  /** How long the inbox may take before the response is 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  /** Called with what the inbox threw. What it throws is ignored. */
+  readonly onError?: MiddlewareErrorListener | undefined;
+}
+
+/** The schemas of `InboxMiddlewareOptions`. */
+export const inboxMiddlewareOptions = {
+  inbox: inboxOption,
+  source: sharedOptions.source,
+  acceptTimeoutMs: option.durationMs.default(defaults.ingest.acceptTimeoutMs),
+  clock: sharedOptions.clock,
+  onError: option.functionOf<MiddlewareErrorListener>().optional(),
+};
 
 /**
  * A middleware for requests that `verifyWebhook` has verified. A rejection of `handle` is reported to `onError`, and

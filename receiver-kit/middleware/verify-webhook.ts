@@ -1,6 +1,5 @@
-import { isWebhookRejectedError } from "../errors.ts";
+import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
@@ -73,5 +72,15 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
       .then(pass)
       .then(() => next(), reject)
       .catch(next);
+  };
+}
+
+/** A listener that emits one process warning for a body that was read before: every delivery would be rejected. */
+function createMountingWarning(): (rejection: WebhookRejectedError) => void {
+  let warned = false;
+  return (rejection) => {
+    if (warned || rejection.code !== "BODY_CONSUMED") return;
+    warned = true;
+    process.emitWarning(rejection.message, { code: "WORKSPACE_TASKS_BODY_CONSUMED" });
   };
 }

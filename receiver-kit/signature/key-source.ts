@@ -1,7 +1,7 @@
 import type { KeyObject } from "node:crypto";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
 import { callSafely } from "../notify-listener.ts";
-import { didYouMean, option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
+import { option, parseOptions, sharedOptions, strictOptions } from "../options.ts";
 import type { Clock } from "../time/clock.ts";
 import { withTimeout } from "../time/with-timeout.ts";
 import { parseSecret } from "./secret.ts";
@@ -91,20 +91,8 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
         return { keys: keysOf(texts), tenant: undefined };
       });
   }
-  checkForm(secrets);
   const found = { keys: keysOf(secrets), tenant: undefined };
   return () => found;
-}
-
-/** An object whose `byTenant` is misspelt or not a function is no list. */
-function checkForm(secrets: unknown): void {
-  if (typeof secrets !== "object" || secrets === null || Array.isArray(secrets)) return;
-  const [name = ""] = Object.keys(secrets);
-  const hint = name === "byTenant" ? "" : didYouMean(name, ["byTenant"]);
-  throw new ReceiverError(
-    "SECRET_INVALID",
-    `secrets: expected a list, a function or an object with the function byTenant, got an object without it${hint}`,
-  );
 }
 
 /** True when the secrets depend on the tenant, and so do the rows. */
@@ -204,7 +192,7 @@ function checkList(secrets: unknown): readonly unknown[] {
     const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : type;
     throw new ReceiverError(
       "SECRET_INVALID",
-      `secrets: expected a list of at least one secret, got ${found}`,
+      `secrets: expected a list of at least one secret, a function, or an object with the function byTenant, got ${found}`,
     );
   }
   // What is left out of the list is undefined then.

@@ -60,6 +60,13 @@ export function createAcceptor(settings: Settings) {
       });
     isOpen = true;
     const leftMs = Math.max(1, acceptTimeoutMs - (clock.monotonic() - startedMs));
-    return orUnavailable(settings, method, write().finally(release), leftMs);
+    const stored = async () => {
+      try {
+        return await write();
+      } finally {
+        release();
+      }
+    };
+    return orUnavailable(settings, method, stored(), leftMs);
   };
 }

@@ -89,9 +89,9 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "return orUnavailable(settings, method, write().finally(release), leftMs);",
+        find: "return orUnavailable(settings, method, stored(), leftMs);",
         replace:
-          'return orUnavailable(settings, method, write().finally(release), leftMs).catch(() => ({ outcome: "new" }) as Result);',
+          'return orUnavailable(settings, method, stored(), leftMs).catch(() => ({ outcome: "new" }) as Result);',
       },
     ],
   },
@@ -157,7 +157,12 @@ export const mutants: readonly Mutant[] = [
     bug: "a reconciliation fetches only the first of the candidates",
     violates: ["R1"],
     product: "receiver-kit",
-    patches: [{ find: "yield* page;\n    afterKey", replace: "yield* page.slice(0, 1);\n    afterKey" }],
+    patches: [
+      {
+        find: "for (const candidate of page) await",
+        replace: "for (const candidate of page.slice(0, 1)) await",
+      },
+    ],
   },
   {
     name: "order-not-strict",
