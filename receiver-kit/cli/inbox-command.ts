@@ -7,7 +7,7 @@ import {
   type Subcommand,
 } from "../../cli/command-line.ts";
 import { flag, text, wholeNumber } from "../../cli/flags.ts";
-import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
+import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
 import { systemClock } from "../time/clock.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
@@ -66,16 +66,11 @@ const stats = inboxCommand({
   },
 });
 
-interface RowKey {
-  readonly source: string;
-  readonly id: string;
-}
-
 /** A subcommand that changes rows, given by their ids or by their states. */
 const changeCommand = (
   name: string,
   about: string,
-  change: (inbox: InboxStore, row: RowKey) => Promise<string>,
+  change: (inbox: InboxStore, row: InboxRowReference) => Promise<string>,
 ): Subcommand =>
   inboxCommand({
     name,
@@ -88,7 +83,7 @@ const changeCommand = (
       throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
     },
     async use(inbox, { flags: { source, state }, positionals }) {
-      const value: (RowKey & { readonly outcome: string })[] = [];
+      const value: (InboxRowReference & { readonly outcome: string })[] = [];
       const rows = state ? rowsIn(inbox, source, state) : positionals.map((id) => ({ source, id }));
       for await (const { id } of rows)
         value.push({ source, id, outcome: await change(inbox, { source, id }) });
@@ -126,7 +121,7 @@ async function* rowsIn(
   inbox: InboxStore,
   source: string,
   states: readonly InboxRowState[],
-): AsyncGenerator<RowKey> {
+): AsyncGenerator<InboxRowReference> {
   // A changed row leaves the state but keeps its position, so pages go by position.
   let page = await inbox.list({ source, states, limit: 100 });
   for (let last = page.at(-1); last; last = page.at(-1)) {

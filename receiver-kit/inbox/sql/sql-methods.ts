@@ -34,10 +34,7 @@ export interface SqlExecutor {
   wake(source: string): void;
 }
 
-export interface InlineOptions {
-  readonly source: string;
-  readonly leaseMs: number;
-}
+export type InlineOptions = Parameters<InboxStore["beginInline"]>[1];
 
 export interface SqlMethodStatements extends SqlStatements {
   readonly finishInline: string;
