@@ -21,7 +21,6 @@ export type { DeliverySink } from "./http/webhook-handler.ts";
 export type { Inbox, InboxRowReference, InboxRowState } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
-export type { OrderingHead, OrderingHeadFilter, OrderingHeadReference } from "./maintenance/heads.ts";
 export type { RequestLimitOptions } from "./options.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
 export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";

@@ -16,15 +16,6 @@ import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
-import {
-  headFilterSchema,
-  headReferenceSchema,
-  listHeads,
-  type OrderingHead,
-  type OrderingHeadFilter,
-  type OrderingHeadReference,
-  resetHead,
-} from "./maintenance/heads.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
 import { replayReadable } from "./maintenance/replay-readable.ts";
@@ -41,7 +32,7 @@ import type { ReconcileClient } from "./reconcile/task-changes.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { tenantSource } from "./signature/tenant-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
-import type { ReceiverStats, RejectionCounts } from "./stats/receiver-stats.ts";
+import type { ReceiverStats } from "./stats/receiver-stats.ts";
 import { observe } from "./stats/receiver-telemetry.ts";
 import { Ingest } from "./worker/ingest.ts";
 import { Worker } from "./worker/worker.ts";
@@ -85,13 +76,6 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    */
   replay(id: string, options?: { readonly tenant?: string | undefined }): Promise<ReplayOutcome>;
   stats(): Promise<ReceiverStats>;
-  /** Ordering heads, by task: an event that is older than its head changes no state. */
-  heads(filter?: OrderingHeadFilter): Promise<readonly OrderingHead[]>;
-  /**
-   * Deletes an ordering head, so that the next event of the task or stage is applied, however old it is. Then fetch the
-   * task with `reconcile(client, { taskIds })`. False when there is no such head.
-   */
-  resetHead(head: OrderingHeadReference): Promise<boolean>;
   /**
    * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, releases unfinished events and closes
    * the inbox. The response to later deliveries is 503. Close the HTTP server first.
@@ -113,14 +97,16 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  * await receiver.start();
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
   const settings = resolveReceiverOptions(options);
-  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
+  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry, acceptTimeoutMs } =
+    settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
+  // Writes nothing that the inbox does not need itself, so that it also works where nothing can be written.
   const openToRead = openOnce(inbox);
   const open = openWithRetentionTime(inbox, openToRead);
   const ingest = new Ingest({ ...settings, open });
@@ -211,7 +197,35 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       stopObserving = observe(telemetry, () => receiver.stats());
     },
     fetch: (request) => handleFetch(receiver, request),
-    ...operatorMethods({ settings, open, openToRead, ingest, worker, rejections }),
+    async reconcile(client, reconcileOptions) {
+      const tenant = sourceOf("reconcile", settings, reconcileOptions?.tenant?.id);
+      await open();
+      const report = await reconcileTasks(
+        { inbox, source: tenant, receiverSource: source, clock, acceptTimeoutMs },
+        client,
+        reconcileOptions,
+      );
+      logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
+      return report;
+    },
+    async replay(id, replayOptions = {}) {
+      const { tenant } = parseOptions("replay", replaySchema, { ...replayOptions, id }, "ARGUMENT_INVALID");
+      const row = { source: sourceOf("replay", settings, tenant), id };
+      await open();
+      return replayRow(inbox, row, clock.now());
+    },
+    async stats() {
+      await openToRead();
+      const { counts: attempts, running, lateQueries, clockStats } = worker;
+      return {
+        ...{ source, running, lateQueries, clock: clockStats },
+        ingest: { ...ingest.counts },
+        rejections: { ...rejections },
+        attempts: { ...attempts },
+        outage: { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs },
+        inbox: await inbox.stats(),
+      };
+    },
     async close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       closing ??= close(graceMs);
@@ -222,80 +236,16 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   return receiver;
 }
 
-interface Dependencies<Transaction> {
-  readonly settings: ReceiverSettings<Transaction>;
-  readonly open: () => Promise<void>;
-  /** Writes nothing that the inbox does not need itself, so that it also works where nothing can be written. */
-  readonly openToRead: () => Promise<void>;
-  readonly ingest: Ingest;
-  readonly worker: Worker<Transaction>;
-  readonly rejections: RejectionCounts;
-}
-
-function operatorMethods<Transaction>({
-  settings,
-  open,
-  openToRead,
-  ingest,
-  worker,
-  rejections,
-}: Dependencies<Transaction>) {
-  const { inbox, source, secrets, clock, logger, acceptTimeoutMs } = settings;
-  const sourceOf = (method: string, tenant: string | undefined) => {
-    if (isTenantSecrets(secrets) === (tenant !== undefined)) return tenantSource(source, tenant);
-    const expected = isTenantSecrets(secrets)
-      ? "the id of a tenant"
-      : "no tenant, because secrets finds none";
-    throw new ReceiverError(
-      "ARGUMENT_INVALID",
-      `${method}: tenant: expected ${expected}, got ${JSON.stringify(tenant)}`,
-    );
-  };
-  return {
-    async reconcile(client: ReconcileClient, options?: ReconcileOptions) {
-      const tenant = sourceOf("reconcile", options?.tenant?.id);
-      await open();
-      const report = await reconcileTasks(
-        { inbox, source: tenant, receiverSource: source, clock, acceptTimeoutMs },
-        client,
-        options,
-      );
-      logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
-      return report;
-    },
-    async replay(id: string, options: { readonly tenant?: string | undefined } = {}) {
-      const { tenant } = parseOptions("replay", replaySchema, { ...options, id }, "ARGUMENT_INVALID");
-      const row = { source: sourceOf("replay", tenant), id };
-      await open();
-      return replayRow(inbox, row, clock.now());
-    },
-    async heads(options: OrderingHeadFilter = {}) {
-      const { tenant, ...filter } = parseOptions("heads", headFilterSchema, options, "ARGUMENT_INVALID");
-      const headSource = sourceOf("heads", tenant);
-      await openToRead();
-      return listHeads(inbox, { ...filter, source: headSource });
-    },
-    async resetHead(reference: OrderingHeadReference) {
-      const { tenant, ...head } = parseOptions(
-        "resetHead",
-        headReferenceSchema,
-        reference,
-        "ARGUMENT_INVALID",
-      );
-      const headSource = sourceOf("resetHead", tenant);
-      await open();
-      return resetHead(inbox, headSource, head);
-    },
-    async stats() {
-      await openToRead();
-      const { counts: attempts, running, lateQueries, clockStats: clock } = worker;
-      const counts = {
-        ingest: { ...ingest.counts },
-        rejections: { ...rejections },
-        attempts: { ...attempts },
-      };
-      const outage = { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs };
-      return { source, ...counts, running, lateQueries, outage, clock, inbox: await inbox.stats() };
-    },
-  };
+/** @throws {ReceiverError} `ARGUMENT_INVALID` for a tenant where `secrets` finds none, and for none where it does */
+function sourceOf(
+  method: string,
+  { source, secrets }: Pick<ReceiverSettings, "source" | "secrets">,
+  tenant: string | undefined,
+): string {
+  if (isTenantSecrets(secrets) === (tenant !== undefined)) return tenantSource(source, tenant);
+  const expected = isTenantSecrets(secrets) ? "the id of a tenant" : "no tenant, because secrets finds none";
+  throw new ReceiverError(
+    "ARGUMENT_INVALID",
+    `${method}: tenant: expected ${expected}, got ${JSON.stringify(tenant)}`,
+  );
 }

@@ -78,11 +78,7 @@ export type EventHandler<Event, Transaction> = (
   context: HandlerContext<Transaction>,
 ) => void | Promise<void>;
 
-export interface DispatchContext {
-  readonly channel: DeliveryChannel;
-  readonly stale: boolean;
-  readonly alreadyApplied: boolean;
-}
+type DispatchContext = Pick<HandlerContext<unknown>, "channel" | "stale" | "alreadyApplied">;
 
 export interface Registration<Transaction> {
   /** Such as `on("task.*")`. */

@@ -1,5 +1,5 @@
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
-import { type AuditCheck, failed } from "./checks/check.ts";
+import { type AuditCheck, describedCheck, failed } from "./checks/check.ts";
 import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
 import { diagnose, problemOf } from "./diagnosis.ts";
 import type { AuditReport } from "./result.ts";
@@ -8,7 +8,6 @@ import type { ProbeResult } from "./target/connection.ts";
 import { UnfinishedError } from "./target/errors.ts";
 import { createObserver } from "./target/observer.ts";
 import { type AuditOptions, resolveAuditOptions } from "./target/options.ts";
-import { type Signing, standardWebhooks } from "./target/signing.ts";
 import { createTarget, type Target } from "./target/target.ts";
 
 /**
@@ -25,15 +24,10 @@ import { createTarget, type Target } from "./target/target.ts";
  * expect(verdictOf(report), renderTextReport(report)).toBe("passed");
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, or the code of a malformed secret
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, or `SECRET_INVALID`
  * @see interface §6, "Delivery headers and verification"
  */
-export function auditReceiver(options: AuditOptions): Promise<AuditReport> {
-  return audit(options, standardWebhooks);
-}
-
-/** The same for a receiver of another kind of signature, for comparisons. */
-export async function audit(given: AuditOptions, signing: Signing): Promise<AuditReport> {
+export async function auditReceiver(given: AuditOptions): Promise<AuditReport> {
   const options = resolveAuditOptions(given);
   const checks = selectChecks(options.only);
   const { clock, toleranceSeconds } = options;
@@ -50,7 +44,7 @@ export async function audit(given: AuditOptions, signing: Signing): Promise<Audi
     ...rest,
   });
 
-  const target = createTarget(options, signing);
+  const target = createTarget(options);
   try {
     return finish(await checkAll(target, checks));
   } finally {
@@ -82,23 +76,10 @@ async function checkAll(target: Target, checks: readonly AuditCheck[]): Promise<
 async function withoutBaseline(target: Target, result: ProbeResult): Promise<Findings> {
   const problem = await diagnose(target, result);
   if (result.kind === "not-http") return { problem };
-  const { id, requirement, title, sent, expected } = validDelivery;
-  const received = describeResult(result);
-  const durationMs = Math.round(result.durationMs);
-  const fix = problem.hints.join(" ");
+  const { durationMs } = result;
+  const finding = { fix: problem.hints.join(" "), ...failed(describeResult(result)) };
   return {
     problem,
-    results: [
-      {
-        id,
-        requirement,
-        title,
-        sent,
-        expected,
-        fix,
-        ...failed(received, target.excerptOf(result)),
-        durationMs,
-      },
-    ],
+    results: [{ ...describedCheck(validDelivery), ...finding, durationMs: Math.round(durationMs) }],
   };
 }

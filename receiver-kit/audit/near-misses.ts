@@ -4,7 +4,7 @@
 import { signatureOf } from "../signature/signature-of.ts";
 import { type Change, type Changes, describeResult, isAcknowledged } from "./checks/probe-check.ts";
 import type { ProbeResult } from "./target/connection.ts";
-import type { Delivery } from "./target/signing.ts";
+import { type Delivery, keyOf, sign, signaturePrefix, signWithKey } from "./target/signing.ts";
 import type { Target } from "./target/target.ts";
 
 /** The cause that the first acknowledged near miss shows; undefined when none is acknowledged. */
@@ -38,8 +38,8 @@ export function nearMisses({ clock, oldSecret }: Target, rejected: ProbeResult):
     }),
     ...keys,
     ...(oldSecret !== undefined && {
-      "It knows the secret given as --old-secret, but not the one given as --secret": signed(
-        ({ signing }, delivery) => signing.sign(delivery, oldSecret),
+      "It knows the secret given as --old-secret, but not the one given as --secret": signed((_, delivery) =>
+        sign(delivery, oldSecret),
       ),
     }),
     ...headerNames,
@@ -58,8 +58,8 @@ const aged =
   (_, { compose }) =>
     compose({ ageSeconds });
 
-const keyed = (keyOf: (secret: string) => Buffer) =>
-  signed(({ signing, secret }, delivery) => signing.signWithKey(delivery, keyOf(secret)));
+const keyed = (keyFrom: (secret: string) => Buffer) =>
+  signed(({ secret }, delivery) => signWithKey(delivery, keyFrom(secret)));
 
 const decodeIt = "the key is the text after whsec_, decoded from base64";
 
@@ -101,10 +101,7 @@ const spaced = (text: string) =>
   JSON.stringify(JSON.parse(text), null, 1).replace(/,\n */g, ", ").replace(/\n */g, "");
 
 const hashed = (contentOf: (delivery: Delivery) => string) =>
-  signed(({ signing: { prefix, encoding, keyOf }, secret }, delivery) => {
-    const signature = signatureOf(keyOf(secret), "", contentOf(delivery));
-    return prefix + Buffer.from(signature, "base64").toString(encoding);
-  });
+  signed(({ secret }, delivery) => signaturePrefix + signatureOf(keyOf(secret), "", contentOf(delivery)));
 
 const rawBytes = "compute the HMAC over the raw bytes of the request body";
 
@@ -125,13 +122,14 @@ const signedContents: Changes = {
   ),
 };
 
+const encoded = ({ signature }: Delivery) => signature.slice(signaturePrefix.length);
+
 const signatureFormats: Changes = {
   "It expects the signature without `v1,` in front; split webhook-signature at spaces, and each part at the comma":
-    signed(({ signing }, { signature }) => signature.slice(signing.prefix.length)),
-  "It expects the signature in hexadecimal; it is base64": signed(({ signing }, { signature }) => {
-    const bytes = Buffer.from(signature.slice(signing.prefix.length), "base64");
-    return signing.prefix + bytes.toString("hex");
-  }),
+    signed((_, delivery) => encoded(delivery)),
+  "It expects the signature in hexadecimal; it is base64": signed(
+    (_, delivery) => signaturePrefix + Buffer.from(encoded(delivery), "base64").toString("hex"),
+  ),
 };
 
 const hours = Array.from({ length: 27 }, (_, index) => index - 12).filter((hour) => hour !== 0);

@@ -87,12 +87,10 @@ function table(results: readonly AuditResult[], paint: Paint): string {
 function details(results: readonly AuditResult[], paint: Paint): readonly string[] {
   const failures = results.filter(({ outcome }) => outcome === "failed");
   const ordered = failures.toSorted((a, b) => a.requirement.localeCompare(b.requirement));
-  return ordered.map(({ id, requirement, title, sent, expected, received, response, fix }) =>
+  return ordered.map(({ id, requirement, title, sent, expected, received, fix }) =>
     [
       paint(`FAIL  ${id} (${requirement}): ${title}`, "bad"),
-      ...Object.entries({ sent, expected, received, response, fix }).flatMap(([name, text]) =>
-        text === undefined ? [] : [field(name, text)],
-      ),
+      ...Object.entries({ sent, expected, received, fix }).map(([name, text]) => field(name, text)),
     ].join("\n"),
   );
 }

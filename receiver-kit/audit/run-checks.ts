@@ -4,7 +4,7 @@
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { stillResponding } from "./checks/catalog.ts";
-import type { AuditCheck, Finding } from "./checks/check.ts";
+import { type AuditCheck, describedCheck, type Finding } from "./checks/check.ts";
 import type { AuditReport, AuditResult } from "./result.ts";
 import { UnfinishedError, UnreachableError } from "./target/errors.ts";
 import type { Target } from "./target/target.ts";
@@ -29,7 +29,7 @@ export async function runChecks(
   }
 
   async function run(check: AuditCheck): Promise<void> {
-    const { id, requirement, title, sent, expected, fix } = check;
+    const { id } = check;
     inProgress.add(id);
     const startedAt = clock.monotonic();
     const { unreachable, ...finding } = await findingOf(check).catch((error) => withoutResult(id, error));
@@ -37,7 +37,7 @@ export async function runChecks(
     // One failed connection may mean that the receiver is at its limit; two mean that it has stopped.
     if (!stoppedDuring && unreachable && (await hasStopped(target))) stoppedDuring ??= [...inProgress];
     inProgress.delete(id);
-    results.set(id, { id, requirement, title, sent, expected, fix, ...finding, durationMs });
+    results.set(id, { ...describedCheck(check), ...finding, durationMs });
     notifyListener(onProgress, { done: results.size, total: checks.length, id });
   }
 

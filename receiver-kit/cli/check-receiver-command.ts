@@ -9,18 +9,15 @@ import {
 import { flagName, list, text, toggle, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
 import { auditReceiver } from "../audit/audit-receiver.ts";
 import { auditChecks } from "../audit/checks/catalog.ts";
+import { describedCheck } from "../audit/checks/check.ts";
 import { exitCodeOf, renderJsonReport, renderTextReport } from "../audit/report.ts";
 import { type AuditOptions, type AuditProgress, auditDefaults } from "../audit/target/options.ts";
 import { isReceiverError } from "../errors.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
-const limit = (name: NumericDefault, about: string) =>
+const limit = (name: keyof typeof auditDefaults, about: string) =>
   wholeNumber(about, { min: 1, max: 999_999_999, fallback: auditDefaults[name] });
-
-type NumericDefault = {
-  [Name in keyof typeof auditDefaults]: (typeof auditDefaults)[Name] extends number ? Name : never;
-}[keyof typeof auditDefaults];
 
 const flags = {
   secret: text("<whsec_…>", `signing secret (${secretVariable})`),
@@ -81,12 +78,7 @@ async function audit(options: AuditOptions) {
 }
 
 function listOfChecks(json: boolean): string {
-  if (json) {
-    const named = auditChecks.map(({ id, requirement, title, sent, expected, fix }) => {
-      return { id, requirement, title, sent, expected, fix };
-    });
-    return toJson(named);
-  }
+  if (json) return toJson(auditChecks.map(describedCheck));
   const width = Math.max(...auditChecks.map(({ id }) => id.length));
   return auditChecks
     .map(({ id, requirement, title }) => `${requirement.padEnd(6)}  ${id.padEnd(width)}  ${title}\n`)

@@ -8,9 +8,8 @@ import {
 } from "../../sdk/kernel/cli/command-line.ts";
 import { flag, text, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
 import { systemClock } from "../../sdk/kernel/clock.ts";
-import { type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
+import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
-import { heads } from "./heads-command.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
 
@@ -67,16 +66,11 @@ const stats = inboxCommand({
   },
 });
 
-interface RowKey {
-  readonly source: string;
-  readonly id: string;
-}
-
 /** A subcommand that changes rows, given by their ids or by their states. */
 const changeCommand = (
   name: string,
   about: string,
-  change: (inbox: InboxStore, row: RowKey) => Promise<string>,
+  change: (inbox: InboxStore, row: InboxRowReference) => Promise<string>,
 ): Subcommand =>
   inboxCommand({
     name,
@@ -89,7 +83,7 @@ const changeCommand = (
       throw new UsageError(`expected either webhook-ids or --state <states>, got ${got}`);
     },
     async use(inbox, { flags: { source, state }, positionals }) {
-      const value: (RowKey & { readonly outcome: string })[] = [];
+      const value: (InboxRowReference & { readonly outcome: string })[] = [];
       const rows = state ? rowsIn(inbox, source, state) : positionals.map((id) => ({ source, id }));
       for await (const { id } of rows)
         value.push({ source, id, outcome: await change(inbox, { source, id }) });
@@ -118,7 +112,7 @@ export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise
   const group = {
     name: "inbox",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-    subcommands: { list, show, replay, discard, stats, heads },
+    subcommands: { list, show, replay, discard, stats },
   };
   return runCommandGroup(group, argv, io);
 }
@@ -127,7 +121,7 @@ async function* rowsIn(
   inbox: InboxStore,
   source: string,
   states: readonly InboxRowState[],
-): AsyncGenerator<RowKey> {
+): AsyncGenerator<InboxRowReference> {
   // A changed row leaves the state but keeps its position, so pages go by position.
   let page = await inbox.list({ source, states, limit: 100 });
   for (let last = page.at(-1); last; last = page.at(-1)) {

@@ -1,5 +1,5 @@
+import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
-import type { OrderingHead } from "../maintenance/heads.ts";
 
 /** A table with one line per row. */
 export function renderRows(rows: readonly InboxRowSummary[]): string {
@@ -14,16 +14,6 @@ export function renderRows(rows: readonly InboxRowSummary[]): string {
     row.lastError ?? "",
   ]);
   return renderTable(["SEQ", "STATE", "EVENT", "WEBHOOK-ID", "RECEIVED", "ATTEMPTS", "LAST ERROR"], lines);
-}
-
-/** A table with one line per head. */
-export function renderHeads(heads: readonly OrderingHead[]): string {
-  if (heads.length === 0) return "no heads\n";
-  const lines = heads.map(({ taskId, subTaskId, occurredAt, status, movedAtMs, key }) => [
-    ...[taskId, subTaskId ?? "-", status ?? "-"],
-    ...[occurredAt, isoTime(movedAtMs), key],
-  ]);
-  return renderTable(["TASK", "STAGE", "STATUS", "OCCURRED", "APPLIED", "KEY"], lines);
 }
 
 /** Everything about one row, its body last. */
@@ -44,7 +34,7 @@ export function renderRow(row: InboxRowDetails): string {
     ["body", row.body ? `${row.body.byteLength} bytes` : "removed"],
   ];
   const lines = fields.map(([name, value]) => `${name.padEnd(12)}${visible(value)}`);
-  const body = row.body ? `\n${visible(bodyText(row.body).text ?? "(not UTF-8)")}\n` : "";
+  const body = row.body ? `\n${visible(decodeUtf8(row.body) ?? "(not UTF-8)")}\n` : "";
   return `${lines.join("\n")}\n${body}`;
 }
 
@@ -58,17 +48,7 @@ export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats
 /** A row as a JSON value; its body as text where it is UTF-8, in base64 in any case. */
 export function rowToJson({ body, ...row }: InboxRowDetails): object {
   if (!body) return { ...row, body: null };
-  const { text } = bodyText(body);
-  return { ...row, body: { text: text ?? null, base64: Buffer.from(body).toString("base64") } };
-}
-
-function bodyText(body: Uint8Array): { readonly text: string | undefined } {
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body) };
-  } catch {
-    // Such a body is in quarantine for this reason.
-    return { text: undefined };
-  }
+  return { ...row, body: { text: decodeUtf8(body) ?? null, base64: Buffer.from(body).toString("base64") } };
 }
 
 /** A stored body may contain escape sequences, which a terminal would execute. */

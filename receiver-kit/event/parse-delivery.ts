@@ -63,7 +63,8 @@ export function readJson(body: Uint8Array): unknown {
 // A byte order mark is kept, so that JSON rejects it: without it, two different bodies would parse alike.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function decodeUtf8(bytes: Uint8Array): string | undefined {
+/** Undefined for bytes that are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {

@@ -1,16 +1,17 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { isReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "../errors.ts";
-import type { ReceiverLogger } from "../logger.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { RejectionCounts } from "../stats/receiver-stats.ts";
+
+type Settings = Pick<ReceiverSettings, "logger" | "clock" | "onRejected">;
 
 /**
  * Counts the requests without a 2xx response, and logs the first rejection per code as a warning: that is how a wrong secret
  * or clock shows. Later ones go to `onRejected` only, so that a stranger cannot flood the log. Secrets that are unavailable
  * are an outage of this receiver, which is logged every ten seconds that it lasts.
  */
-export function createRejectionLog({ logger, clock, onRejected }: RejectionLogOptions) {
+export function createRejectionLog({ logger, clock, onRejected }: Settings) {
   const counts: RejectionCounts = {};
   const count = (code: ReceiverErrorCode) => {
     counts[code] = (counts[code] ?? 0) + 1;
@@ -43,12 +44,6 @@ export function createRejectionLog({ logger, clock, onRejected }: RejectionLogOp
       logger.error({ err: error, id: webhook?.id }, "a delivery could not be accepted, the response was 500");
     },
   };
-}
-
-interface RejectionLogOptions {
-  readonly logger: ReceiverLogger;
-  readonly clock: Clock;
-  readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
 }
 
 /** An error of the application may quote the secret that it could not read, in its message or in a field. */

@@ -61,14 +61,10 @@ export interface WebhookRequest {
 }
 
 /** Verifies a request and passes the delivery to the sink. Never rejects. */
-export async function handleWebhook(
-  sink: DeliverySink,
-  request: WebhookRequest,
-  onRejected = sink.onRejected,
-): Promise<WebhookResponse> {
+export async function handleWebhook(sink: DeliverySink, request: WebhookRequest): Promise<WebhookResponse> {
   const { telemetry, source = "" } = sink;
   const traceparent = readTraceparent(request.headers);
-  const accept = (kept = traceparent) => acceptRequest(sink, request, onRejected, kept);
+  const accept = (kept = traceparent) => acceptRequest(sink, request, kept);
   if (!telemetry) return (await accept()).response;
   return (await reported(accept, (run) => telemetry.accept({ source, traceparent }, run))).response;
 }
@@ -78,7 +74,6 @@ type Accepted = AcceptEnd & { readonly response: WebhookResponse };
 async function acceptRequest(
   sink: DeliverySink,
   request: WebhookRequest,
-  onRejected: DeliverySink["onRejected"],
   traceparent: string | undefined,
 ): Promise<Accepted> {
   let webhook: VerifiedWebhook | undefined;
@@ -92,7 +87,7 @@ async function acceptRequest(
     const { outcome } = await sink.accept(webhook, { traceparent });
     return end(acknowledged, { outcome });
   } catch (error) {
-    if (isWebhookRejectedError(error)) notifyListener(onRejected, error);
+    if (isWebhookRejectedError(error)) notifyListener((each) => sink.onRejected?.(each), error);
     else notifyListener(sink.onError, error, webhook);
     return end(responseFor(error), { code: isReceiverError(error) ? error.code : "UNEXPECTED" });
   }

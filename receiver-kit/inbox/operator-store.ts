@@ -1,5 +1,4 @@
 import type { EventColumns } from "../event/event-columns.ts";
-import type { InboxHeadFilter, InboxHeadReference, InboxHeadSummary } from "./order-head.ts";
 import type { InboxRowDetails, InboxRowReference, InboxRowState, InboxRowSummary } from "./row.ts";
 
 export interface InboxRowFilter {
@@ -34,8 +33,4 @@ export interface InboxOperatorStore {
   discard(row: InboxRowReference): Promise<boolean>;
   /** May read every row, so it is called every few seconds at most. */
   stats(): Promise<InboxStats>;
-  /** In the order of their keys. */
-  listHeads(filter: InboxHeadFilter): Promise<readonly InboxHeadSummary[]>;
-  /** Deletes a head: the next event of its key is applied, however old it is. False when there is none. */
-  resetHead(head: InboxHeadReference): Promise<boolean>;
 }

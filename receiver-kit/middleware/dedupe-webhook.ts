@@ -1,60 +1,38 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import {
-  durationMs,
-  functionOf,
-  optional,
-  positiveInteger,
-  strictOptions,
-  withDefault,
-} from "../../sdk/kernel/schema.ts";
+import { durationMs, positiveInteger, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
-import type { Inbox } from "../inbox/inbox.ts";
-import { inboxOption } from "../inbox/inbox-option.ts";
 import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
-import { defaults, parseOptions, sharedOptions } from "../options.ts";
+import { defaults, parseOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
-import { createByteBudget } from "../worker/byte-budget.ts";
+import { createAcceptor, orUnavailable } from "../worker/acceptor.ts";
 import {
   afterVerify,
   columnsOf,
   endResponse,
+  type InboxMiddlewareOptions,
+  inboxMiddlewareOptions,
   interceptEnd,
-  type MiddlewareErrorListener,
-  orUnavailable,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
-export interface DedupeWebhookOptions {
-  readonly inbox: Inbox;
-  /** Which endpoint the deliveries come from: ids are unique per source. Default `default`. */
-  readonly source?: string | undefined;
+export interface DedupeWebhookOptions extends InboxMiddlewareOptions {
   /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
   readonly leaseMs?: number | undefined;
-  /** How long the inbox may take before the response is 503. Default 10,000. */
-  readonly acceptTimeoutMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
   readonly storingBytesMax?: number | undefined;
   /** How long deliveries are kept; a minimum of 14 days for ids. */
   readonly retention?: RetentionOptions | undefined;
-  readonly clock?: Clock | undefined;
-  /** Called with what the inbox threw. What it throws is ignored. */
-  readonly onError?: MiddlewareErrorListener | undefined;
 }
 
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
-  inbox: inboxOption,
-  source: sharedOptions.source,
+  ...inboxMiddlewareOptions,
   leaseMs: withDefault(durationMs, defaults.worker.leaseMs),
-  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
   storingBytesMax: withDefault(positiveInteger, defaults.ingest.storingBytesMax),
   retention: retentionOption,
-  clock: sharedOptions.clock,
-  onError: optional(functionOf<MiddlewareErrorListener>()),
 });
 
 /**
@@ -77,39 +55,24 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     ...settings,
     ...{ inbox: limitInbox(inbox, settings), logger: guardLogger(consoleLogger), received: () => 0 },
   });
-  const openInbox = openWithRetentionTime(inbox, openOnce(inbox));
-  const open = () => openInbox().then(() => maintenance.begin());
-  const storing = createByteBudget(settings.storingBytesMax);
-  /** The bytes are in use until the inbox is finished with them, also after its time limit. */
-  const store = async <Result>(
-    method: "insert" | "beginInline",
-    body: Uint8Array,
-    write: () => Promise<Result>,
-  ): Promise<Result> => {
-    const release = storing.take(body.byteLength);
-    await orUnavailable(settings, "open", open()).catch((error: unknown) => {
-      release();
-      throw error;
-    });
-    return orUnavailable(settings, method, write().finally(release));
-  };
+  const open = openWithRetentionTime(inbox, openOnce(inbox));
+  const store = createAcceptor({ ...settings, open });
   return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
+    // It ends when the inbox is closed, which may be opened again.
+    maintenance.begin();
     if (quarantine !== undefined) {
       const row = {
-        ...columnsOf(webhook),
-        source,
-        id,
-        timestamp,
-        body,
-        channel: "webhook",
-        quarantine,
-      } as const;
-      await store("insert", body, () => inbox.insert({ ...row, secretIndex, traceparent: null }));
+        ...{ ...columnsOf(webhook), source, id, timestamp, body },
+        ...({ channel: "webhook", quarantine, secretIndex, traceparent: null } as const),
+      };
+      await store("insert", body.byteLength, () => inbox.insert(row));
       return endResponse(response);
     }
-    const begin = await store("beginInline", body, () => inbox.beginInline(webhook, { source, leaseMs }));
+    const begin = await store("beginInline", body.byteLength, () =>
+      inbox.beginInline(webhook, { source, leaseMs }),
+    );
     if (begin.state === "done") return endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
@@ -121,11 +84,8 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
     interceptEnd(response, async () => {
       const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
       try {
-        await orUnavailable(
-          settings,
-          "finishInline",
-          inbox.finishInline(id, { source, generation, outcome }),
-        );
+        const finished = inbox.finishInline(id, { source, generation, outcome });
+        await orUnavailable(settings, "finishInline", finished);
       } catch (error) {
         // The handler has done its work, so its own response is sent; the lease ends by itself.
         notifyListener(onError, error, webhook);

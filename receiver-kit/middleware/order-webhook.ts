@@ -1,43 +1,30 @@
 import type { Clock } from "../../sdk/kernel/clock.ts";
-import { durationMs, functionOf, optional, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
+import { durationMs, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
-import type { Inbox } from "../inbox/inbox.ts";
-import { inboxOption } from "../inbox/inbox-option.ts";
 import { openOnce } from "../inbox/open-once.ts";
-import { defaults, parseOptions, sharedOptions } from "../options.ts";
+import { defaults, parseOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
+import { orUnavailable } from "../worker/acceptor.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {
   afterVerify,
   endResponse,
+  type InboxMiddlewareOptions,
+  inboxMiddlewareOptions,
   interceptEnd,
-  type MiddlewareErrorListener,
-  orUnavailable,
   type WebhookMiddleware,
 } from "./received-webhook.ts";
 
-export interface OrderWebhookOptions {
-  readonly inbox: Inbox;
-  /** Which endpoint the deliveries come from: ordering heads are kept per source. Default `default`. */
-  readonly source?: string | undefined;
+export interface OrderWebhookOptions extends InboxMiddlewareOptions {
   /** How long a delivery waits for another of the same task or stage that is being handled. Default 10,000. */
   readonly waitMs?: number | undefined;
-  /** How long the inbox may take before the response is 503. Default 10,000. */
-  readonly acceptTimeoutMs?: number | undefined;
-  readonly clock?: Clock | undefined;
-  /** Called with what the inbox threw. What it throws is ignored. */
-  readonly onError?: MiddlewareErrorListener | undefined;
 }
 
 const orderOptions = strictOptions<OrderWebhookOptions>()({
-  inbox: inboxOption,
-  source: sharedOptions.source,
+  ...inboxMiddlewareOptions,
   waitMs: withDefault(durationMs, defaults.orderWaitMs),
-  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
-  clock: sharedOptions.clock,
-  onError: optional(functionOf<MiddlewareErrorListener>()),
 });
 
 /**

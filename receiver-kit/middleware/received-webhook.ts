@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { WebhookEvent } from "../../sdk/events/index.ts";
 import type { Clock } from "../../sdk/kernel/clock.ts";
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
-import { isReceiverError, ReceiverError } from "../errors.ts";
+import { durationMs, functionOf, optional, withDefault } from "../../sdk/kernel/schema.ts";
+import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
-import type { InboxStore } from "../inbox/inbox.ts";
-import { lateInbox } from "../inbox/limited-inbox.ts";
+import type { Inbox } from "../inbox/inbox.ts";
+import { inboxOption } from "../inbox/inbox-option.ts";
+import { defaults, sharedOptions } from "../options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 
 /** What `verifyWebhook` sets on the request for the handlers after it. */
@@ -55,6 +56,27 @@ export type WebhookMiddleware = (
 
 export type MiddlewareErrorListener = (error: unknown, webhook: VerifiedWebhook) => void;
 
+/** What `dedupeWebhook` and `orderWebhook` have in common. */
+export interface InboxMiddlewareOptions {
+  readonly inbox: Inbox;
+  /** Which endpoint the deliveries come from: ids and order are kept per source. Default `default`. */
+  readonly source?: string | undefined;
+  /** How long the inbox may take before the response is 503. Default 10,000. */
+  readonly acceptTimeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  /** Called with what the inbox threw. What it throws is ignored. */
+  readonly onError?: MiddlewareErrorListener | undefined;
+}
+
+/** The schemas of `InboxMiddlewareOptions`. */
+export const inboxMiddlewareOptions = {
+  inbox: inboxOption,
+  source: sharedOptions.source,
+  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
+  clock: sharedOptions.clock,
+  onError: optional(functionOf<MiddlewareErrorListener>()),
+};
+
 /**
  * A middleware for requests that `verifyWebhook` has verified. A rejection of `handle` is reported to `onError`, and
  * its response sent.
@@ -75,29 +97,6 @@ export function afterVerify(
       endResponse(response, responseFor(error));
     });
   };
-}
-
-/** How long a middleware waits for its inbox. */
-export interface InboxLimit {
-  readonly acceptTimeoutMs: number;
-  readonly clock: Clock;
-}
-
-/**
- * What an inbox rejects with, or does not resolve in time, is an outage: the response is 503, and the delivery is sent
- * again.
- */
-export async function orUnavailable<Result>(
-  { acceptTimeoutMs, clock }: InboxLimit,
-  method: keyof InboxStore & string,
-  result: Promise<Result>,
-): Promise<Result> {
-  try {
-    return await withTimeout(result, acceptTimeoutMs, clock, lateInbox(method, acceptTimeoutMs));
-  } catch (cause) {
-    if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
-    throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox is unavailable right now", { cause });
-  }
 }
 
 /** Responds to a request whose body was read. */

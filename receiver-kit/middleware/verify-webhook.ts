@@ -1,8 +1,7 @@
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
 import { strictOptions } from "../../sdk/kernel/schema.ts";
-import { isWebhookRejectedError } from "../errors.ts";
+import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
-import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
@@ -47,7 +46,7 @@ const verifyOptions = strictOptions<VerifyWebhookOptions>()({
  * );
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {
@@ -74,5 +73,15 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
       .then(pass)
       .then(() => next(), reject)
       .catch(next);
+  };
+}
+
+/** A listener that emits one process warning for a body that was read before: every delivery would be rejected. */
+function createMountingWarning(): (rejection: WebhookRejectedError) => void {
+  let warned = false;
+  return (rejection) => {
+    if (warned || rejection.code !== "BODY_CONSUMED") return;
+    warned = true;
+    process.emitWarning(rejection.message, { code: "WORKSPACE_TASKS_BODY_CONSUMED" });
   };
 }

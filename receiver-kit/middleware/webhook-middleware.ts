@@ -1,8 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "../../sdk/kernel/clock.ts";
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import type { WebhookRejectedError } from "../errors.ts";
-import { createMountingWarning } from "../http/mounting-warning.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";
@@ -30,22 +27,13 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
 export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler {
   const limits = limitsOf("webhookMiddleware", receiver);
   const { clock = systemClock } = receiver;
-  const warnOfMounting = createMountingWarning();
-  const onRejected = (rejection: WebhookRejectedError) => {
-    warnOfMounting(rejection);
-    notifyListener((each) => receiver.onRejected?.(each), rejection);
-  };
   return (request, response) => {
-    const handled = handleWebhook(
-      receiver,
-      {
-        method: request.method,
-        url: targetOf(request),
-        headers: request.rawHeaders,
-        readBody: () => readRequestBody(request, limits, clock),
-      },
-      onRejected,
-    );
+    const handled = handleWebhook(receiver, {
+      method: request.method,
+      url: targetOf(request),
+      headers: request.rawHeaders,
+      readBody: () => readRequestBody(request, limits, clock),
+    });
     void handled.then((result) => sendResponse(request, response, result, limits, clock));
   };
 }

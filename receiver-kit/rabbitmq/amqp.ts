@@ -35,7 +35,6 @@ export interface AmqpChannel {
   assertExchange(name: string, type: string, options: object): Promise<unknown>;
   checkExchange(name: string): Promise<unknown>;
   assertQueue(name: string, options: object): Promise<unknown>;
-  checkQueue(name: string): Promise<{ readonly messageCount: number; readonly consumerCount: number }>;
   bindQueue(queue: string, exchange: string, key: string): Promise<unknown>;
   prefetch(count: number): Promise<unknown>;
   /** `null` when the broker cancels the consumer. */

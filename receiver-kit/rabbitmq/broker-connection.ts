@@ -8,27 +8,23 @@
 // property of `ready`: the broker reads nothing more, and the connection stays open. Everything that is awaited has a
 // limit, because a broker may stop responding without closing the connection.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
 import { type Deferred, deferred } from "../../sdk/kernel/deferred.ts";
-import type { Random } from "../../sdk/kernel/random.ts";
 import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
 import type { BrokerConnectionStats } from "../stats/broker-stats.ts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
-import { explain } from "./topology.ts";
+import { explain, type RabbitmqSettings } from "./topology.ts";
 
-export interface BrokerConnectionSettings {
-  readonly urls: readonly string[];
-  readonly socketOptions: object;
-  readonly heartbeatSeconds: number;
-  readonly operationTimeoutMs: number;
-  readonly connect: AmqpConnect;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: ReceiverLogger;
-}
+type Shared =
+  | "urls"
+  | "socketOptions"
+  | "heartbeatSeconds"
+  | "operationTimeoutMs"
+  | "clock"
+  | "random"
+  | "logger";
+export type BrokerConnectionSettings = Pick<RabbitmqSettings, Shared> & { readonly connect: AmqpConnect };
 
 interface Work<Session> {
   /** What a new connection needs before it is ready. */

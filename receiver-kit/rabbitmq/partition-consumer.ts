@@ -11,17 +11,15 @@
 // confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
 // of a newer release stays in the queue, for a process that reads it.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import type { Random } from "../../sdk/kernel/random.ts";
 import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { isReceiverError } from "../errors.ts";
 import type { AcceptResult } from "../event/accept-result.ts";
 import type { DeliverySink } from "../http/webhook-handler.ts";
-import type { ReceiverLogger } from "../logger.ts";
 import { defaults } from "../options.ts";
 import type { ConsumeCounts } from "../stats/broker-stats.ts";
 import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 import { decodeDelivery } from "./delivery-message.ts";
+import type { RabbitmqSettings } from "./topology.ts";
 
 /** What a shard needs to be: a receiver. */
 export type ShardReceiver = Pick<DeliverySink, "accept" | "source">;
@@ -31,16 +29,13 @@ type StoreResult = "stored" | "failed" | "deferred";
 /** It is stored when the backlog has room, or by a process of a newer release. */
 const deferring: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]);
 
-export interface PartitionSettings {
+type Shared = "operationTimeoutMs" | "clock" | "random" | "logger";
+export interface PartitionSettings extends Pick<RabbitmqSettings, Shared> {
   readonly queue: string;
   readonly receiver: ShardReceiver;
   readonly parkingQueue: string;
   readonly prefetch: number;
-  readonly operationTimeoutMs: number;
   readonly counts: ConsumeCounts;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: ReceiverLogger;
 }
 
 /** More than a receiver's own limit, so that no batch waits without end, whatever the receiver is. */

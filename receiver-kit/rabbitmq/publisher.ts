@@ -26,7 +26,6 @@ const confirmTimeoutMs = 5_000;
 const reconnectWaitMs = 2_000;
 const inFlightMax = 1_024;
 const inFlightBytesMax = 67_108_864;
-const latenciesKept = 1_024;
 
 export class Publisher {
   readonly counts: PublishCounts = {
@@ -35,8 +34,6 @@ export class Publisher {
   readonly #clock: Clock;
   readonly #connection: BrokerConnection<AmqpChannel>;
   readonly #returned = new Set<string>();
-  readonly #latenciesMs: number[] = [];
-  #latencies = 0;
   /** Settles a message in flight, by its correlation id. */
   readonly #settle = new Map<string, (error: unknown) => void>();
   #inFlight = 0;
@@ -62,13 +59,6 @@ export class Publisher {
 
   get inFlight(): { readonly messages: number; readonly bytes: number } {
     return { messages: this.#inFlight, bytes: this.#inFlightBytes };
-  }
-
-  /** Of the last 1,024 confirms; `null` before the first. */
-  get confirmMs(): { readonly p50: number; readonly p99: number; readonly max: number } | null {
-    const sorted = this.#latenciesMs.toSorted((a, b) => a - b);
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-    return sorted.length === 0 ? null : { p50: at(0.5), p99: at(0.99), max: at(1) };
   }
 
   /**
@@ -145,7 +135,7 @@ export class Publisher {
           );
           return;
         }
-        this.#note(sentAtMs);
+        this.#confirmedAtMs = clock.monotonic();
         if (wasReturned) return fail("returned", "no queue takes the delivery");
         if (!isWaiting) return;
         isWaiting = false;
@@ -160,12 +150,6 @@ export class Publisher {
         onConfirm(error);
       }
     });
-  }
-
-  #note(sentAtMs: number): void {
-    this.#confirmedAtMs = this.#clock.monotonic();
-    this.#latenciesMs[this.#latencies % latenciesKept] = this.#confirmedAtMs - sentAtMs;
-    this.#latencies += 1;
   }
 }
 

@@ -6,14 +6,14 @@ import {
   strictOptions,
   withDefault,
 } from "../../sdk/kernel/schema.ts";
-import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { defaults, parseOptions } from "../options.ts";
 import { closeSchema } from "../receiver-options.ts";
 import type { ConsumeCounts, RabbitmqConsumerStats } from "../stats/broker-stats.ts";
 import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { observe } from "../stats/receiver-telemetry.ts";
-import type { AmqpChannel, AmqpConnect, AmqpConnection } from "./amqp.ts";
+import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
 import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
@@ -53,18 +53,13 @@ export interface RabbitmqConsumer extends AsyncDisposable {
    * @throws {ReceiverError} `BROKER_SETUP_INVALID`
    */
   start(): Promise<void>;
-  /** Asks the broker for the depth of each queue. */
-  stats(): Promise<RabbitmqConsumerStats>;
+  /** The depth of the queues is in RabbitMQ's own metrics. */
+  stats(): RabbitmqConsumerStats;
   /**
    * Stops consuming, waits up to `graceMs` (default 10,000) until the batches in progress are stored and acknowledged, and
    * disconnects. Close it before its receivers.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
-}
-
-interface Session {
-  readonly connection: AmqpConnection;
-  readonly partitions: readonly PartitionConsumer[];
 }
 
 /**
@@ -120,7 +115,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     released: 0,
   };
   let closing: Promise<void> | undefined;
-  let current: Session | undefined;
+  let partitions: readonly PartitionConsumer[] | undefined;
   let isDeclared = false;
   let stopObserving = () => {};
 
@@ -134,32 +129,33 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
       opened,
     );
 
-  const broker = new BrokerConnection<Session>(
+  const broker = new BrokerConnection<readonly PartitionConsumer[]>(
     { ...settings, connect },
     {
       async setUp(opened) {
         if (!isDeclared) {
-          const channel = await openChannel(opened);
+          const channel = await opened.createConfirmChannel();
+          channel.on("error", () => {});
           await declareTopology(channel, settings);
           await channel.close();
           isDeclared = true;
         }
-        const partitions = own.map(({ queue, shard }) => partitionOf(opened, queue, shard));
+        const opening = own.map(({ queue, shard }) => partitionOf(opened, queue, shard));
         // A queue without a majority delays no other.
-        const started = Promise.all(partitions.map((partition) => partition.start()));
+        const started = Promise.all(opening.map((partition) => partition.start()));
         await settledWithin(started, operationTimeoutMs / 2, clock);
-        current = { connection: opened, partitions };
-        return current;
+        partitions = opening;
+        return opening;
       },
-      onLost({ partitions }) {
-        current = undefined;
-        for (const partition of partitions) partition.abandon();
+      onLost(lost) {
+        partitions = undefined;
+        for (const partition of lost) partition.abandon();
       },
     },
   );
 
   const close = async (graceMs: number) => {
-    const stopped = Promise.all(current?.partitions.map((partition) => partition.stop()) ?? []);
+    const stopped = Promise.all(partitions?.map((partition) => partition.stop()) ?? []);
     await settledWithin(stopped, graceMs, clock);
     await broker.close(operationTimeoutMs);
   };
@@ -167,27 +163,17 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   const consumer: RabbitmqConsumer = {
     start() {
       stopObserving();
-      stopObserving = observe(telemetry, () => consumer.stats());
+      stopObserving = observe(telemetry, async () => consumer.stats());
       return broker.start();
     },
-    async stats() {
-      const parking = parkingQueueName(settings);
-      const states = current
-        ? current.partitions.map(({ stats }) => stats)
-        : own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null }));
-      const names = [...states.map(({ queue }) => queue), parking];
-      const late = () => new Error("the broker did not respond");
-      const none = new Map<string, number>();
-      const asked = current ? depthsOf(current.connection, names) : Promise.resolve(none);
-      const depths = await withTimeout(asked, operationTimeoutMs, clock, late).catch(() => none);
-      return {
-        source: receivers.find(Boolean)?.source ?? defaults.source,
-        connection: broker.stats,
-        messages: { ...counts },
-        queues: states.map((state) => ({ ...state, depth: depths.get(state.queue) ?? null })),
-        parked: depths.get(parking) ?? null,
-      };
-    },
+    stats: () => ({
+      source: receivers.find(Boolean)?.source ?? defaults.source,
+      connection: broker.stats,
+      messages: { ...counts },
+      queues:
+        partitions?.map(({ stats }) => stats) ??
+        own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null })),
+    }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
@@ -197,30 +183,4 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     [Symbol.asyncDispose]: () => consumer.close(),
   };
   return consumer;
-}
-
-/** Messages in each queue that exists. A missing one closes the channel that asks. */
-async function depthsOf(
-  connection: AmqpConnection,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
-  const depths = new Map<string, number>();
-  let channel: AmqpChannel | undefined;
-  for (const name of names) {
-    try {
-      channel ??= await openChannel(connection);
-      depths.set(name, (await channel.checkQueue(name)).messageCount);
-    } catch (error) {
-      if ((error as { code?: unknown } | null)?.code !== 404) throw error;
-      channel = undefined;
-    }
-  }
-  await channel?.close();
-  return depths;
-}
-
-async function openChannel(connection: AmqpConnection): Promise<AmqpChannel> {
-  const channel = await connection.createConfirmChannel();
-  channel.on("error", () => {});
-  return channel;
 }

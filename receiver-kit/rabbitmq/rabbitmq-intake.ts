@@ -72,7 +72,7 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
  * app.post("/webhooks", webhookMiddleware(intake));
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6
  */
 export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
@@ -187,7 +187,6 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       duplicates,
       rejections: { ...rejections },
       inFlight: publisher.inFlight,
-      confirmMs: publisher.confirmMs,
     }),
     close(closeOptions = {}) {
       const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");

@@ -15,20 +15,17 @@
 
 import { ReceiverError } from "../errors.ts";
 import type { AmqpChannel } from "./amqp.ts";
+import type { RabbitmqOptions } from "./rabbitmq-options.ts";
 
-export interface Topology {
-  readonly name: string;
-  readonly version: number;
-  /** Queues per shard. */
-  readonly partitions: number;
-  readonly shards: number;
-  /** Members of each quorum queue. */
-  readonly replicas: number;
-  /** Bytes in one queue, beyond which it rejects messages. */
-  readonly queueBytesMax?: number | undefined;
-  /** `false`: they are created in another way, by a user that may. */
-  readonly declare: boolean;
-}
+/** `RabbitmqOptions` with their defaults. */
+export type RabbitmqSettings = Pick<RabbitmqOptions, "queueBytesMax"> & {
+  readonly [Name in Exclude<keyof RabbitmqOptions, "queueBytesMax">]-?: NonNullable<RabbitmqOptions[Name]>;
+};
+
+export type Topology = Pick<
+  RabbitmqSettings,
+  "name" | "version" | "shards" | "partitions" | "replicas" | "queueBytesMax" | "declare"
+>;
 
 export const exchangeName = (
   { name, version, shards }: Pick<Topology, "name" | "version" | "shards">,

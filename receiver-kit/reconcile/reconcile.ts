@@ -24,13 +24,12 @@ import {
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
-import type { InboxRowState, NewInboxRow } from "../inbox/inbox.ts";
+import type { NewInboxRow } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
 import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
-import { candidatesOf } from "./candidates.ts";
 import {
   changesOf,
   positionOf,
@@ -113,8 +112,7 @@ export async function reconcileTasks(
   const run = new Reconciliation(settings, client, workspaceId);
   for await (const task of tasksOfWindow(settings, client, given.sinceMs)) await run.compare(task);
   for (const id of given.taskIds) await run.want(id);
-  for await (const candidate of candidatesOf(settings, given.runningForMs))
-    await run.wantCandidate(candidate);
+  await run.wantCandidates(given.runningForMs);
   await run.fetchWanted();
   await run.lookAgain();
   return run.report;
@@ -140,13 +138,11 @@ async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
 }
 
 const idsPerRequest = 50;
+const candidatesPerPage = 500;
 /** How long a head must not have moved before the API's status may replace it. */
 const settledMs = 60_000;
-/** Of one change, each dead or settled and without its body: retention takes weeks for one. */
+/** Of one change, each dead and without its body: retention takes weeks for one. */
 const copiesMax = 100;
-
-const isSettled = (state: InboxRowState | undefined) =>
-  state === "done" || state === "stale" || state === "discarded";
 
 class Reconciliation {
   readonly #settings: Settings;
@@ -179,7 +175,18 @@ class Reconciliation {
     if (this.#wanted.size >= idsPerRequest) await this.fetchWanted();
   }
 
-  async wantCandidate({ key, workspaceId }: ReconcileCandidate): Promise<void> {
+  /** Wants the tasks whose state may be behind the service's. */
+  async wantCandidates(runningForMs: number): Promise<void> {
+    const { inbox, source } = this.#settings;
+    for (let afterKey: string | undefined = ""; afterKey !== undefined; ) {
+      const options = { source, runningForMs, afterKey, limit: candidatesPerPage };
+      const page: readonly ReconcileCandidate[] = await inbox.reconcileCandidates(options);
+      for (const candidate of page) await this.#wantCandidate(candidate);
+      afterKey = page.at(-1)?.key;
+    }
+  }
+
+  async #wantCandidate({ key, workspaceId }: ReconcileCandidate): Promise<void> {
     const isOther = workspaceId !== null && this.#workspaceId !== "" && workspaceId !== this.#workspaceId;
     const [taskId] = JSON.parse(key) as string[];
     if (isOther) this.#counts.otherWorkspaces += 1;
@@ -239,14 +246,14 @@ class Reconciliation {
     const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
     const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
     if (isNewer && (head === undefined || change.hasTrustedTime)) {
-      await this.#enqueue(change, change.occurredAt, head !== undefined);
+      await this.#enqueue(change, change.occurredAt);
       return true;
     }
     if (hasSameStatus) this.#counts.unchanged += 1;
     return hasSameStatus;
   }
 
-  async #enqueue(change: TaskChange, occurredAt: bigint, hasHead = true): Promise<boolean> {
+  async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
     const { source } = this.#settings;
     const { id, columns, timestamp, body } = toRow(change, occurredAt);
     const unsigned = {
@@ -255,17 +262,17 @@ class Reconciliation {
       secretIndex: null,
       traceparent: null,
     } as const;
-    const isNew = await this.#store({ ...columns, source, id, timestamp, body, ...unsigned }, hasHead);
+    const isNew = await this.#store({ ...columns, source, id, timestamp, body, ...unsigned });
     if (isNew) this.#counts.enqueued += 1;
     else this.#counts.unchanged += 1;
     return isNew;
   }
 
   /**
-   * False when the same change was found before. Where its event is dead, or its head was reset, it is still missing, so it
-   * is handled again; under another id where retention has removed the body.
+   * False when the same change was found before. Where its event is dead it is still missing, so it is handled again;
+   * under another id where retention has removed the body.
    */
-  async #store(row: NewInboxRow, hasHead: boolean): Promise<boolean> {
+  async #store(row: NewInboxRow): Promise<boolean> {
     const { inbox, clock, acceptTimeoutMs } = this.#settings;
     for (let copy = 0; copy < copiesMax; copy++) {
       const id = copy === 0 ? row.id : `${row.id}#${copy}`;
@@ -273,12 +280,12 @@ class Reconciliation {
       const stored = await withTimeout(inbox.insert({ ...row, id }), acceptTimeoutMs, clock, late);
       if (stored.outcome === "new") return true;
       const found = await inbox.get({ source: row.source, id });
-      if (found?.state !== "dead" && (hasHead || !isSettled(found?.state))) return false;
+      if (found?.state !== "dead") return false;
       if (found.body !== null) return inbox.replay(found, row);
     }
     throw new ReceiverError(
       "INBOX_UNAVAILABLE",
-      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only rows that are dead or settled and whose bodies retention has removed; discard the dead ones, and their ids are free after idsDays`,
+      `reconcile: expected the inbox to store ${row.id} or one of ${copiesMax - 1} copies of it, got only dead rows whose bodies retention has removed; discard them, and their ids are free after idsDays`,
     );
   }
 

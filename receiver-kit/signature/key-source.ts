@@ -1,6 +1,5 @@
 import type { KeyObject } from "node:crypto";
 import type { Clock } from "../../sdk/kernel/clock.ts";
-import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
 import { callSafely } from "../../sdk/kernel/notify-listener.ts";
 import { strictOptions } from "../../sdk/kernel/schema.ts";
 import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
@@ -72,7 +71,7 @@ const secretsMax = 16;
  * A function that throws, takes longer than 5 s or returns something unusable is an outage of the receiver and not an
  * error of the sender: the response is 503, and the delivery is sent again.
  *
- * @throws {ReceiverError} `SECRET_…` at once when a listed secret cannot be right
+ * @throws {ReceiverError} `SECRET_INVALID` at once when a listed secret cannot be right
  */
 export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
   const keysOf = createKeyCache();
@@ -93,20 +92,8 @@ export function createKeySource(secrets: Secrets, clock: Clock): KeySource {
         return { keys: keysOf(texts), tenant: undefined };
       });
   }
-  checkForm(secrets);
   const found = { keys: keysOf(secrets), tenant: undefined };
   return () => found;
-}
-
-/** An object whose `byTenant` is misspelt or not a function is no list. */
-function checkForm(secrets: unknown): void {
-  if (typeof secrets !== "object" || secrets === null || Array.isArray(secrets)) return;
-  const [name = ""] = Object.keys(secrets);
-  const hint = name === "byTenant" ? "" : didYouMean(name, ["byTenant"]);
-  throw new ReceiverError(
-    "SECRET_MISSING",
-    `secrets: expected a list, a function or an object with the function byTenant, got an object without it${hint}`,
-  );
 }
 
 /** True when the secrets depend on the tenant, and so do the rows. */
@@ -205,14 +192,14 @@ function checkList(secrets: unknown): readonly unknown[] {
     const type = secrets instanceof Promise ? "a promise, which must be awaited" : typeof secrets;
     const found = Array.isArray(secrets) ? "an empty list" : secrets === null ? "null" : type;
     throw new ReceiverError(
-      "SECRET_MISSING",
-      `secrets: expected a list of at least one secret, got ${found}`,
+      "SECRET_INVALID",
+      `secrets: expected a list of at least one secret, a function, or an object with the function byTenant, got ${found}`,
     );
   }
   // What is left out of the list is undefined then.
   if (secrets.length <= secretsMax) return Array.from(secrets);
   throw new ReceiverError(
-    "SECRETS_TOO_MANY",
+    "SECRET_INVALID",
     `secrets: expected at most ${secretsMax} secrets, got ${secrets.length}; for many tenants use { byTenant }`,
   );
 }

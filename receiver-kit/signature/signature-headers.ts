@@ -28,10 +28,6 @@ export type WebhookHeaders =
   | { readonly [name: string]: string | readonly string[] | undefined }
   | readonly string[];
 
-const headerNames = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
-type HeaderName = (typeof headerNames)[number];
-type HeaderValues = Partial<Record<HeaderName, string>>;
-
 const signatureHeaderCharsMax = 4096;
 const signaturesMax = 16;
 
@@ -47,10 +43,9 @@ const signaturePattern = /^[A-Za-z0-9]{1,8},[A-Za-z0-9+/_-]+={0,2}$/;
  * @throws {WebhookRejectedError} HEADER_MISSING, HEADER_REPEATED, ID_MALFORMED, TIMESTAMP_MALFORMED, SIGNATURE_MALFORMED
  */
 export function readSignatureHeaders(headers: WebhookHeaders): SignedHeaders {
-  const values = findHeaders(headers);
-  const id = present(values, "webhook-id");
-  const timestamp = present(values, "webhook-timestamp");
-  const signature = present(values, "webhook-signature");
+  const id = required(headers, "webhook-id");
+  const timestamp = required(headers, "webhook-timestamp");
+  const signature = required(headers, "webhook-signature");
   if (!idPattern.test(id)) {
     const expected = "1 to 255 letters, digits or . _ : ~ + / = @ -";
     throw new WebhookRejectedError("ID_MALFORMED", `webhook-id: expected ${expected}`);
@@ -87,40 +82,10 @@ function readSignatures(header: string, webhookId: string): string[] {
   return signatures;
 }
 
-function present(values: HeaderValues, name: HeaderName): string {
-  const value = values[name];
+function required(headers: WebhookHeaders, name: string): string {
+  const value = findHeader(headers, name);
   if (value === undefined) throw new WebhookRejectedError("HEADER_MISSING", `${name}: header missing`);
   return value;
-}
-
-function findHeaders(headers: WebhookHeaders): HeaderValues {
-  const values: HeaderValues = {};
-  if (Array.isArray(headers)) {
-    for (let i = 0; i + 1 < headers.length; i += 2) collect(values, headers[i], headers[i + 1]);
-  } else if (hasGet(headers)) {
-    for (const name of headerNames) collect(values, name, headers.get(name) ?? undefined);
-  } else if (typeof headers === "object" && headers !== null) {
-    for (const [name, value] of Object.entries(headers)) collectEach(values, name, value);
-  }
-  return values;
-}
-
-function collectEach(values: HeaderValues, name: string, value: unknown): void {
-  if (Array.isArray(value)) for (const one of value) collect(values, name, one);
-  else collect(values, name, value);
-}
-
-function collect(values: HeaderValues, givenName: unknown, value: unknown): void {
-  if (typeof givenName !== "string" || value === undefined) return;
-  // Most headers are skipped by their length, without a lower-case copy.
-  if (givenName.length !== 10 && givenName.length !== 17) return;
-  const lowered = givenName.toLowerCase();
-  const name = headerNames.find((known) => known === lowered);
-  if (!name) return;
-  if (values[name] !== undefined) {
-    throw new WebhookRejectedError("HEADER_REPEATED", `${name}: expected one header, got several`);
-  }
-  values[name] = typeof value === "string" ? value : "";
 }
 
 /**
@@ -131,20 +96,20 @@ function collect(values: HeaderValues, givenName: unknown, value: unknown): void
 export function findHeader(headers: WebhookHeaders, name: string): string | undefined {
   const lowered = name.toLowerCase();
   if (hasGet(headers)) return headers.get(lowered) ?? undefined;
+  const flat: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
   let found: string | undefined;
-  const add = (givenName: unknown, value: unknown) => {
-    if (typeof givenName !== "string" || typeof value !== "string") return;
-    if (givenName.length !== lowered.length || givenName.toLowerCase() !== lowered) return;
-    if (found !== undefined) {
-      throw new WebhookRejectedError("HEADER_REPEATED", `${lowered}: expected one header, got several`);
-    }
-    found = value;
-  };
-  if (Array.isArray(headers)) {
-    for (let i = 0; i + 1 < headers.length; i += 2) add(headers[i], headers[i + 1]);
-  } else {
-    for (const [givenName, value] of Object.entries(headers)) {
-      for (const one of Array.isArray(value) ? value : [value]) add(givenName, one);
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const given = flat[at];
+    // Most headers are skipped by their length, without a lower-case copy.
+    if (typeof given !== "string" || given.length !== lowered.length) continue;
+    if (given !== lowered && given.toLowerCase() !== lowered) continue;
+    const sent = flat[at + 1];
+    for (const value of Array.isArray(sent) ? sent : [sent]) {
+      if (typeof value !== "string") continue;
+      if (found !== undefined) {
+        throw new WebhookRejectedError("HEADER_REPEATED", `${lowered}: expected one header, got several`);
+      }
+      found = value;
     }
   }
   return found;

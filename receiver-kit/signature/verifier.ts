@@ -86,7 +86,7 @@ const verifierOptions = strictOptions<VerifierOptions>()({
  * const { id, body } = await verifier.verify(rawBody, headers, { receivedAt });
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_…` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
  * @see interface §6, "Delivery headers and verification"
  */
 export function createVerifier(options: VerifierOptions): Verifier {

@@ -42,8 +42,6 @@ export interface RabbitmqIntakeStats {
   readonly rejections: Readonly<RejectionCounts>;
   /** Deliveries without a confirm right now. */
   readonly inFlight: { readonly messages: number; readonly bytes: number };
-  /** From publish to confirm, of the last 1,024; `null` before the first. */
-  readonly confirmMs: { readonly p50: number; readonly p99: number; readonly max: number } | null;
 }
 
 export interface ConsumeCounts {
@@ -68,8 +66,6 @@ export interface PartitionStats {
   readonly waiting: number;
   /** How long no message could be stored; `null` while they can. */
   readonly failingForMs: number | null;
-  /** Messages in the queue that no consumer has; `null` while the broker cannot be asked. */
-  readonly depth: number | null;
 }
 
 export interface RabbitmqConsumerStats {
@@ -79,6 +75,4 @@ export interface RabbitmqConsumerStats {
   /** Messages since this consumer was created. */
   readonly messages: Readonly<ConsumeCounts>;
   readonly queues: readonly PartitionStats[];
-  /** Messages in the parking queue; `null` while the broker cannot be asked. */
-  readonly parked: number | null;
 }

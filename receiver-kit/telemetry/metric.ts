@@ -1,5 +1,3 @@
-import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "../stats/broker-stats.ts";
-import type { ReceiverStats } from "../stats/receiver-stats.ts";
 import type { ObservedStats } from "../stats/receiver-telemetry.ts";
 
 export interface Sample {
@@ -7,15 +5,19 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface Metric {
-  readonly name: string;
+interface Definition<Stats> {
   /** `counter` only increases while the process lives. */
   readonly type: "counter" | "gauge";
   /** As OpenTelemetry writes it: `s`, `By`, or what is counted in braces. */
   readonly unit: string;
   readonly help: string;
-  /** Without the label `source`, which every sample has. None for the numbers of something else. */
-  samples(stats: ObservedStats): readonly Sample[];
+  /** Without the label `source`, which every sample has. */
+  samples(stats: Stats): readonly Sample[];
+}
+
+/** Of stats of another kind it has no samples. */
+export interface Metric extends Definition<ObservedStats> {
+  readonly name: string;
 }
 
 export type StatsKind = "receiver" | "intake" | "consumer";
@@ -25,24 +27,32 @@ export function kindOf(stats: ObservedStats): StatsKind {
   return "messages" in stats ? "consumer" : "receiver";
 }
 
-type Samples<Stats> = (stats: Stats) => readonly Sample[];
+type Define = <Stats>(
+  unit: string,
+  help: string,
+  samples: (stats: Stats) => readonly Sample[],
+) => Definition<Stats>;
 
-const of =
-  <Stats extends ObservedStats>(kind: StatsKind, samples: Samples<Stats>) =>
-  (stats: ObservedStats) =>
-    kindOf(stats) === kind ? samples(stats as Stats) : [];
+export const counter: Define = (unit, help, samples) => ({ type: "counter", unit, help, samples });
+export const gauge: Define = (unit, help, samples) => ({ type: "gauge", unit, help, samples });
 
-export const ofReceiver = (samples: Samples<ReceiverStats>) => of("receiver", samples);
-export const ofIntake = (samples: Samples<RabbitmqIntakeStats>) => of("intake", samples);
-export const ofConsumer = (samples: Samples<RabbitmqConsumerStats>) => of("consumer", samples);
+/** Metrics of these kinds of stats, by their names without `workspace_tasks.`. */
+export const metricsOf = <Stats extends ObservedStats>(
+  kinds: readonly StatsKind[],
+  definitions: Readonly<Record<string, Definition<Stats>>>,
+): readonly Metric[] =>
+  Object.entries(definitions).map(([name, { samples, ...definition }]) => ({
+    ...definition,
+    name: `workspace_tasks.${name}`,
+    samples: (stats) => (kinds.includes(kindOf(stats)) ? samples(stats as Stats) : []),
+  }));
 
 export function byLabel(label: string, values: Readonly<Partial<Record<string, number>>>): readonly Sample[] {
   return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value: value ?? 0 }));
 }
 
-/** A number without labels; none where it is `null`. */
-export const single = (value: number | null): readonly Sample[] =>
-  value === null ? [] : [{ labels: {}, value }];
+/** A number without labels. */
+export const single = (value: number): readonly Sample[] => [{ labels: {}, value }];
 
 /** Milliseconds as seconds; none where it is `null`. */
 export const seconds = (ms: number | null, labels: Sample["labels"] = {}): readonly Sample[] =>

@@ -1,86 +1,134 @@
 // The metrics of receivers, intakes and consumers, as OpenTelemetry names them. Its exporter for Prometheus writes underscores for dots.
 
-import { brokerMetrics } from "./broker-metrics.ts";
-import { byLabel, type Metric, ofReceiver, seconds, single } from "./metric.ts";
+import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "../stats/broker-stats.ts";
+import type { ReceiverStats } from "../stats/receiver-stats.ts";
+import { byLabel, counter, gauge, kindOf, type Metric, metricsOf, seconds, single } from "./metric.ts";
 
-export const receiverMetrics: readonly Metric[] = [
-  {
-    name: "workspace_tasks.receiver.deliveries",
-    type: "counter",
-    unit: "{delivery}",
-    help: "Deliveries that were acknowledged, by outcome.",
-    samples: ofReceiver(({ ingest: { accepted, duplicates, quarantined } }) =>
+export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
+  "receiver.deliveries": counter(
+    "{delivery}",
+    "Deliveries that were acknowledged, by outcome.",
+    ({ ingest: { accepted, duplicates, quarantined } }) =>
       byLabel("outcome", { accepted, duplicate: duplicates, quarantined }),
-    ),
-  },
-  {
-    name: "workspace_tasks.receiver.conflicts",
-    type: "counter",
-    unit: "{delivery}",
-    help: "Duplicates with another body than the first delivery of their id.",
-    samples: ofReceiver(({ ingest }) => single(ingest.conflicts)),
-  },
-  {
-    name: "workspace_tasks.receiver.rejections",
-    type: "counter",
-    unit: "{request}",
-    help: "Requests that were not acknowledged, by error code.",
-    samples: ofReceiver(({ rejections }) => byLabel("code", rejections)),
-  },
-  {
-    name: "workspace_tasks.receiver.attempts",
-    type: "counter",
-    unit: "{attempt}",
-    help: "Attempts to handle an event, by outcome.",
-    samples: ofReceiver(({ attempts }) => byLabel("outcome", attempts)),
-  },
-  {
-    name: "workspace_tasks.receiver.late_queries",
-    type: "counter",
-    unit: "{query}",
-    help: "Queries that were rejected because their handler had ended.",
-    samples: ofReceiver(({ lateQueries }) => single(lateQueries)),
-  },
-  {
-    name: "workspace_tasks.receiver.running",
-    type: "gauge",
-    unit: "{event}",
-    help: "Events whose handlers are running now.",
-    samples: ofReceiver(({ running }) => single(running)),
-  },
-  {
-    name: "workspace_tasks.receiver.outage",
-    type: "gauge",
-    unit: "s",
-    help: "How long the inbox has failed to store deliveries, or to claim events; absent while it works.",
-    samples: ofReceiver(({ outage: { storingForMs, claimingForMs } }) => [
+  ),
+  "receiver.conflicts": counter(
+    "{delivery}",
+    "Duplicates with another body than the first delivery of their id.",
+    ({ ingest }) => single(ingest.conflicts),
+  ),
+  "receiver.rejections": counter(
+    "{request}",
+    "Requests that were not acknowledged, by error code.",
+    ({ rejections }) => byLabel("code", rejections),
+  ),
+  "receiver.attempts": counter("{attempt}", "Attempts to handle an event, by outcome.", ({ attempts }) =>
+    byLabel("outcome", attempts),
+  ),
+  "receiver.late_queries": counter(
+    "{query}",
+    "Queries that were rejected because their handler had ended.",
+    ({ lateQueries }) => single(lateQueries),
+  ),
+  "receiver.running": gauge("{event}", "Events whose handlers are running now.", ({ running }) =>
+    single(running),
+  ),
+  "receiver.outage": gauge(
+    "s",
+    "How long the inbox has failed to store deliveries, or to claim events; absent while it works.",
+    ({ outage: { storingForMs, claimingForMs } }) => [
       ...seconds(storingForMs, { operation: "store" }),
       ...seconds(claimingForMs, { operation: "claim" }),
-    ]),
-  },
-  {
-    name: "workspace_tasks.inbox.clock_jumps",
-    type: "counter",
-    unit: "{jump}",
-    help: "How often the clock of the inbox was set by more than a second.",
-    samples: ofReceiver(({ clock }) => single(clock.jumps)),
-  },
-  {
-    name: "workspace_tasks.inbox.rows",
-    type: "gauge",
-    unit: "{row}",
-    help: "Rows of the whole inbox, by state.",
-    samples: ofReceiver(({ inbox }) => byLabel("state", inbox.rows)),
-  },
-  {
-    name: "workspace_tasks.inbox.oldest_pending",
-    type: "gauge",
-    unit: "s",
-    help: "Age of the longest waiting due row of the whole inbox; absent when none waits.",
-    samples: ofReceiver(({ inbox: { oldestPendingMs } }) =>
-      seconds(oldestPendingMs === null ? null : Math.max(0, oldestPendingMs)),
-    ),
-  },
-];
+    ],
+  ),
+  "inbox.clock_jumps": counter(
+    "{jump}",
+    "How often the clock of the inbox was set by more than a second.",
+    ({ clock }) => single(clock.jumps),
+  ),
+  "inbox.rows": gauge("{row}", "Rows of the whole inbox, by state.", ({ inbox }) =>
+    byLabel("state", inbox.rows),
+  ),
+  "inbox.oldest_pending": gauge(
+    "s",
+    "Age of the longest waiting due row of the whole inbox; absent when none waits.",
+    ({ inbox: { oldestPendingMs } }) => seconds(oldestPendingMs && Math.max(0, oldestPendingMs)),
+  ),
+});
+
+const intakeMetrics = metricsOf<RabbitmqIntakeStats>(["intake"], {
+  "intake.published": counter(
+    "{delivery}",
+    "Deliveries that an intake published, by what became of their messages.",
+    ({ published }) => byLabel("outcome", { ...published }),
+  ),
+  "intake.duplicates": counter(
+    "{delivery}",
+    "Deliveries that were in flight already when they were received again.",
+    ({ duplicates }) => single(duplicates),
+  ),
+  "intake.rejections": counter(
+    "{request}",
+    "Requests that an intake did not acknowledge, by error code.",
+    ({ rejections }) => byLabel("code", rejections),
+  ),
+  "intake.in_flight": gauge(
+    "{delivery}",
+    "Deliveries without a publisher confirm now.",
+    ({ inFlight: { messages } }) => single(messages),
+  ),
+  "intake.in_flight_size": gauge(
+    "By",
+    "Bytes of the deliveries without a publisher confirm now.",
+    ({ inFlight: { bytes } }) => single(bytes),
+  ),
+  "intake.outage": gauge(
+    "s",
+    "How long no delivery could be published; absent while they can.",
+    ({ failingForMs }) => seconds(failingForMs),
+  ),
+});
+
+const connectionMetrics = metricsOf<RabbitmqIntakeStats | RabbitmqConsumerStats>(["intake", "consumer"], {
+  "rabbitmq.connections_lost": counter(
+    "{connection}",
+    "Connections to RabbitMQ that were lost and replaced.",
+    (stats) => [{ labels: { side: kindOf(stats) }, value: stats.connection.lost }],
+  ),
+  "rabbitmq.unavailable": gauge(
+    "s",
+    "How long there has been no connection to RabbitMQ; absent while there is one.",
+    (stats) => seconds(stats.connection.unavailableForMs, { side: kindOf(stats) }),
+  ),
+  "rabbitmq.blocked": gauge(
+    "s",
+    "How long RabbitMQ has read nothing, because it is short of memory or disk; absent while it reads.",
+    (stats) => seconds(stats.connection.blockedForMs, { side: kindOf(stats) }),
+  ),
+});
+
+const consumerMetrics = metricsOf<RabbitmqConsumerStats>(["consumer"], {
+  "consumer.messages": counter(
+    "{message}",
+    "Messages of a consumer, by what happened to them.",
+    ({ messages }) => byLabel("outcome", { ...messages }),
+  ),
+  "consumer.waiting": gauge("{message}", "Messages in this process that are not stored yet.", ({ queues }) =>
+    queues.map(({ queue, waiting }) => ({ labels: { queue }, value: waiting })),
+  ),
+  "consumer.outage": gauge(
+    "s",
+    "How long the inbox of a queue has stored no message; absent while it stores them.",
+    ({ queues }) => queues.flatMap(({ queue, failingForMs }) => seconds(failingForMs, { queue })),
+  ),
+  "consumer.active": gauge(
+    "{queue}",
+    "1 for a queue that this process consumes or stands by for, 0 for one that it has left.",
+    ({ queues }) =>
+      queues.map(({ queue, isConsuming }) => ({ labels: { queue }, value: Number(isConsuming) })),
+  ),
+});
+
+/** Those of intakes and consumers on RabbitMQ. */
+export const brokerMetrics = [...intakeMetrics, ...connectionMetrics, ...consumerMetrics];
 
 export const metrics: readonly Metric[] = [...receiverMetrics, ...brokerMetrics];

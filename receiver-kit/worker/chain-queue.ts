@@ -93,12 +93,10 @@ export class ChainQueue {
   }
 
   /** Removes all chains. */
-  clear(): readonly Chain[] {
-    const chains = [...this.#sources.values()].flat();
+  clear(): void {
     this.#sources.clear();
     this.#rows = 0;
     this.#bytes = 0;
-    return chains;
   }
 
   #count({ rows }: Chain, sign: 1 | -1): void {

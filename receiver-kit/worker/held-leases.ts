@@ -1,13 +1,9 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
 import type { InboxLease, InboxStore } from "../inbox/inbox.ts";
-import type { ReceiverLogger } from "../logger.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
 
-interface Settings {
+type Settings = Pick<ReceiverSettings, "leaseMs" | "clock" | "logger"> & {
   readonly inbox: Pick<InboxStore, "renew">;
-  readonly leaseMs: number;
-  readonly clock: Clock;
-  readonly logger: ReceiverLogger;
-}
+};
 
 /** The leases of a worker. All of them are renewed at a third of `leaseMs`. */
 export class HeldLeases {

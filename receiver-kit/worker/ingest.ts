@@ -1,16 +1,14 @@
 import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
-import { isReceiverError, ReceiverError } from "../errors.ts";
+import { ReceiverError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
-import { lateInbox } from "../inbox/limited-inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant-source.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { IngestCounts } from "../stats/receiver-stats.ts";
-import { type ByteBudget, createByteBudget } from "./byte-budget.ts";
+import { createAcceptor } from "./acceptor.ts";
 import { OutageLog } from "./outage-log.ts";
 
 /** `open` opens the inbox, once; called again after it failed. */
@@ -23,8 +21,7 @@ export class Ingest {
   readonly #inProgress = new Map<string, Promise<AcceptResult>>();
   readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
   readonly #outage: OutageLog;
-  readonly #storing: ByteBudget;
-  #isOpen = false;
+  readonly #accept: ReturnType<typeof createAcceptor>;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -32,7 +29,7 @@ export class Ingest {
       begins: "the inbox cannot store deliveries; the response is 503 and they will be sent again",
       ends: "the inbox stores deliveries again",
     });
-    this.#storing = createByteBudget(settings.storingBytesMax);
+    this.#accept = createAcceptor(settings);
   }
 
   /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
@@ -119,35 +116,18 @@ export class Ingest {
     return backlog;
   }
 
-  /** Whatever keeps the inbox from storing, the sender is asked to send the delivery again. */
   async #insert(row: NewInboxRow) {
-    const { inbox, open, clock, acceptTimeoutMs } = this.#settings;
-    const startedMs = clock.monotonic();
     try {
-      const release = this.#storing.take(row.body.byteLength);
-      if (!this.#isOpen)
-        await withTimeout(open(), acceptTimeoutMs, clock, lateInbox("open", acceptTimeoutMs)).catch(
-          rethrowAfter(release),
-        );
-      this.#isOpen = true;
-      const leftMs = Math.max(1, acceptTimeoutMs - (clock.monotonic() - startedMs));
-      // Its memory is in use until the inbox is finished with it, also after the time limit.
-      const stored = inbox.insert(row).finally(release);
-      const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs));
+      const insert = () => this.#settings.inbox.insert(row);
+      const result = await this.#accept("insert", row.body.byteLength, insert);
       this.#outage.end();
       return result;
-    } catch (cause) {
-      this.#outage.add(cause);
-      if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
-      throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox cannot store deliveries right now", { cause });
+    } catch (error) {
+      this.#outage.add(error);
+      throw error;
     }
   }
 }
-
-const rethrowAfter = (run: () => void) => (error: unknown) => {
-  run();
-  throw error;
-};
 
 /** How many rows wait: counted once a second, plus those stored since. An exact count would cost a query per delivery. */
 function createBacklogEstimate({ inbox, open, source, backlogMax, clock }: Settings) {

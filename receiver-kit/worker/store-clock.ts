@@ -45,12 +45,11 @@ export class StoreClock {
   }
 
   /** Takes the inbox's time from a response; returns by how much the clock was set since the last one, mostly 0. */
-  observe(response: {
-    readonly sentMs: number;
-    readonly receivedMs: number;
-    readonly nowMs: number;
-  }): number {
-    const { sentMs, receivedMs, nowMs } = response;
+  observe({
+    sentMs,
+    receivedMs,
+    nowMs,
+  }: Readonly<Record<"sentMs" | "receivedMs" | "nowMs", number>>): number {
     const last = this.#bounds;
     const next = { lowMs: nowMs - receivedMs, highMs: nowMs - sentMs };
     this.#bounds = next;

@@ -1,22 +1,19 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import type { InboxStore } from "../inbox/inbox.ts";
+import type { ReceiverSettings } from "../receiver-options.ts";
+
+type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock">;
 
 /**
  * Which tenant is served next. Tenants with due rows take turns; who they are is asked once per turn of all of them, and
  * not for each row that a worker has room for.
  */
 export class TenantTurns {
-  readonly #inbox: Pick<InboxStore, "waitingSources">;
-  readonly #source: string;
-  readonly #clock: Clock;
+  readonly #settings: Settings;
   #inTurn: string[] = [];
   #served = "";
   #askedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ inbox, source, clock }: { inbox: InboxStore; source: string; clock: Clock }) {
-    this.#inbox = inbox;
-    this.#source = source;
-    this.#clock = clock;
+  constructor(settings: Settings) {
+    this.#settings = settings;
   }
 
   /** Tenants that are still in turn. */
@@ -26,13 +23,14 @@ export class TenantTurns {
 
   /** Ends a turn that began long ago: others may wait by now. */
   expire(): void {
-    if (this.#clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
+    if (this.#settings.clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
   }
 
   /** Begins a turn with the tenant after the one that was served last. */
   async begin(): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
-    this.#askedAtMs = this.#clock.monotonic();
-    const waiting = await this.#inbox.waitingSources(this.#source);
+    const { inbox, source, clock } = this.#settings;
+    this.#askedAtMs = clock.monotonic();
+    const waiting = await inbox.waitingSources(source);
     const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map(({ source }) => source);
     this.#inTurn = [
       ...due.filter((name) => name > this.#served),

@@ -46,12 +46,11 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "receiver-kit/rabbitmq/delivery-message.ts": [],
   "receiver-kit/signature/secret.ts": [],
   "receiver-kit/signature/signature-headers.ts": [],
-  "receiver-kit/signature/verifier.ts": ["test/unit/receiver-kit/signature/verifier-differential.test.ts"],
+  "receiver-kit/signature/verifier.ts": [],
   "receiver-kit/worker/chain-queue.ts": [],
   "receiver-kit/worker/prefetch-size.ts": [],
   "receiver-kit/attempt/retry-policy.ts": [],
   "receiver-kit/worker/store-clock.ts": [],
-  "receiver-kit/inbox/memory/wake-queue.ts": [],
   "receiver-kit/inbox/postgres/transactions/claim-size.ts": [],
 };
 

@@ -75,7 +75,6 @@ export class FakeConnection implements AmqpConnection {
       assertExchange: (name) => request(`exchange ${name}`),
       checkExchange: (name) => request(`exchange ${name}`),
       assertQueue: (name) => request(`queue ${name}`),
-      checkQueue: (name) => request(`queue ${name}`),
       bindQueue: () => request("bind"),
       prefetch: () => request("prefetch"),
       cancel: () => request("cancel"),

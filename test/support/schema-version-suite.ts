@@ -113,7 +113,6 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
         beginInline: () => inbox.beginInline({ ...inline.webhook, id: "other" }, inline.options),
         finishInline: () => inbox.finishInline("inline", { source, generation: 1, outcome: "done" }),
         advanceHead: () => inbox.advanceHead(head),
-        resetHead: () => inbox.resetHead(head),
         writeMarks: () => inbox.writeMarks(source, { mark: "1" }),
         purge: () => inbox.purge(ages, 100),
         repairTimes: () => inbox.repairTimes({ source, keyOrder: "latest" }),

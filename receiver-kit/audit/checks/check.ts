@@ -9,11 +9,6 @@ export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
 export interface Finding {
   readonly outcome: AuditOutcome;
   readonly received: string;
-  /**
-   * What the receiver said with the first 5xx of a failed check, or with the error that rejected the valid delivery: one line,
-   * at most 300 characters, without stack trace and secrets.
-   */
-  readonly response?: string | undefined;
   /** The responses were correct, but the effects could not be observed. */
   readonly responsesOnly?: boolean;
   /** The receiver could no longer be reached at the end of the check. */
@@ -40,6 +35,11 @@ export interface AuditCheck extends CheckDefinition {
   readonly id: string;
 }
 
+/** A check without what runs it, as reports and lists have it. */
+export const describedCheck = ({ id, requirement, title, sent, expected, fix }: AuditCheck) => {
+  return { id, requirement, title, sent, expected, fix };
+};
+
 /** The texts of a check, for functions that supply the rest of it. */
 export type CheckTexts = Pick<CheckDefinition, "title" | "sent" | "fix"> & Partial<CheckDefinition>;
 
@@ -50,9 +50,5 @@ export type CheckTexts = Pick<CheckDefinition, "title" | "sent" | "fix"> & Parti
 export type CheckTable = Readonly<Record<string, CheckDefinition>>;
 
 export const passed = (received: string): Finding => ({ outcome: "passed", received });
-export const failed = (received: string, response?: string): Finding => ({
-  outcome: "failed",
-  received,
-  ...(response !== undefined && { response }),
-});
+export const failed = (received: string): Finding => ({ outcome: "failed", received });
 export const passedIf = (condition: boolean, received: string) => (condition ? passed : failed)(received);

@@ -112,8 +112,7 @@ async function evaluate(
 ): Promise<Finding> {
   const results: LabelledResult[] = [];
   const wrong = () => results.filter(({ result }) => !isCorrect(result));
-  const failure = (...more: string[]) =>
-    failed([...wrong().map(describeLabelled), ...more].join("; "), errorOf(target, wrong()));
+  const failure = (...more: string[]) => failed([...wrong().map(describeLabelled), ...more].join("; "));
   try {
     await sendChanged(target, changes, results);
   } catch (error) {
@@ -123,12 +122,6 @@ async function evaluate(
   }
   if (wrong().length > 0) return failure();
   return passed(summaryOf(results.map(({ result }) => result)));
-}
-
-/** What the receiver said with the first 5xx. */
-export function errorOf(target: Target, results: readonly LabelledResult[]): string | undefined {
-  const first = results.find(({ result }) => result.kind === "response" && result.status >= 500);
-  return first && target.excerptOf(first.result);
 }
 
 export const describeLabelled = ({ label, result }: LabelledResult): string =>

@@ -1,9 +1,9 @@
 import type { CheckTable } from "./check.ts";
 import {
   type Change,
+  each,
   missingHeader,
   mustReject,
-  type ProbeCheck,
   shouldAcknowledge,
   shouldReject,
 } from "./probe-check.ts";
@@ -26,11 +26,11 @@ const written =
   (delivery, { sign }) => {
     const timestamp = write(delivery.timestamp);
     const readings = [timestamp, String(Number.parseInt(timestamp, 10))];
-    return { timestamp, signature: readings.map((each) => sign({ ...delivery, timestamp: each })).join(" ") };
+    return {
+      timestamp,
+      signature: readings.map((reading) => sign({ ...delivery, timestamp: reading })).join(" "),
+    };
   };
-
-const malformed = (check: Omit<ProbeCheck, "fix"> & { readonly fix?: string }) =>
-  shouldReject({ fix: digitsOnly, ...check });
 
 export const timestampChecks: CheckTable = {
   "timestamp.stale": mustReject({
@@ -57,60 +57,24 @@ export const timestampChecks: CheckTable = {
     fix: "Reject a request that lacks any of the three headers with 400.",
     change: missingHeader("timestamp"),
   }),
-  "timestamp.trailing-letter": malformed({
-    title: "rejects digits followed by something else",
-    sent: "the current second followed by an `x`, and by a space and a zero",
-    change: { "123x": written((seconds) => `${seconds}x`), "123 0": written((seconds) => `${seconds} 0`) },
-  }),
-  "timestamp.leading-space": malformed({
-    title: "rejects white space before the digits",
-    sent: "the current second after a no-break space (HTTP drops a plain space)",
-    change: { " 123": written((seconds) => `\u00a0${seconds}`) },
-  }),
-  "timestamp.plus-sign": malformed({
-    title: "rejects a plus sign before the digits",
-    sent: "the current second after a `+`",
-    change: { "+123": written((seconds) => `+${seconds}`) },
-  }),
-  "timestamp.leading-zeros": malformed({
-    title: "rejects leading zeros",
-    sent: "the current second after two zeros",
-    change: { "00123": written((seconds) => `00${seconds}`) },
-  }),
-  "timestamp.milliseconds": malformed({
-    title: "rejects a timestamp in milliseconds",
-    sent: "the current time in milliseconds",
-    fix: "The header is in whole seconds. Guessing the unit from the size widens the tolerance.",
-    change: { milliseconds: written((seconds) => `${seconds}000`) },
-  }),
-  "timestamp.iso": malformed({
-    title: "rejects an ISO 8601 date",
-    sent: "the current time as an ISO 8601 text",
-    change: { iso: written((seconds) => new Date(Number(seconds) * 1000).toISOString()) },
-  }),
-  "timestamp.negative": malformed({
-    title: "rejects a negative timestamp",
-    sent: "the current second after a minus sign",
-    change: { "-123": written((seconds) => `-${seconds}`) },
-  }),
-  "timestamp.not-a-number": malformed({
-    title: "rejects a timestamp that is not a number",
-    sent: "`abc`, `NaN` and `Infinity`, each signed unchanged",
-    fix: `${digitsOnly} A comparison with NaN is always false, so an inverted age check accepts it.`,
-    change: { abc: written(() => "abc"), NaN: written(() => "NaN"), Infinity: written(() => "Infinity") },
-  }),
-  "timestamp.other-notation": malformed({
-    title: "rejects other notations of the correct number",
-    sent: "the current second as a fraction, in exponent notation, and in hexadecimal",
+  "timestamp.malformed": shouldReject({
+    title: "rejects a timestamp that is not whole seconds in plain digits",
+    sent: "the current second with something before or behind its digits, in milliseconds, as a date and in other notations, and no number",
+    fix: `${digitsOnly} Guessing the unit from the size widens the tolerance, and a comparison with NaN is always false.`,
     change: {
+      "trailing letter": written((seconds) => `${seconds}x`),
+      "trailing digit": written((seconds) => `${seconds} 0`),
+      // HTTP drops a plain space.
+      "no-break space": written((seconds) => `\u00a0${seconds}`),
+      "plus sign": written((seconds) => `+${seconds}`),
+      "minus sign": written((seconds) => `-${seconds}`),
+      "leading zeros": written((seconds) => `00${seconds}`),
+      milliseconds: written((seconds) => `${seconds}000`),
+      "ISO 8601": written((seconds) => new Date(Number(seconds) * 1000).toISOString()),
       fraction: written((seconds) => `${seconds}.0`),
       exponent: written((seconds) => `${seconds}e0`),
       hexadecimal: written((seconds) => `0x${Number(seconds).toString(16)}`),
+      ...each(["abc", "NaN", "Infinity", "9".repeat(20)], (text) => written(() => text)),
     },
-  }),
-  "timestamp.too-long": malformed({
-    title: "rejects a number too large to be a time",
-    sent: "twenty nines",
-    change: { "twenty digits": written(() => "9".repeat(20)) },
   }),
 };

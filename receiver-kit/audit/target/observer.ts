@@ -3,21 +3,14 @@ import type { ResolvedAuditOptions } from "./options.ts";
 
 /**
  * Reads what the receiver did with a delivery from a URL of the receiver: `GET <observe-url>?id=<webhook-id>`
- * returns `{ "count": n }`, how often the delivery took effect; a URL that ignores `id` and returns the total works
- * too. `?taskId=<id>` may return `{ "status": "COMPLETED" }`, the state held for the task.
+ * returns `{ "count": n }`, how often the delivery took effect. `?taskId=<id>` may return `{ "status": "COMPLETED" }`, the
+ * state held for the task.
  */
 export interface Observer {
-  /** Starts to count the effects of deliveries. The returned function waits for one of each and tells them. */
-  watch(ids: readonly string[]): Promise<() => Promise<Effects>>;
+  /** How often each delivery took effect, after waiting for one effect and for further ones. */
+  effectsOf(ids: readonly string[]): Promise<readonly number[]>;
   /** The state held for a task; `undefined` when the URL does not return it. */
   taskStatus(taskId: string): Promise<string | undefined>;
-}
-
-export interface Effects {
-  /** Whether there was one effect of each delivery. */
-  readonly isOnceEach: boolean;
-  /** Of each delivery, or of all together when the URL returns totals only. */
-  readonly counts: readonly number[];
 }
 
 const pollEveryMs = 25;
@@ -29,7 +22,7 @@ export async function createObserver(
   sentId: string,
   unsentId: string,
 ): Promise<Observer> {
-  const { clock, fetch, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
+  const { clock, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
 
   async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
     const url = new URL(observeUrl);
@@ -50,26 +43,19 @@ export async function createObserver(
   }
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.schedule(ms, resolve));
 
-  async function settledCount(id: string, wanted: number): Promise<number> {
+  async function settledCount(id: string): Promise<number> {
     const deadline = clock.monotonic() + observeTimeoutMs;
-    while ((await count(id)) < wanted && clock.monotonic() < deadline) await wait(pollEveryMs);
+    while ((await count(id)) < 1 && clock.monotonic() < deadline) await wait(pollEveryMs);
     await wait(observeSettleMs);
     return count(id);
   }
 
-  const effects = await settledCount(sentId, 1);
-  if (effects === 0) throw new ObserverError("the observe URL counts no effect of the valid delivery");
-  const perDelivery = (await count(unsentId)) === 0;
+  if ((await settledCount(sentId)) === 0)
+    throw new ObserverError("the observe URL counts no effect of the valid delivery");
+  if ((await count(unsentId)) > 0)
+    throw new ObserverError("the observe URL counts an effect of a delivery that was not sent");
   return {
-    async watch(ids) {
-      const [counted, wanted] = perDelivery ? [ids, 1] : [[""], ids.length];
-      const before = perDelivery ? 0 : await count("");
-      return async () => {
-        const totals = await Promise.all(counted.map((id) => settledCount(id, before + wanted)));
-        const counts = totals.map((total) => total - before);
-        return { counts, isOnceEach: counts.every((count) => count === wanted) };
-      };
-    },
+    effectsOf: (ids) => Promise.all(ids.map(settledCount)),
     async taskStatus(taskId) {
       const { status } = await read("taskId", taskId);
       return typeof status === "string" ? status : undefined;

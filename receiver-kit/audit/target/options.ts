@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
 import {
   abortSignal,
@@ -51,8 +50,6 @@ export interface AuditOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined;
   readonly clock?: Clock | undefined;
-  readonly randomBytes?: ((count: number) => Buffer) | undefined;
-  readonly fetch?: typeof fetch | undefined;
 }
 
 export interface AuditProgress {
@@ -94,15 +91,11 @@ const schema = strictOptions<AuditOptions>()({
   signal: optional(abortSignal),
   onProgress: optional(functionOf<(progress: AuditProgress) => void>()),
   clock: withDefault(clock, systemClock),
-  randomBytes: withDefault(functionOf<(count: number) => Buffer>(), randomBytes),
-  fetch: withDefault(functionOf<typeof fetch>(), (url: string, init: RequestInit) =>
-    globalThis.fetch(url, init),
-  ),
 });
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;
 
-/** @throws {ReceiverError} `CONFIGURATION_INVALID`, or the code of what is wrong with a secret */
+/** @throws {ReceiverError} `CONFIGURATION_INVALID`, or `SECRET_INVALID` */
 export function resolveAuditOptions(given: AuditOptions) {
   const options = parseOptions("auditReceiver", schema, given);
   parseSecret(options.secret, "auditReceiver: secret");

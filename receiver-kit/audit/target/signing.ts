@@ -10,9 +10,12 @@ export interface SignedContent {
   readonly body: Buffer;
 }
 
+/** The headers of a delivery, each after `webhook-`. */
+export const signedHeaders = ["id", "timestamp", "signature"] as const;
+export type SignedHeader = (typeof signedHeaders)[number];
+
 /** A signed delivery, and how it is put on the wire where that differs from an ordinary POST. */
 export interface Delivery extends SignedContent {
-  readonly event: string;
   readonly signature: string;
   readonly method?: string;
   /** The signed headers that are left out. */
@@ -28,36 +31,18 @@ export interface Delivery extends SignedContent {
   readonly keepAlive?: boolean;
 }
 
-export type SignedHeader = "id" | "timestamp" | "signature" | "event";
+/** What precedes the encoded bytes of a signature. */
+export const signaturePrefix = "v1,";
 
-/** How deliveries are signed: for the service by `standardWebhooks`. */
-export interface Signing {
-  readonly headerNames: Readonly<Partial<Record<SignedHeader, string>>>;
-  /** What precedes the encoded bytes of a signature. */
-  readonly prefix: string;
-  readonly encoding: "base64" | "hex";
-  keyOf(secret: string): Buffer;
-  sign(content: SignedContent, secret: string): string;
-  signWithKey(content: SignedContent, key: Buffer): string;
-}
+export const keyOf = (secret: string): Buffer => Buffer.from(secret.replace(/^whsec_/, ""), "base64");
 
-export const standardWebhooks: Signing = {
-  headerNames: { id: "webhook-id", timestamp: "webhook-timestamp", signature: "webhook-signature" },
-  prefix: "v1,",
-  encoding: "base64",
-  keyOf: (secret) => Buffer.from(secret.replace(/^whsec_/, ""), "base64"),
-  sign: signByLibrary,
-  signWithKey({ id, timestamp, body }, key) {
-    return `v1,${signatureOf(key, `${id}.${timestamp}.`, body)}`;
-  },
-};
+export const signWithKey = ({ id, timestamp, body }: SignedContent, key: Buffer): string =>
+  signaturePrefix + signatureOf(key, `${id}.${timestamp}.`, body);
 
-// The public library can sign only UTF-8 bodies and whole, positive seconds.
-function signByLibrary(content: SignedContent, secret: string): string {
+/** Signs with the public library where it can: UTF-8 bodies and whole, positive seconds. */
+export function sign(content: SignedContent, secret: string): string {
   const text = content.body.toString("utf8");
   const isUtf8 = Buffer.from(text, "utf8").equals(content.body);
-  if (!isUtf8 || !/^[1-9][0-9]{0,11}$/.test(content.timestamp)) {
-    return standardWebhooks.signWithKey(content, standardWebhooks.keyOf(secret));
-  }
+  if (!isUtf8 || !/^[1-9][0-9]{0,11}$/.test(content.timestamp)) return signWithKey(content, keyOf(secret));
   return new Webhook(secret).sign(content.id, new Date(Number(content.timestamp) * 1000), text);
 }

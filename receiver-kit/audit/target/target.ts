@@ -1,10 +1,18 @@
+import { randomBytes } from "node:crypto";
 import { type Connection, openConnection, type ProbeResult } from "./connection.ts";
 import { UnfinishedError, UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
-import { responseExcerpt } from "./response-excerpt.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
-import type { Delivery, HeaderLine, SignedContent, SignedHeader, Signing } from "./signing.ts";
+import {
+  type Delivery,
+  type HeaderLine,
+  keyOf,
+  type SignedContent,
+  sign,
+  signedHeaders,
+  signWithKey,
+} from "./signing.ts";
 
 export interface ComposeOptions {
   readonly id?: string;
@@ -22,7 +30,6 @@ export interface RoundTrip {
 
 /** The receiver under attack, as the checks see it, with the options of the run. */
 export interface Target extends ResolvedAuditOptions {
-  readonly signing: Signing;
   readonly observer: Observer | undefined;
   readonly canary: string;
   readonly samples: SampleEvents;
@@ -30,8 +37,6 @@ export interface Target extends ResolvedAuditOptions {
   readonly transcript: readonly RoundTrip[];
   /** Whether a text contains a secret, or its key in any encoding. */
   reveals(text: string): boolean;
-  /** What the receiver says with an error status, for a report; undefined when it says nothing that can be shown. */
-  excerptOf(result: ProbeResult): string | undefined;
   nextId(): string;
   /** A delivery that a correct receiver acknowledges. */
   compose(options?: ComposeOptions): Delivery;
@@ -55,8 +60,8 @@ export interface Target extends ResolvedAuditOptions {
   close(): void;
 }
 
-export function createTarget(options: ResolvedAuditOptions, signing: Signing): Target {
-  const { secret, oldSecret, clock, randomBytes } = options;
+export function createTarget(options: ResolvedAuditOptions): Target {
+  const { secret, oldSecret, clock } = options;
   const url = new URL(options.url);
   const canary = `canary-${randomBytes(9).toString("hex")}`;
   const unknownKey = randomBytes(32);
@@ -68,32 +73,29 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing): T
   const samples = createSampleEvents(canary, nextId, clock.now);
   const secrets = [secret, oldSecret ?? secret];
   const keyForms = secrets.flatMap((each) =>
-    (["base64", "base64url", "hex"] as const).map((encoding) => signing.keyOf(each).toString(encoding)),
+    (["base64", "base64url", "hex"] as const).map((encoding) => keyOf(each).toString(encoding)),
   );
   const revealing = [...secrets.map((each) => each.replace(/^whsec_/, "")), ...keyForms];
 
   const target: Target = {
     ...options,
-    signing,
     observer: undefined,
     canary,
     samples,
     transcript,
     reveals: (text) => revealing.some((form) => text.includes(form)),
-    excerptOf: (result) =>
-      responseExcerpt(result, (text) => revealing.reduce((left, form) => left.replaceAll(form, "…"), text)),
     nextId,
     compose({ id = nextId(), ageSeconds = 0, payload = samples.task(), body } = {}) {
       const timestamp = String(Math.floor(clock.now() / 1000) - ageSeconds);
       const content = { id, timestamp, body: Buffer.from(body ?? JSON.stringify(payload)) };
-      return { ...content, event: String(payload["event"]), signature: target.sign(content) };
+      return { ...content, signature: target.sign(content) };
     },
     forge(composeOptions) {
       const delivery = target.compose(composeOptions);
       return { ...delivery, signature: target.signForged(delivery) };
     },
-    sign: (content) => signing.sign(content, secret),
-    signForged: (content) => signing.signWithKey(content, unknownKey),
+    sign: (content) => sign(content, secret),
+    signForged: (content) => signWithKey(content, unknownKey),
     send(delivery) {
       return target.withConnection((connection) => {
         // Not awaited: a receiver may respond without reading the body to its end.
@@ -116,7 +118,7 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing): T
         connections.delete(connection);
       }
     },
-    request: (delivery) => requestBytes(url, signing, delivery),
+    request: (delivery) => requestBytes(url, delivery),
     async receive(delivery, connection, timeoutMs = options.timeoutMs) {
       const result = await connection.response(timeoutMs);
       if (result.kind === "unreachable") throw new UnreachableError(result.code);
@@ -133,11 +135,10 @@ export function createTarget(options: ResolvedAuditOptions, signing: Signing): T
   return target;
 }
 
-function requestBytes({ host, pathname, search }: URL, { headerNames }: Signing, delivery: Delivery): Buffer {
+function requestBytes({ host, pathname, search }: URL, delivery: Delivery): Buffer {
   const { method = "POST", without = [], rename = String, extraHeaders = [] } = delivery;
   const body = delivery.wireBody ?? delivery.body;
   const contentType = "contentType" in delivery ? delivery.contentType : "application/json";
-  const signed = Object.entries(headerNames) as [SignedHeader, string][];
   const lines: readonly HeaderLine[] = [
     ["host", host],
     ["user-agent", "workspace-tasks-check-receiver"],
@@ -146,9 +147,9 @@ function requestBytes({ host, pathname, search }: URL, { headerNames }: Signing,
     delivery.chunked
       ? ["transfer-encoding", "chunked"]
       : ["content-length", String(delivery.contentLength ?? body.length)],
-    ...signed
-      .filter(([header]) => !without.includes(header))
-      .map(([header, name]) => [rename(name), delivery[header]] as const),
+    ...signedHeaders
+      .filter((header) => !without.includes(header))
+      .map((header) => [rename(`webhook-${header}`), delivery[header]] as const),
     ...extraHeaders,
   ];
   const head = [`${method} ${pathname}${search} HTTP/1.1`, ...lines.map((line) => line.join(": ")), "\r\n"];

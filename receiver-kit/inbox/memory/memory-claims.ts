@@ -11,43 +11,42 @@ import {
 } from "../inbox.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
 import { setBackMsMin } from "../work-queue.ts";
-import type { MemoryKey, MemoryKeys } from "./memory-keys.ts";
+import { firstWakeMs, type MemoryKey, type MemoryKeys } from "./memory-keys.ts";
 import { type MemoryRow, toClaim } from "./memory-rows.ts";
 
 export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: number): InboxClaimResult {
   const { source, rowsMax, bytesMax, reclaimUntilMs } = options;
   const reclaimableMs = Math.min(nowMs, reclaimUntilMs ?? nowMs);
-  const queue = keys.queue(source);
+  const due = keys.waiting(source).filter(({ wakeAtMs }) => wakeAtMs <= nowMs);
   const claims: InboxClaim[] = [];
   const died: InboxRowReference[] = [];
-  const unexpired: MemoryKey[] = [];
+  const unexpired = new Set<MemoryKey>();
   let bytes = 0;
   let isFull = false;
   let recovered = 0;
-  while (claims.length < rowsMax && !isFull) {
-    const key = queue.first;
-    if (!key || key.wakeAtMs > nowMs) break;
-    if (key.worker !== null && key.wakeAtMs > reclaimableMs) {
-      queue.delete(key);
-      unexpired.push(key);
-    } else if (key.worker !== null) {
+  // A key that was recovered follows the others.
+  for (const key of due.sort((a, b) => a.wakeAtMs - b.wakeAtMs || a.id - b.id)) {
+    if (claims.length >= rowsMax || isFull) break;
+    if (key.worker !== null && key.wakeAtMs > reclaimableMs) unexpired.add(key);
+    else if (key.worker !== null) {
       died.push(...recoverKey(keys, key, recovered, options, nowMs));
+      if (key.wakeAtMs <= nowMs) due.push(key);
       recovered += 1;
     } else {
       const taken: MemoryRow[] = [];
-      const due = firstDueRows(key, options, nowMs);
-      for (const row of due.slice(0, rowsMax - claims.length)) {
+      const rows = firstDueRows(key, options, nowMs);
+      for (const row of rows.slice(0, rowsMax - claims.length)) {
         bytes += row.body?.byteLength ?? 0;
         isFull = bytes > bytesMax && claims.length + taken.length > 0;
         if (isFull) break;
         taken.push(row);
       }
-      if (due.length === 0) keys.wakeAt(key, nextDueMs(key, options));
+      if (rows.length === 0) keys.wakeAt(key, nextDueMs(key, options));
       else if (taken.length > 0) claims.push(...leaseKey(keys, key, taken, options, nowMs));
     }
   }
-  const nextMs = isFull ? nowMs : queue.first?.wakeAtMs;
-  for (const key of unexpired) queue.set(key);
+  const others = keys.waiting(source).filter((key) => !unexpired.has(key));
+  const nextMs = isFull ? nowMs : firstWakeMs(others);
   return { claims, died, nextInMs: nextMs === undefined ? null : Math.max(0, nextMs - nowMs), nowMs };
 }
 
@@ -124,7 +123,7 @@ export function repairTimes(
   nowMs: number,
 ): number {
   const options = { keyOrder, rowsPerKeyMax: 1 };
-  const queued = [...keys.queue(source)];
+  const queued = keys.waiting(source);
   const dueAtMs = (key: MemoryKey) =>
     firstDueRows(key, options, nowMs).length > 0 ? nowMs : nextDueMs(key, options);
   const asleep = queued.filter(

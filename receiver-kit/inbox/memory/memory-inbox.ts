@@ -220,10 +220,6 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return { position, status, unchangedMs: this.#clock.now() - movedAtMs };
   };
 
-  readonly listHeads: Methods["listHeads"] = async (filter) => this.#keys.listHeads(filter);
-
-  readonly resetHead: Methods["resetHead"] = async (head) => this.#keys.resetHead(head);
-
   readonly reconcileCandidates: Methods["reconcileCandidates"] = async (options) =>
     reconcileCandidates(this.#rows.all(), this.#keys, options, this.#clock.now());
 

@@ -1,10 +1,15 @@
 import { includesSource } from "../../signature/tenant-source.ts";
 import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
-import type { InboxHeadFilter, InboxHeadReference, InboxHeadSummary } from "../order-head.ts";
+import type { InboxHeadReference } from "../order-head.ts";
 import type { MemoryRow } from "./memory-rows.ts";
-import { WakeQueue } from "./wake-queue.ts";
 
-type Head = Omit<InboxHeadSummary, "source" | "key">;
+interface Head {
+  readonly position: string;
+  readonly status: string | null;
+  readonly workspaceId: string | null;
+  /** When the head last advanced. */
+  readonly movedAtMs: number;
+}
 
 /** An ordering key that has a head or waiting rows. */
 export interface MemoryKey {
@@ -29,8 +34,7 @@ export interface MemoryKey {
 
 interface SourceKeys {
   readonly byName: Map<string, MemoryKey>;
-  /** Those with waiting rows. */
-  readonly queue: WakeQueue<MemoryKey>;
+  readonly waiting: Set<MemoryKey>;
 }
 
 export class MemoryKeys {
@@ -59,7 +63,7 @@ export class MemoryKeys {
   }
 
   #keysOf(source: string): SourceKeys {
-    const keys = this.#sources.get(source) ?? { byName: new Map(), queue: new WakeQueue() };
+    const keys = this.#sources.get(source) ?? { byName: new Map(), waiting: new Set() };
     this.#sources.set(source, keys);
     return keys;
   }
@@ -70,9 +74,9 @@ export class MemoryKeys {
     return key?.worker === worker && key.generation === generation ? key : undefined;
   }
 
-  /** Keys of a source with waiting rows; the first is the one that wakes first. */
-  queue(source: string): WakeQueue<MemoryKey> {
-    return this.#sources.get(source)?.queue ?? new WakeQueue();
+  /** Keys of a source with waiting rows. */
+  waiting(source: string): readonly MemoryKey[] {
+    return [...(this.#sources.get(source)?.waiting ?? [])];
   }
 
   addRow(row: MemoryRow, nowMs: number): void {
@@ -91,8 +95,8 @@ export class MemoryKeys {
     const { source, name, id, waiting, head } = key;
     const keys = this.#keysOf(source);
     key.wakeAtMs = waiting.length === 0 ? Number.POSITIVE_INFINITY : atMs;
-    if (waiting.length > 0) keys.queue.set(key);
-    else keys.queue.delete(key);
+    if (waiting.length > 0) keys.waiting.add(key);
+    else keys.waiting.delete(key);
     if (waiting.length > 0 || head) return;
     this.#byId.delete(id);
     keys.byName.delete(name);
@@ -107,60 +111,42 @@ export class MemoryKeys {
   }
 
   waitingSources(source: string, nowMs: number): readonly InboxWaitingSource[] {
-    const waiting = [...this.#sources].flatMap(([name, { queue }]) =>
-      queue.first && includesSource(source, name)
-        ? [{ source: name, dueInMs: queue.first.wakeAtMs - nowMs }]
-        : [],
-    );
-    return waiting.sort((a, b) => (a.source < b.source ? -1 : 1));
+    const names = [...this.#sources.keys()].filter((name) => includesSource(source, name)).sort();
+    return names.flatMap((name) => {
+      const atMs = firstWakeMs(this.waiting(name));
+      return atMs === undefined ? [] : [{ source: name, dueInMs: atMs - nowMs }];
+    });
   }
 
   /** How many rows wait, up to `limit`. */
   backlog(source: string, limit: number): number {
-    let count = 0;
-    for (const { waiting } of this.queue(source)) {
-      count += waiting.length;
-      if (count >= limit) return limit;
-    }
-    return count;
+    const count = this.waiting(source).reduce((sum, { waiting }) => sum + waiting.length, 0);
+    return Math.min(count, limit);
   }
 
-  heads(source: string): readonly InboxHeadSummary[] {
+  heads(source: string): readonly (Head & { readonly key: string })[] {
     const keys = [...(this.#sources.get(source)?.byName.values() ?? [])];
-    return keys.flatMap(({ name, head }) => (head ? [{ source, key: name, ...head }] : []));
-  }
-
-  listHeads({
-    source,
-    keyPrefix = "",
-    afterKey = "",
-    limit = 50,
-  }: InboxHeadFilter): readonly InboxHeadSummary[] {
-    return this.heads(source)
-      .filter(({ key }) => key > afterKey && key.startsWith(keyPrefix))
-      .sort((a, b) => (a.key < b.key ? -1 : 1))
-      .slice(0, limit);
-  }
-
-  resetHead(reference: InboxHeadReference): boolean {
-    const key = this.get(reference);
-    if (!key?.head) return false;
-    key.head = null;
-    this.wakeAt(key, key.wakeAtMs);
-    return true;
+    return keys.flatMap(({ name, head }) => (head ? [{ key: name, ...head }] : []));
   }
 
   /** Of keys without waiting rows. Returns how many it removed. */
   purgeHeads(unchangedSinceMs: number, headsMax: number): number {
     let removed = 0;
-    for (const { source, name: key, head, waiting } of this.#byId.values()) {
+    for (const key of this.#byId.values()) {
       if (removed >= headsMax) break;
-      if (!head || head.movedAtMs > unchangedSinceMs || waiting.length > 0) continue;
-      this.resetHead({ source, key });
+      if (!key.head || key.head.movedAtMs > unchangedSinceMs || key.waiting.length > 0) continue;
+      key.head = null;
+      this.wakeAt(key, key.wakeAtMs);
       removed += 1;
     }
     return removed;
   }
+}
+
+/** When the first of the keys has something to do; `undefined` without a key. */
+export function firstWakeMs(keys: readonly MemoryKey[]): number | undefined {
+  if (keys.length === 0) return undefined;
+  return keys.reduce((first, { wakeAtMs }) => Math.min(first, wakeAtMs), Number.POSITIVE_INFINITY);
 }
 
 /** A row without a key is a key of its own; other keys are JSON arrays. */

@@ -14,7 +14,7 @@ import {
   rowStates,
   type StoredInboxRow,
 } from "../inbox.ts";
-import type { InboxHead, InboxHeadSummary, ReconcileCandidate } from "../order-head.ts";
+import type { InboxHead, ReconcileCandidate } from "../order-head.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
@@ -66,17 +66,6 @@ export function toHead(row: SqlRow | undefined): InboxHead | undefined {
       unchangedMs: Number(row["unchanged"]),
     }
   );
-}
-
-export function toHeadSummary(row: SqlRow): InboxHeadSummary {
-  return {
-    source: String(row["source"]),
-    key: String(row["order_key"]),
-    position: String(row["position"]),
-    status: toText(row["status"]),
-    workspaceId: toText(row["workspace"]),
-    movedAtMs: Number(row["moved_at"]),
-  };
 }
 
 /** A key may be found for several reasons; the first counts. */

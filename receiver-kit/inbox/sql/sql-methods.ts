@@ -9,7 +9,6 @@ import {
   toCandidates,
   toDetails,
   toHead,
-  toHeadSummary,
   toMarks,
   toNumber,
   toStats,
@@ -35,10 +34,7 @@ export interface SqlExecutor {
   wake(source: string): void;
 }
 
-export interface InlineOptions {
-  readonly source: string;
-  readonly leaseMs: number;
-}
+export type InlineOptions = Parameters<InboxStore["beginInline"]>[1];
 
 export interface SqlMethodStatements extends SqlStatements {
   readonly finishInline: string;
@@ -46,7 +42,7 @@ export interface SqlMethodStatements extends SqlStatements {
 
 type Method =
   | ("list" | "get" | "discard" | "beginInline" | "finishInline")
-  | ("head" | "listHeads" | "resetHead" | "readMarks" | "writeMarks" | "repairTimes")
+  | ("head" | "readMarks" | "writeMarks" | "repairTimes")
   | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
 
 const isUnhandledState = (state: InboxRowState) => state === "dead" || state === "quarantined";
@@ -137,13 +133,6 @@ export function sqlMethods(
       return keys + leases;
     },
     head: async (source, key) => toHead((await read(sql.headOf, [now(), source, key]))[0]),
-    listHeads: async ({ source, keyPrefix = "", afterKey = "", limit = 50 }) =>
-      (await read(sql.listHeads, [source, afterKey, keyPrefix, limit])).map(toHeadSummary),
-    async resetHead({ source, key }) {
-      const isReset = (await change(sql.resetHead, [source, key])) > 0;
-      await change(sql.deleteEmptyKey, [source, key]);
-      return isReset;
-    },
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
       toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
     async readMarks(source) {

@@ -47,7 +47,6 @@ export type SqlStatements = ReturnType<typeof sqlStatements>;
 /** `$1` is the time in every statement that needs it. */
 export function sqlStatements(dialect: SqlDialect) {
   return {
-    ...headStatements(dialect),
     ...rowStatements(dialect),
     ...operatorStatements(dialect),
     ...maintenanceStatements(dialect),
@@ -77,28 +76,6 @@ const queueOf = ({ keys, queue }: SqlTables) => `
       AND ordering_key.order_key = ${keyOf("delivery.")}
     LEFT JOIN ${queue} AS waiting ON waiting.key_id = ordering_key.id
       AND waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq`;
-
-function headStatements({ keys, now, returning }: SqlDialect) {
-  return {
-    headOf: `
-    SELECT position, status, ${now} - moved_at AS unchanged FROM ${keys}
-    WHERE source = $2 AND order_key = $3 AND position IS NOT NULL`,
-
-    listHeads: `
-    SELECT source, order_key, position, status, workspace, moved_at FROM ${keys}
-    WHERE source = $1 AND order_key > $2 AND position IS NOT NULL
-      AND substr(order_key, 1, length(CAST($3 AS text))) = CAST($3 AS text)
-    ORDER BY order_key LIMIT $4`,
-
-    resetHead: `
-    UPDATE ${keys} SET position = NULL, status = NULL, moved_at = NULL
-    WHERE source = $1 AND order_key = $2 AND position IS NOT NULL ${returning}`,
-
-    /** A key that has neither a head nor a row has nothing to remember. */
-    deleteEmptyKey: `
-    DELETE FROM ${keys} WHERE source = $1 AND order_key = $2 AND position IS NULL AND waiting = 0 ${returning}`,
-  };
-}
 
 function rowStatements(dialect: SqlDialect) {
   const { deliveries, bodies, isClaimed, isListed, now } = dialect;
@@ -199,6 +176,10 @@ function maintenanceStatements(dialect: SqlDialect) {
   const candidates = (select: string) => `
     SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT $5) AS page`;
   return {
+    headOf: `
+    SELECT position, status, ${now} - moved_at AS unchanged FROM ${keys}
+    WHERE source = $2 AND order_key = $3 AND position IS NOT NULL`,
+
     readMarks: `
     SELECT ${now} AS now, name, value FROM (SELECT 1) AS one LEFT JOIN ${marks} ON source = $2`,
 

@@ -49,10 +49,13 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["K1"],
     patches: [
       {
-        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
-        replace: "if (key.waiting.length === 0) {",
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) unexpired.add(key);",
+        replace: "if (key.waiting.length === 0) unexpired.add(key);",
       },
-      { find: "if (!key || key.wakeAtMs > nowMs) break;", replace: "if (!key) break;" },
+      {
+        find: "const due = keys.waiting(source).filter(({ wakeAtMs }) => wakeAtMs <= nowMs);",
+        replace: "const due = [...keys.waiting(source)];",
+      },
     ],
   },
   {

@@ -65,8 +65,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) {",
-        replace: "if (key.worker !== null) {",
+        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) unexpired.add(key);",
+        replace: "if (key.worker !== null) unexpired.add(key);",
       },
     ],
   },
@@ -89,9 +89,9 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: 'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs));',
+        find: "return orUnavailable(settings, method, stored(), leftMs);",
         replace:
-          'const result = await withTimeout(stored, leftMs, clock, lateInbox("insert", acceptTimeoutMs)).catch(() => ({ outcome: "new" }) as const);',
+          'return orUnavailable(settings, method, stored(), leftMs).catch(() => ({ outcome: "new" }) as Result);',
       },
     ],
   },
@@ -114,8 +114,8 @@ export const mutants: readonly Mutant[] = [
     product: "receiver-kit",
     patches: [
       {
-        find: "const queued = [...keys.queue(source)];",
-        replace: "const queued = [...keys.queue(source)].slice(0, 0);",
+        find: "const queued = keys.waiting(source);",
+        replace: "const queued = keys.waiting(source).slice(0, 0);",
       },
     ],
   },
@@ -157,7 +157,12 @@ export const mutants: readonly Mutant[] = [
     bug: "a reconciliation fetches only the first of the candidates",
     violates: ["R1"],
     product: "receiver-kit",
-    patches: [{ find: "yield* page;\n    afterKey", replace: "yield* page.slice(0, 1);\n    afterKey" }],
+    patches: [
+      {
+        find: "for (const candidate of page) await",
+        replace: "for (const candidate of page.slice(0, 1)) await",
+      },
+    ],
   },
   {
     name: "order-not-strict",

@@ -134,7 +134,6 @@ export function createBroker(clock: Clock, random: Random): SimulatedBroker {
       },
       checkExchange: () => reply({}),
       assertQueue: addQueue,
-      checkQueue: addQueue,
       bindQueue(queue, exchange) {
         const bound = bindings.get(exchange) ?? [];
         if (!bound.includes(queue)) bound.push(queue);

@@ -15,7 +15,7 @@ const leaseMs = 1_000;
 
 const weights = {
   ...{ insert: 6, claim: 5, end: 8, advance: 5, renew: 2 },
-  ...{ replay: 1, discard: 1, resetHead: 1, advanceHead: 1, repairTimes: 1, purge: 1 },
+  ...{ replay: 1, discard: 1, advanceHead: 1, repairTimes: 1, purge: 1 },
 };
 export type Operation = keyof typeof weights | "setBack";
 
@@ -176,11 +176,6 @@ export class ModelRun {
     expect(await this.#inbox.discard({ source, id })).toBe(this.#model.discard(id));
   }
 
-  async resetHead(): Promise<void> {
-    const key = this.#random.sample([...this.#model.heads.keys()]) ?? "none";
-    expect(await this.#inbox.resetHead({ source, key })).toBe(this.#model.heads.delete(key));
-  }
-
   async advanceHead(): Promise<void> {
     const key = `["task-${this.#random.integer(1, 4)}"]`;
     const position = positionAt(this.#random.integer(1, 30), "RUNNING", "same");
@@ -197,11 +192,11 @@ export class ModelRun {
     for (let changed = 1; changed > 0; )
       changed = await this.#inbox.purge(retention, this.#random.integer(1, 5));
     const rows = await this.#inbox.list({ limit: 10_000 });
-    const heads = await this.#inbox.listHeads({ source, limit: 100 });
+    const heads = await this.#heads();
     purgeModel(this.#model, retention, {
       rows: new Set(rows.map(({ id }) => id)),
       bodies: new Set(rows.filter(({ bodyBytes }) => bodyBytes !== null).map(({ id }) => id)),
-      heads: new Set(heads.map(({ key }) => key)),
+      heads: new Set(heads.map(([key]) => key)),
     });
   }
 
@@ -215,8 +210,14 @@ export class ModelRun {
     expect(running + pending).toBe(waiting);
     if (this.#model.isTimeKnown) expect(running).toBe(this.#model.openCount());
     expect(await this.#inbox.backlog(source, 1_000)).toBe(waiting);
-    const heads = await this.#inbox.listHeads({ source, limit: 100 });
     const expected = [...this.#model.heads].map(([key, { position }]) => [key, position]).toSorted();
-    expect(heads.map(({ key, position }) => [key, position])).toEqual(expected);
+    expect(await this.#heads()).toEqual(expected);
+  }
+
+  /** Key and position of each head, in the order of the keys. */
+  async #heads(): Promise<readonly (readonly [key: string, position: string])[]> {
+    const keys = [1, 2, 3, 4].map((task) => `["task-${task}"]`);
+    const heads = await Promise.all(keys.map((key) => this.#inbox.head(source, key)));
+    return keys.flatMap((key, index) => (heads[index] ? [[key, heads[index].position] as const] : []));
   }
 }

@@ -2,7 +2,6 @@ import { createServer } from "node:http";
 import express, { type Response } from "express";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
-import { createEffects } from "./effects.ts";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 interface Documented {
@@ -16,7 +15,7 @@ interface Documented {
  */
 function startExpress({ verify, accept }: Documented): Promise<RunningReceiver> {
   const app = express();
-  const effects = createEffects();
+  const counts = new Map<string, number>();
   app.post("/webhooks", express.raw({ type: "application/json" }), (request, response) => {
     try {
       verify(request.body, request.headers as Record<string, string>);
@@ -24,10 +23,13 @@ function startExpress({ verify, accept }: Documented): Promise<RunningReceiver> 
       response.status(400).json({});
       return;
     }
-    effects.add(String(request.headers["webhook-id"]));
+    const id = String(request.headers["webhook-id"]);
+    counts.set(id, (counts.get(id) ?? 0) + 1);
     accept(response);
   });
-  app.get("/effects", (request, response) => void response.json(effects.of(String(request.query["id"]))));
+  app.get("/effects", (request, response) => {
+    response.json({ count: counts.get(String(request.query["id"])) ?? 0 });
+  });
   return serveReceiver(createServer(app));
 }
 

@@ -8,7 +8,7 @@ export interface RunningReceiver extends AsyncDisposable {
   readonly observeUrl: string;
 }
 
-export async function serveReceiver(server: Server, path = "/webhooks"): Promise<RunningReceiver> {
+export async function serveReceiver(server: Server): Promise<RunningReceiver> {
   const listening = await listen(server);
-  return { ...listening, url: listening.origin + path, observeUrl: `${listening.origin}/effects` };
+  return { ...listening, url: `${listening.origin}/webhooks`, observeUrl: `${listening.origin}/effects` };
 }

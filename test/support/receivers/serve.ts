@@ -3,7 +3,6 @@
 
 import { startExpressStandardWebhooks, startExpressSvix } from "./express-libraries.ts";
 import { startKitReceiver } from "./kit-receiver.ts";
-import { startOctokit, startOctokitBehindJsonParser } from "./octokit-webhooks.ts";
 import type { RunningReceiver } from "./running-receiver.ts";
 import type { ReceiverName } from "./served-receiver.ts";
 
@@ -13,8 +12,6 @@ const receivers: Readonly<
   kit: (...secrets) => startKitReceiver(secrets),
   "express-standardwebhooks": startExpressStandardWebhooks,
   "express-svix": startExpressSvix,
-  octokit: startOctokit,
-  "octokit-behind-json-parser": startOctokitBehindJsonParser,
 };
 
 const [name = "", secret = "", ...oldSecrets] = process.argv.slice(2);

@@ -7,12 +7,7 @@ import type { RunningReceiver } from "./running-receiver.ts";
 const serveScript = fileURLToPath(new URL("serve.ts", import.meta.url));
 const pythonScript = fileURLToPath(new URL("python_receiver.py", import.meta.url));
 
-export type ReceiverName =
-  | "kit"
-  | "express-standardwebhooks"
-  | "express-svix"
-  | "octokit"
-  | "octokit-behind-json-parser";
+export type ReceiverName = "kit" | "express-standardwebhooks" | "express-svix";
 
 /** A receiver in a child process that runs `serve.ts`. */
 export interface ServedReceiver extends RunningReceiver {

@@ -42,7 +42,7 @@ async function fill(inbox: InboxStore): Promise<void> {
   await inbox.close();
 }
 
-it("the inbox commands of docs/webhooks.md list and reset heads, and list and replay dead events", async () => {
+it("the inbox commands of docs/webhooks.md list and replay dead events", async () => {
   const store = path.join(directory, "shown.db");
   await fill(sqliteInbox(store));
   const shown = (part: string) =>
@@ -50,8 +50,6 @@ it("the inbox commands of docs/webhooks.md list and reset heads, and list and re
       ...{ program: "workspace-tasks inbox", part },
       values: { "webhooks.db": store, "<task id>": "task-1" },
     });
-  expect((await run(...shown("heads list"))).out).toContain('["task-1"]');
-  expect((await run(...shown("heads reset"))).out).toBe("task-1  reset\n");
   expect((await run(...shown("inbox list"))).out.match(/ (?:dead|quarantined) /g)).toHaveLength(4);
   expect((await run(...shown("inbox replay"))).out).toBe("dead  replayed\n");
 });
@@ -134,19 +132,6 @@ for (const kind of ["SQLite", "PostgreSQL"])
       ).toEqual(["odd not-replayable", "fixable replayed"]);
       const rows = JSON.parse((await inbox("list", "--state", "pending", "--json")).out);
       expect(rows.map((row: { id: string }) => row.id)).toEqual(["fixable", "dead"]);
-    });
-
-    it("inbox heads list shows the newest event of each task, and inbox heads reset deletes it", async () => {
-      const { code, out } = await inbox("heads", "list");
-      expect(code).toBe(0);
-      expect(out).toMatch(/\ntask-1 +- +RUNNING +2026-03-01T00:00:01.000Z +\S+ +\["task-1"\]\n$/);
-      expect((await inbox("heads", "list", "--task", "task")).out).toBe("no heads\n");
-      expect(JSON.parse((await inbox("heads", "list", "--task", "task-1", "--json")).out)).toHaveLength(1);
-      expect(await inbox("heads", "reset")).toMatchObject({ code: 2 });
-      expect((await inbox("heads", "reset", "--task", "task-1", "--stage", "s")).code).toBe(1);
-      const reset = await inbox("heads", "reset", "--task", "task-1");
-      expect(reset).toMatchObject({ code: 0, out: "task-1  reset\n" });
-      expect((await inbox("heads", "list")).out).toBe("no heads\n");
     });
 
     it("inbox discard discards rows by state", async () => {

@@ -112,7 +112,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     const repeated = sent[0]!;
     expect((await intake.fetch(requestOf(repeated.task, repeated.id))).status).toBe(200);
-    await poll(async () => (await consumer.stats()).messages.stored).toBe(61);
+    await poll(() => consumer.stats().messages.stored).toBe(61);
     await poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
     for (const shard of [0, 1] as const) {
       const expected = sent.filter(({ task }) => shardOf(task, 2) === shard).map(({ id }) => id);
@@ -123,9 +123,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       inFlight: { messages: 0, bytes: 0 },
       failingForMs: null,
     });
-    const stats = await consumer.stats();
-    expect(stats.queues.map(({ depth }) => depth)).toEqual([0, 0, 0, 0]);
-    expect(stats.parked).toBe(0);
+    const { messages, queues } = consumer.stats();
+    expect(messages).toMatchObject({ failed: 0, parked: 0 });
+    expect(queues.map(({ waiting }) => waiting)).toEqual([0, 0, 0, 0]);
   });
 
   it("deliveries are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async () => {
@@ -135,8 +135,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const { receiver, stored } = createStore(() => isDown);
     const consumer = await startConsumer(topology, [receiver]);
     for (const id of ids(20)) expect((await intake.fetch(requestOf("task-1", id))).status).toBe(200);
-    await poll(async () => (await consumer.stats()).messages.failed).toBeGreaterThan(20);
-    expect((await consumer.stats()).messages).toMatchObject({ delivered: 20, redelivered: 0, stored: 0 });
+    await poll(() => consumer.stats().messages.failed).toBeGreaterThan(20);
+    expect(consumer.stats().messages).toMatchObject({ delivered: 20, redelivered: 0, stored: 0 });
     isDown = false;
     await poll(() => stored).toEqual(ids(20));
   });
@@ -157,7 +157,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       async () => {
         await intake.fetch(requestOf(`task-${sent}`, `good-${sent}`));
         sent += 1;
-        return (await consumer.stats()).parked;
+        return consumer.stats().messages.parked;
       },
       { interval: 50 },
     ).toBe(2);
@@ -230,7 +230,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect((await intake.fetch(requestOf("task-1", "later"))).status).toBe(503);
     // It did not wait for a confirm.
     expect(intake.stats().published.unsent).toBe(unsent + 1);
-    await poll(async () => (await consumer.stats()).connection.lost).toBe(1);
+    await poll(() => consumer.stats().connection.lost).toBe(1);
     proxy.heal();
     await poll(async () => (await intake.fetch(requestOf("task-1", "after"))).status).toBe(200);
     await poll(() => stored).toContain("after");
@@ -291,9 +291,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await consumer.close();
     expect(stored).toEqual(["m0"]);
     const again = createStore();
-    const next = await startConsumer(topology, [again.receiver]);
-    await poll(async () => (await next.stats()).queues[0]?.depth).toBe(0);
-    expect(again.stored).toEqual([]);
+    await startConsumer(topology, [again.receiver]);
+    await intake.fetch(requestOf("task-1", "m1"));
+    await poll(() => again.stored).toEqual(["m1"]);
   });
 });
 

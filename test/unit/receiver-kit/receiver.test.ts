@@ -3,7 +3,7 @@ import { deferred } from "../../../sdk/kernel/deferred.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
-import { completedEvent, sampleEvent, stageEvent } from "../../support/sample-event.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 
 describe("a logger that throws", () => {
@@ -129,33 +129,8 @@ describe("receiver.close", () => {
   });
 });
 
-describe("receiver.heads", () => {
-  it("lists the newest event of tasks and stages, and a reset lets an older event be applied", async () => {
-    await using fixture = createReceiverFixture();
-    const states: string[] = [];
-    fixture.receiver.onState("task", ({ status }) => void states.push(status));
-    await fixture.receiver.start();
-    await fixture.deliver(completedEvent({ taskId: "t", occurredAt: "2026-05-31T12:00:00.000001Z" }));
-    await fixture.deliver(stageEvent({ taskId: "t", subTaskId: "s", occurredAt: "2026-03-01T09:00:00Z" }));
-    await fixture.clock.settle();
-    expect(await fixture.receiver.heads({ taskId: "t" })).toMatchObject([
-      { taskId: "t", subTaskId: "s", status: "COMPLETED", occurredAt: "2026-03-01T09:00:00.000Z" },
-      { taskId: "t", status: "COMPLETED", occurredAt: "2026-05-31T12:00:00.000001000Z" },
-    ]);
-    expect(await fixture.receiver.resetHead({ taskId: "t" })).toBe(true);
-    expect(await fixture.receiver.resetHead({ taskId: "t" })).toBe(false);
-    await fixture.deliver(sampleEvent({ taskId: "t" }));
-    await fixture.clock.settle();
-    expect(states).toEqual(["COMPLETED", "RUNNING"]);
-  });
-
+describe("receiver.replay", () => {
   it.each([
-    ["heads", { task: "t" }, "heads: unknown option task; did you mean taskId?"],
-    ["heads", { limit: 0 }, "heads: limit: expected a positive whole number, got 0"],
-    ["heads", null, "heads: expected an object"],
-    ["resetHead", undefined, "resetHead: expected an object"],
-    ["resetHead", {}, "resetHead: taskId: expected text that is not empty"],
-    ["resetHead", { taskId: "t", stage: "s" }, "resetHead: unknown option stage"],
     ["replay", undefined, "replay: id: expected text that is not empty, got undefined"],
     ["replay", 7, "replay: id: expected text that is not empty, got 7"],
   ] as const)("%s rejects %j", async (name, argument, message) => {
@@ -168,8 +143,8 @@ describe("receiver.heads", () => {
   });
 });
 
-describe("receiver.stats and receiver.heads", () => {
-  it("read an inbox that cannot be written and was not opened before", async () => {
+describe("receiver.stats", () => {
+  it("reads an inbox that cannot be written and was not opened before", async () => {
     const readOnly = async () => {
       throw new Error("attempt to write a readonly database");
     };
@@ -177,7 +152,6 @@ describe("receiver.stats and receiver.heads", () => {
     const inbox = overrideInbox(memoryInbox({ clock }), { writeMarks: readOnly, insert: readOnly });
     await using fixture = createReceiverFixture({ clock, inbox });
     expect((await fixture.receiver.stats()).inbox.rows.pending).toBe(0);
-    expect(await fixture.receiver.heads()).toEqual([]);
     await expect(fixture.receiver.start()).rejects.toThrow("attempt to write");
   });
 });

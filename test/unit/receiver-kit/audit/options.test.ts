@@ -29,7 +29,7 @@ describe("auditReceiver options", () => {
     async (name) => {
       const auditing = auditReceiver({ ...valid, [name]: `${valid.secret}\n` });
       await expect(auditing).rejects.toMatchObject({
-        code: "SECRET_WHITESPACE",
+        code: "SECRET_INVALID",
         message: expect.not.stringContaining(valid.secret),
       });
     },

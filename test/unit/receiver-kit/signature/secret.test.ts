@@ -23,62 +23,50 @@ describe("parseSecret", () => {
   });
 
   it.each([
-    [
-      "undefined, as an unset variable is",
-      undefined,
-      "SECRET_MISSING",
-      /undefined; is the environment variable set/,
-    ],
-    ["null", null, "SECRET_MISSING", /got null/],
-    ["a number", 42, "SECRET_MISSING", /got number/],
-    ["bytes", Buffer.alloc(32), "SECRET_MISSING", /got object/],
-    ["an empty string", "", "SECRET_EMPTY", /empty string: is the environment variable set\?$/],
-    ["the prefix alone", "whsec_", "SECRET_EMPTY", /nothing follows/],
-    ["spaces only", "   ", "SECRET_WHITESPACE", /only whitespace/],
-    ["a trailing newline", `${good}\n`, "SECRET_WHITESPACE", /ends with a newline/],
-    ["a trailing carriage return", `${good}\r\n`, "SECRET_WHITESPACE", /ends with a newline/],
-    ["a leading space", ` ${good}`, "SECRET_WHITESPACE", /around it/],
-    ["a line break inside", `${good.slice(0, 20)}\n${good.slice(20)}`, "SECRET_WHITESPACE", /two lines/],
-    ["a signature version in front", `v1,${good}`, "SECRET_VERSION_PREFIX", /remove it/],
-    ["a public key", `whpk_${bytes(32)}`, "SECRET_ASYMMETRIC_KEY", /asymmetric/],
-    ["a private key", `whsk_${bytes(64)}`, "SECRET_ASYMMETRIC_KEY", /asymmetric/],
-    ["no prefix", bytes(32), "SECRET_PREFIX_MISSING", /starts with whsec_/],
-    ["an upper-case prefix", `WHSEC_${bytes(32)}`, "SECRET_PREFIX_MISSING", /starts with whsec_/],
-    ["hexadecimal", `whsec_${hex}`, "SECRET_HEX", /hexadecimal/],
-    ["upper-case hexadecimal", `whsec_${hex.toUpperCase()}`, "SECRET_HEX", /hexadecimal/],
-    ["base64url", `whsec_${Buffer.alloc(33, 0xff).toString("base64url")}`, "SECRET_BASE64URL", /base64url/],
-    ["quotes around it", `whsec_"${bytes(32)}"`, "SECRET_NOT_BASE64", /does not use/],
-    ["a lost padding character", good.slice(0, -1), "SECRET_CUT_SHORT", /lost in copying/],
-    ["a lost last character", `whsec_${bytes(48).slice(0, -1)}`, "SECRET_CUT_SHORT", /lost in copying/],
-    ["a key of 23 bytes", `whsec_${bytes(23)}`, "SECRET_LENGTH", /got 23/],
-    ["a key of one byte", "whsec_AA==", "SECRET_LENGTH", /got 1/],
-    ["a key of 65 bytes", `whsec_${bytes(65)}`, "SECRET_LENGTH", /got 65/],
-  ] as const)("rejects %s with a message of its own", (_, secret, code, message) => {
+    ["undefined, as an unset variable is", undefined, /undefined; is the environment variable set/],
+    ["null", null, /got null/],
+    ["a number", 42, /got number/],
+    ["bytes", Buffer.alloc(32), /got object/],
+    ["an empty string", "", /empty string: is the environment variable set\?$/],
+    ["the prefix alone", "whsec_", /nothing follows/],
+    ["spaces only", "   ", /only whitespace/],
+    ["a trailing newline", `${good}\n`, /ends with a newline/],
+    ["a trailing carriage return", `${good}\r\n`, /ends with a newline/],
+    ["a leading space", ` ${good}`, /around it/],
+    ["a line break inside", `${good.slice(0, 20)}\n${good.slice(20)}`, /two lines/],
+    ["a signature version in front", `v1,${good}`, /remove it/],
+    ["a public key", `whpk_${bytes(32)}`, /asymmetric/],
+    ["a private key", `whsk_${bytes(64)}`, /asymmetric/],
+    ["no prefix", bytes(32), /starts with whsec_/],
+    ["an upper-case prefix", `WHSEC_${bytes(32)}`, /starts with whsec_/],
+    ["hexadecimal", `whsec_${hex}`, /hexadecimal/],
+    ["upper-case hexadecimal", `whsec_${hex.toUpperCase()}`, /hexadecimal/],
+    ["base64url", `whsec_${Buffer.alloc(33, 0xff).toString("base64url")}`, /base64url/],
+    ["quotes around it", `whsec_"${bytes(32)}"`, /does not use/],
+    ["a lost padding character", good.slice(0, -1), /lost in copying/],
+    ["a lost last character", `whsec_${bytes(48).slice(0, -1)}`, /lost in copying/],
+    ["a key of 23 bytes", `whsec_${bytes(23)}`, /got 23/],
+    ["a key of one byte", "whsec_AA==", /got 1/],
+    ["a key of 65 bytes", `whsec_${bytes(65)}`, /got 65/],
+  ] as const)("rejects %s with a message of its own", (_, secret, message) => {
     const mistake = mistakeOf(secret);
-    expect(mistake.code).toBe(code);
+    expect(mistake.code).toBe("SECRET_INVALID");
     expect(mistake.message).toMatch(message);
     expect(mistake.message).toMatch(/^secrets\[0\]: /);
   });
 
-  it("calls it secret where it has no other name", () => {
-    expect(() => parseSecret("")).toThrow(
-      "secret: expected text that starts with whsec_, got an empty string",
-    );
-    expect(mistakeOf(null).message).toBe("secrets[0]: expected text that starts with whsec_, got null");
-  });
-
   it.each([
-    ["a version after two digits", `v12,${good}`, "SECRET_VERSION_PREFIX"],
-    ["the name of a version inside", `whsec_v1,${bytes(32)}`, "SECRET_NOT_BASE64"],
-    ["the prefix of an asymmetric key inside", `a_whpk_${bytes(32)}`, "SECRET_PREFIX_MISSING"],
-    ["31 hexadecimal digits", `whsec_${hex.slice(0, 31)}`, "SECRET_CUT_SHORT"],
-    ["an exclamation mark before base64url", "whsec_!_AAA", "SECRET_NOT_BASE64"],
-    ["an exclamation mark after base64url", "whsec_A_A=!", "SECRET_NOT_BASE64"],
-    ["an exclamation mark before base64", `whsec_!${bytes(32)}`, "SECRET_NOT_BASE64"],
-    ["an exclamation mark after base64", `whsec_${bytes(32)}!`, "SECRET_NOT_BASE64"],
-    ["three padding characters", `whsec_${bytes(32)}==`, "SECRET_NOT_BASE64"],
-  ] as const)("tells %s from other mistakes", (_, secret, code) => {
-    expect(mistakeOf(secret).code).toBe(code);
+    ["a version after two digits", `v12,${good}`, /remove it/],
+    ["the name of a version inside", `whsec_v1,${bytes(32)}`, /does not use/],
+    ["the prefix of an asymmetric key inside", `a_whpk_${bytes(32)}`, /starts with whsec_/],
+    ["31 hexadecimal digits", `whsec_${hex.slice(0, 31)}`, /lost in copying/],
+    ["an exclamation mark before base64url", "whsec_!_AAA", /does not use/],
+    ["an exclamation mark after base64url", "whsec_A_A=!", /does not use/],
+    ["an exclamation mark before base64", `whsec_!${bytes(32)}`, /does not use/],
+    ["an exclamation mark after base64", `whsec_${bytes(32)}!`, /does not use/],
+    ["three padding characters", `whsec_${bytes(32)}==`, /does not use/],
+  ] as const)("tells %s from other mistakes", (_, secret, message) => {
+    expect(mistakeOf(secret).message).toMatch(message);
   });
 
   it.each([
@@ -116,18 +104,15 @@ describe("the secrets of createVerifier", () => {
     expect(() => createVerifier({ secrets: [] })).toThrow(/at least one secret/);
   });
 
-  it("must be a list", () => {
-    expect(() => createVerifier({ secrets: good as never })).toThrow(
-      /expected a list of at least one secret, got string/,
+  it.each([
+    ["a string", good, "string"],
+    ["no secrets", undefined, "undefined"],
+    ["an object with a misspelt name", { byTennant: () => undefined }, "object"],
+    ["an object with a tenant in place of a function", { byTenant: "acme" }, "object"],
+  ])("must be a list, a function, or an object with byTenant: not %s", (_, secrets, found) => {
+    expect(() => createVerifier({ secrets } as never)).toThrow(
+      `secrets: expected a list of at least one secret, a function, or an object with the function byTenant, got ${found}`,
     );
-    for (const options of [{}, { secrets: undefined }])
-      expect(() => createVerifier(options as never)).toThrow(
-        /^secrets: expected a list of at least one secret, got undefined$/,
-      );
-    expect(() => createVerifier({ secrets: { byTennant: () => undefined } as never })).toThrow(
-      /^secrets: expected a list, a function or an object with the function byTenant, got an object without it; did you mean byTenant\?$/,
-    );
-    expect(() => createVerifier({ secrets: { byTenant: "acme" } as never })).toThrow(/without it$/);
   });
 
   it("do not appear when the verifier is printed", () => {

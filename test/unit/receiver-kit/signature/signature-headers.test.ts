@@ -96,7 +96,6 @@ describe("readSignatureHeaders", () => {
     ["letters beyond ASCII", "Größe"],
     ["a NUL", "msg\0"],
     ["a number sign, as events found by reconciling have", "reconcile#1"],
-    ["not a string", 7],
   ])("rejects an id with %s", (_, id) => {
     expect(refusalOf({ ...good, "webhook-id": id })).toMatchObject({
       code: "ID_MALFORMED",
@@ -156,7 +155,6 @@ describe("readSignatureHeaders", () => {
     ["a tab between signatures", `v1,${mac}\tv1,${mac}`],
     ["a space at the end", `v1,${mac} `],
     ["padding in the middle", "v1,AA==AA=="],
-    ["a list", { toString: () => `v1,${mac}` }],
   ])("rejects a signature header with %s", (_, signature) => {
     const refusal = refusalOf({ ...good, "webhook-signature": signature });
     expect(refusal).toMatchObject({ code: "SIGNATURE_MALFORMED", status: 400 });

@@ -253,7 +253,11 @@ describe("the secrets of a verifier", () => {
       "the function failed",
     ],
     ["rejects", () => Promise.reject(new Error("vault sealed")), "the function failed"],
-    ["returns nothing", () => undefined as never, "expected a list of at least one secret, got undefined"],
+    [
+      "returns nothing",
+      () => undefined as never,
+      "expected a list of at least one secret, a function, or an object with the function byTenant, got undefined",
+    ],
     ["returns an empty list", () => [], "at least one secret"],
     [
       "returns a list with a gap",

@@ -102,11 +102,10 @@ describe("the queue of chains", () => {
     expect(queue.next(all)).toBe(left);
   });
 
-  it("clearing the queue returns all chains, and leaves nothing", () => {
+  it("clearing the queue leaves nothing", () => {
     const queue = new ChainQueue();
-    const chains = [chainOf("a", ["1"]), chainOf("b", ["2"]), chainOf("a", ["3"])];
-    for (const chain of chains) queue.add(chain);
-    expect(queue.clear()).toEqual([chains[0], chains[2], chains[1]]);
-    expect([queue.rows, queue.bytes, queue.next(all), queue.clear()]).toEqual([0, 0, undefined, []]);
+    for (const source of ["a", "b", "a"]) queue.add(chainOf(source, ["1"]));
+    queue.clear();
+    expect([queue.rows, queue.bytes, queue.next(all)]).toEqual([0, 0, undefined]);
   });
 });

@@ -129,7 +129,6 @@ function createProcess(record: Record, inboxes: readonly InboxStore[], inbox: In
         // Through both processes at once.
         await Promise.all(inboxes.map((each) => each.replay(row, row)));
       }
-      if (happens(0.2)) await inbox.resetHead({ source: "default", key: JSON.stringify([pick(taskIds)]) });
       await inbox.repairTimes({ source: "default", keyOrder: "latest" });
       await inbox.purge({ bodiesMs: 60_000, rowsMs: 60_000, headsMs: 1, unhandledBodiesMs: 60_000 }, 3);
       await pause(Math.random() * 20);

@@ -11,7 +11,7 @@ it.each([
   ["trigger", runTriggerCommand, []],
   ["check-receiver", runCheckReceiverCommand, []],
   ["inbox", runInboxCommand, []],
-  ...["list", "show", "replay", "discard", "stats", "heads"].map(
+  ...["list", "show", "replay", "discard", "stats"].map(
     (name) => [`inbox ${name}`, runInboxCommand, [name]] as const,
   ),
 ] as const)("the help of workspace-tasks %s fits a terminal of 80 by 30", async (command, run, argv) => {
