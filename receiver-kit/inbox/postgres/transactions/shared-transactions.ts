@@ -11,8 +11,11 @@
 // of another one: a deadlock, a lock that was not free in time, a connection that died.
 //
 // ISOLATION. Each turn ends with a reset of the session (session-reset.ts). A member that leaves what no reset removes is
-// rolled back and runs again alone. Deferred constraints would be checked at the commit, and by what a later member sets:
-// where the database has any, nothing is shared.
+// rolled back and runs again alone, and so does the one whose first statement was sent behind that reset
+// (shared-transaction.ts). Advisory locks are searched for before the commit, and after a member has failed. When one is
+// found, later members may have seen it: all run again alone, and for a minute each turn ends with a search, so that only
+// the member that takes such locks does. Deferred constraints would be checked at the commit, and by what a later member
+// sets: where the database has any, nothing is shared.
 //
 // LOCKS. What a member has locked is locked until the commit: at most for `transactionMsMax`, the turn that is then in
 // progress, and the commit. Two transactions alternate, so that one takes turns while the other is written to disk.
