@@ -9,7 +9,7 @@ import { leftShared, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { isFromServer } from "../connection/server-errors.ts";
-import type { PostgresRow } from "../sql/postgres-pool.ts";
+import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
 
 /** What a handler's transaction does with its event. */
@@ -82,13 +82,14 @@ export class Member implements SharedMember {
   async takeTurn(turn: Turn): Promise<void> {
     this.#state = "in-turn";
     const { clock, turnMs } = this.#options;
-    const endLate = clock.schedule(turnMs, () => this.#onLate());
-    // One that began at the end of the turn has as long at the server.
-    const cancelLate = clock.schedule(2 * turnMs, () => this.#isInFlight && turn.cancelStatement());
+    let cancelTimer = clock.schedule(turnMs, () => {
+      // One that began at the end of the turn has as long at the server.
+      cancelTimer = clock.schedule(turnMs, () => this.#isInFlight && turn.cancelStatement());
+      this.#onLate();
+    });
     this.#turn.resolve(turn);
     await this.#ended.promise;
-    endLate();
-    cancelLate();
+    cancelTimer();
   }
 
   #onLate(): void {
@@ -121,8 +122,7 @@ export class Member implements SharedMember {
 
   async #send({ pooled, isReset }: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
     try {
-      const query = pooled.client.query({ text, values, queryMode: "extended" });
-      const { rows } = await pooled.withinForHandler(query);
+      const { rows } = await pooled.withinForHandler(sendSingle(pooled.client, text, values));
       if (await isReset) return rows;
     } catch (error) {
       if (await isReset) {
@@ -207,6 +207,10 @@ export class Member implements SharedMember {
     this.#settled.reject(error);
   }
 }
+
+/** With values the server rejects a text of several statements anyway, and `pg` takes long to copy an object. */
+const sendSingle = (client: PostgresClient, text: string, values: unknown[] | null) =>
+  values?.length ? client.query(text, values) : client.query({ text, queryMode: "extended" });
 
 function toOutcome(error: unknown): InboxSettleOutcome {
   if (isReceiverError(error, "LEASE_LOST")) return "lost";

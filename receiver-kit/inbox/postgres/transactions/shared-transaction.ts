@@ -139,8 +139,10 @@ export class SharedTransaction {
   async #reset(member: Member): Promise<boolean> {
     const { sql, searchesLocks } = this.#options;
     const reset = searchesLocks || member.namesLocks ? sql.requireResetWithoutLocks : sql.requireReset;
+    const text = `${reset}; ${this.#limits}; RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint}`;
     try {
-      await this.#query(`${reset}; ${this.#limits}; RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint}`);
+      // Not as the inbox's other statements are: its value is NULL, and `pg` takes long to copy an object.
+      await this.#pooled.within(this.#pooled.client.query(text));
       return true;
     } catch (error) {
       if (!isFromServer(error)) throw error;
