@@ -27,7 +27,8 @@ function observe(pool: Pool, { pipelines, log }: Observed): void {
     if (!pipelines) (client as { pipeline?: unknown }).pipeline = undefined;
     const send = client.query.bind(client) as (...values: unknown[]) => Promise<unknown>;
     const logged = (...values: unknown[]) => {
-      const text = String((values[0] as { readonly text?: string } | undefined)?.text);
+      const [query] = values as [string | { readonly text?: string } | undefined];
+      const text = typeof query === "string" ? query : String(query?.text);
       const name = /reset_session/.test(text) && /SAVEPOINT/.test(text) ? "reset" : /^\w+/.exec(text)?.[0];
       log.push(`sent ${name}`);
       const result = send(...values);
