@@ -39,7 +39,7 @@ export interface PooledClient extends PostgresQueryable {
   readonly client: PostgresClient;
   /** No statement can succeed on it. Its transaction, if there was one, may still be open at the server. */
   readonly isBroken: boolean;
-  /** From now until the release statements are sent at once, where pg can; returns whether. The client is idle. */
+  /** From now until the release statements are sent at once, where pg can; returns whether. */
   pipeline(): boolean;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
@@ -295,8 +295,12 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
       isBroken ||= wanted || isOfOldPrimary();
       onReleased(pooled);
       client.removeListener("error", onError);
+      try {
+        if (!isBroken) stopPipelining?.();
+      } catch {
+        isBroken = true;
+      }
       if (isBroken) return destroy(client);
-      stopPipelining?.();
       client.release();
     },
     async rollBack(reset = "") {

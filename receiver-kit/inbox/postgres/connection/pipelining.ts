@@ -8,12 +8,19 @@ interface PipeliningClient extends PostgresClient {
   readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
 }
 
-/** Returns what switches it back, or undefined where the client cannot. */
+/**
+ * Returns what switches it back, or undefined where the client cannot do it now: a listener of the pool may have sent
+ * something. Switching it back throws while a result is awaited.
+ */
 export function startPipelining(client: PipeliningClient): (() => void) | undefined {
   const { pipeline: before } = client;
   // Without the status a statement could be sent behind one that has ended the transaction.
   if (typeof before !== "boolean" || !client.getTransactionStatus) return undefined;
-  client.pipeline = true;
+  try {
+    client.pipeline = true;
+  } catch {
+    return undefined;
+  }
   return () => {
     client.pipeline = before;
   };

@@ -25,6 +25,19 @@ it.each([
   expect(client.pipeline).not.toBe(true);
 });
 
+it("a client that cannot be switched while it is busy does not pipeline", () => {
+  const client = {
+    getTransactionStatus: () => "I",
+    get pipeline() {
+      return false;
+    },
+    set pipeline(_: boolean) {
+      throw new Error("the client is busy");
+    },
+  };
+  expect(startPipelining(client as unknown as PostgresClient)).toBeUndefined();
+});
+
 it("what is sent until the next tick leaves in one write", async () => {
   const calls: string[] = [];
   const stream = { cork: () => calls.push("cork"), uncork: () => calls.push("uncork") };
