@@ -42,8 +42,8 @@ export class HandlerQueries {
   }
 
   #call(name: string, method: AnyFunction, values: readonly unknown[]): unknown {
-    const query = describeCall(name, values);
-    if (this.#end !== undefined) return this.#track(query, Promise.reject(this.#tooLate(query, this.#end)));
+    const query = () => describeCall(name, values);
+    if (this.#end !== undefined) return this.#track(query, Promise.reject(this.#tooLate(query(), this.#end)));
     const result = method(...values);
     return result instanceof Promise ? this.#track(query, result) : result;
   }
@@ -62,7 +62,7 @@ export class HandlerQueries {
           (value) => callback(null, value),
           (error) => callback(error),
         );
-        void this.#track(`the callback of ${describeCall("query", values)}`, called);
+        void this.#track(() => `the callback of ${describeCall("query", values)}`, called);
         return undefined;
       },
     });
@@ -70,17 +70,17 @@ export class HandlerQueries {
 
   /** A cursor or a stream reports by events; the others are the application's own. */
   #submit(client: Client, submitted: Submittable, send: AnyFunction): unknown {
-    const query = describeCall("query", [submitted]);
+    const query = () => describeCall("query", [submitted]);
     submitted.on?.("error", (error) => {
       if (submitted.listenerCount?.("error") === 1) void this.#track(query, Promise.reject(error));
     });
     if (this.#end === undefined) return send(submitted);
-    const error = this.#tooLate(query, this.#end);
+    const error = this.#tooLate(query(), this.#end);
     setImmediate(() => submitted.handleError?.(error, client.connection));
     return submitted;
   }
 
-  #track(query: string, result: Promise<unknown>): QueryPromise<unknown> {
+  #track(query: () => string, result: Promise<unknown>): QueryPromise<unknown> {
     const watched = new QueryPromise<unknown>((resolve, reject) => {
       result.then((value) => resolve(isClient(value) ? this.#watchClient(value) : value), reject);
     });
@@ -105,7 +105,7 @@ export class HandlerQueries {
   }
 
   #reportLate(query: QueryPromise<unknown>): void {
-    if (!query.isReported) this.#options.onLate(query.query);
+    if (!query.isReported) this.#options.onLate(query.query());
     query.isReported = true;
   }
 
@@ -131,7 +131,7 @@ export class HandlerQueries {
     // Neither counts as a failed attempt.
     if (isReceiverError(unawaited.error, "LEASE_LOST") || isReceiverError(unawaited.error, "SUPERSEDED"))
       throw unawaited.error;
-    const message = `${this.#options.handler} did not await ${unawaited.query}, which failed: put await before it, and before the function that contains it`;
+    const message = `${this.#options.handler} did not await ${unawaited.query()}, which failed: put await before it, and before the function that contains it`;
     throw new ReceiverError("QUERY_NOT_AWAITED", message, { cause: unawaited.error });
   }
 
@@ -157,7 +157,8 @@ export class HandlerQueries {
 class QueryPromise<Value> extends Promise<Value> {
   /** `await` calls the `then` of a subclass, which it does not of a native promise. */
   isAwaited = false;
-  query = "";
+  /** Describes the call for a message. */
+  query = () => "";
   error: unknown;
   isReported = false;
 

@@ -53,7 +53,8 @@ export class Turn implements OpenTransaction {
   readonly #settled = deferred<"settled" | "repeat">();
   readonly #begun: Deferred<OpenTransaction>;
   #connection: SqliteConnection | undefined;
-  #failure: ReceiverError | undefined;
+  /** Creates what later calls throw: an error with its stack costs more than a statement. */
+  #failure: (() => ReceiverError) | undefined;
   #cancelTimeout = () => {};
   isKept = false;
   hadNative = false;
@@ -71,7 +72,7 @@ export class Turn implements OpenTransaction {
   async run(connection: SqliteConnection): Promise<void> {
     this.#connection = connection;
     this.#cancelTimeout = this.#clock.schedule(this.#timeoutMs, () =>
-      this.#end(transactionTooLong(this.#timeoutMs)),
+      this.#end(() => transactionTooLong(this.#timeoutMs)),
     );
     this.#begun.resolve(this);
     await this.#ended.promise;
@@ -83,8 +84,8 @@ export class Turn implements OpenTransaction {
 
   connection(): SqliteConnection {
     // SQLite would execute and commit each statement after the end by itself.
-    if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(endedBySql(sqliteEndings));
-    if (this.#failure || !this.#connection) throw this.#failure ?? transactionEnded();
+    if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(() => endedBySql(sqliteEndings));
+    if (this.#failure || !this.#connection) throw this.#failure?.() ?? transactionEnded();
     return this.#connection;
   }
 
@@ -101,16 +102,16 @@ export class Turn implements OpenTransaction {
   async commit(): Promise<"settled" | "repeat"> {
     this.connection();
     this.isKept = true;
-    this.#end(transactionEnded());
+    this.#end(transactionEnded);
     return this.#settled.promise;
   }
 
   async rollback(): Promise<void> {
-    this.#end(transactionEnded());
+    this.#end(transactionEnded);
     await this.#settled.promise;
   }
 
-  #end(reason: ReceiverError): void {
+  #end(reason: () => ReceiverError): void {
     if (this.#failure) return;
     this.#failure = reason;
     this.#cancelTimeout();

@@ -30,6 +30,7 @@ import type {
 import { isLeftOver } from "../sql/session-reset.ts";
 import { destroy } from "./destroy-client.ts";
 import { type Limit, limited } from "./limited.ts";
+import { startPipelining } from "./pipelining.ts";
 import { isErrorOfOldPrimary, isFromServer, isShutDown } from "./server-errors.ts";
 
 /** A client checked out of the pool. Its `query` is for the inbox's own statements. */
@@ -38,6 +39,8 @@ export interface PooledClient extends PostgresQueryable {
   readonly client: PostgresClient;
   /** No statement can succeed on it. Its transaction, if there was one, may still be open at the server. */
   readonly isBroken: boolean;
+  /** From now until the release statements are sent at once, where pg can; returns whether. */
+  pipeline(): boolean;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
   /**
@@ -247,6 +250,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
   const { limitMs, clock, isOfOldPrimary, onSilence, onFailover, onReleased } = hooks;
   let isBroken = false;
   let isReleased = false;
+  let stopPipelining: (() => void) | undefined;
   // An `error` event without a listener would end the process.
   const onError = () => {
     isBroken = true;
@@ -281,12 +285,21 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     get isBroken() {
       return isBroken;
     },
+    pipeline() {
+      stopPipelining ??= startPipelining(client);
+      return stopPipelining !== undefined;
+    },
     release(wanted = false) {
       if (isReleased) return;
       isReleased = true;
       isBroken ||= wanted || isOfOldPrimary();
       onReleased(pooled);
       client.removeListener("error", onError);
+      try {
+        if (!isBroken) stopPipelining?.();
+      } catch {
+        isBroken = true;
+      }
       if (isBroken) return destroy(client);
       client.release();
     },

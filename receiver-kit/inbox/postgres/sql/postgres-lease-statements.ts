@@ -4,9 +4,13 @@ import { leaseExpired } from "../../inbox.ts";
 import { recoveredPlaces } from "../../recovered-row.ts";
 import type { SqlTables } from "../../sql/sql-statements.ts";
 import { isReclaimable, now } from "./postgres-expressions.ts";
+import { hasAdvisoryLock } from "./session-reset.ts";
 
 /** Of a transaction, also behind a pooler. */
 const identity = "pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid, now()::text AS began";
+
+/** Whether a constraint can wait for the commit. */
+const defers = "EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers";
 
 export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
   /** Of the retry plan, after one attempt more. */
@@ -84,7 +88,9 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
 
     currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
 
-    /** `defers`: a constraint can wait for the commit. */
-    checkTransaction: `SELECT ${identity}, EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers`,
+    checkTransaction: `SELECT ${identity}, ${defers}`,
+
+    /** Before the commit. `locks`: an event has left an advisory lock. */
+    checkSharedTransaction: `SELECT ${identity}, ${defers}, ${hasAdvisoryLock} AS locks`,
   };
 }

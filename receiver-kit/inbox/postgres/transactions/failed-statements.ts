@@ -10,6 +10,10 @@ export class FailedStatements {
   #last: { readonly statement: string; readonly code: string } | undefined;
   #isConflict = false;
 
+  get isEmpty(): boolean {
+    return this.#last === undefined;
+  }
+
   /** One was ended by a deadlock, or would have broken the isolation level. */
   get isConflict(): boolean {
     return this.#isConflict;

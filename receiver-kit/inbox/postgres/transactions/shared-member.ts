@@ -9,7 +9,7 @@ import { leftShared, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { isFromServer } from "../connection/server-errors.ts";
-import type { PostgresRow } from "../sql/postgres-pool.ts";
+import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
 
 /** What a handler's transaction does with its event. */
@@ -24,6 +24,18 @@ export interface SharedMember {
   discard(): Promise<"repeat" | undefined>;
 }
 
+/** Of one member. */
+export interface Turn {
+  readonly pooled: PooledClient;
+  /**
+   * Whether the turn before ended with a reset of the session. The statements of this one may be sent before that is known,
+   * and fail with it. Never rejects.
+   */
+  readonly isReset: Promise<boolean>;
+  /** The server's own limit may be switched off. */
+  cancelStatement(): void;
+}
+
 interface MemberOptions {
   readonly turnMs: number;
   readonly clock: Clock;
@@ -36,8 +48,9 @@ export class Member implements SharedMember {
   readonly failed = new FailedStatements();
   readonly #options: MemberOptions;
   #state: "waiting" | "in-turn" | "kept" | "discarded" | "evicted" = "waiting";
-  readonly #turn = deferred<PooledClient>();
+  readonly #turn = deferred<Turn>();
   readonly #ended = deferred<void>();
+  readonly #undone = deferred<void>();
   readonly #settled = deferred<"settled" | "repeat">();
   readonly #inSeries = inSeries();
   #isInFlight = false;
@@ -45,6 +58,8 @@ export class Member implements SharedMember {
   #mustRepeat = false;
   #failure: Error | undefined;
   hasQueried = false;
+  /** A statement has to do with advisory locks. */
+  namesLocks = false;
 
   constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
@@ -58,17 +73,23 @@ export class Member implements SharedMember {
     return this.#state === "kept";
   }
 
+  /** Every statement so far has succeeded, and none is in progress. */
+  get isFlawless(): boolean {
+    return this.failed.isEmpty && !this.#isInFlight;
+  }
+
   /** Resolves when the turn has ended. */
-  async takeTurn(pooled: PooledClient, cancelStatement: () => void): Promise<void> {
+  async takeTurn(turn: Turn): Promise<void> {
     this.#state = "in-turn";
     const { clock, turnMs } = this.#options;
-    const endLate = clock.schedule(turnMs, () => this.#onLate());
-    // One that began at the end of the turn has as long at the server.
-    const cancelLate = clock.schedule(2 * turnMs, () => this.#isInFlight && cancelStatement());
-    this.#turn.resolve(pooled);
+    let cancelTimer = clock.schedule(turnMs, () => {
+      // One that began at the end of the turn has as long at the server.
+      cancelTimer = clock.schedule(turnMs, () => this.#isInFlight && turn.cancelStatement());
+      this.#onLate();
+    });
+    this.#turn.resolve(turn);
     await this.#ended.promise;
-    endLate();
-    cancelLate();
+    cancelTimer();
   }
 
   #onLate(): void {
@@ -80,26 +101,36 @@ export class Member implements SharedMember {
   /** One at a time, also those that a handler calls at once: what fails leaves none behind it at the client. */
   async query(statement: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
-    const pooled = await this.#turn.promise;
-    return this.#inSeries(() => this.#query(pooled, statement, values));
+    const turn = await this.#turn.promise;
+    return this.#inSeries(() => this.#query(turn, statement, values));
   }
 
-  async #query(pooled: PooledClient, statement: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+  async #query(turn: Turn, statement: string, values: unknown[]): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
-    const { client } = pooled;
-    if (client.getTransactionStatus?.() === "I") throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
+    if (turn.pooled.client.getTransactionStatus?.() === "I")
+      throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
     this.hasQueried = true;
+    this.namesLocks ||= /advisory/i.test(statement);
     this.#isInFlight = true;
     try {
-      const query = client.query({ text: statement, values, queryMode: "extended" });
-      return (await pooled.withinForHandler(query)).rows;
-    } catch (error) {
-      if (isCausedBySharing(error)) this.#mustRepeat = true;
-      throw this.failed.add(statement, error);
+      return await this.#send(turn, statement, values);
     } finally {
       this.#isInFlight = false;
       if (this.#isLate) this.evict("its turn took too long");
     }
+  }
+
+  async #send({ pooled, isReset }: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+    try {
+      const { rows } = await pooled.withinForHandler(sendSingle(pooled.client, text, values));
+      if (await isReset) return rows;
+    } catch (error) {
+      if (await isReset) {
+        if (isCausedBySharing(error)) this.#mustRepeat = true;
+        throw this.failed.add(text, error);
+      }
+    }
+    throw this.evict("the turn before it could not be ended");
   }
 
   #throwIfEnded(): void {
@@ -136,9 +167,12 @@ export class Member implements SharedMember {
 
   async discard(): Promise<"repeat" | undefined> {
     if (this.#state === "waiting") this.#options.leave();
-    const isRepeated = this.#state === "evicted" || this.#mustRepeat;
+    const isRepeated = this.#state === "evicted";
+    const hasTurn = this.#state === "in-turn";
     this.#end("discarded");
-    return isRepeated ? "repeat" : undefined;
+    // Only then it is known whether another event may have been the reason.
+    if (hasTurn) await this.#undone.promise;
+    return isRepeated || this.#mustRepeat ? "repeat" : undefined;
   }
 
   #end(state: "kept" | "discarded" | "evicted"): void {
@@ -152,9 +186,15 @@ export class Member implements SharedMember {
   }
 
   /** What it wrote is rolled back. */
+  undo(): void {
+    this.#undone.resolve();
+  }
+
+  /** The same, and its handlers run again, alone. */
   repeat(): void {
     this.#mustRepeat = true;
     this.#settled.resolve("repeat");
+    this.undo();
   }
 
   /** Its turn cannot begin. */
@@ -167,6 +207,10 @@ export class Member implements SharedMember {
     this.#settled.reject(error);
   }
 }
+
+/** With values the server rejects a text of several statements anyway, and `pg` takes long to copy an object. */
+const sendSingle = (client: PostgresClient, text: string, values: unknown[] | null) =>
+  values?.length ? client.query(text, values) : client.query({ text, queryMode: "extended" });
 
 function toOutcome(error: unknown): InboxSettleOutcome {
   if (isReceiverError(error, "LEASE_LOST")) return "lost";

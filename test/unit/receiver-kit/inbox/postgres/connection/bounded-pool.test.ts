@@ -24,7 +24,7 @@ function poolOf(query: Query) {
   const clock = createVirtualClock();
   const events: string[] = [];
   const client = createClient(query, (event) => void events.push(event));
-  return { clock, events, pool: boundPool({ connect: async () => client }, 1_000, clock) };
+  return { client, clock, events, pool: boundPool({ connect: async () => client }, 1_000, clock) };
 }
 
 /** A pool of three idle clients. A statement that begins with "fail" fails, and one that ends with "late" ends with `finish`. */
@@ -83,6 +83,17 @@ describe("a client of a PostgreSQL pool", () => {
     expect(events).toEqual([]);
     await clock.advance(1);
     expect(await failed).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(events).toEqual(["destroyed", "socket closed"]);
+  });
+
+  it("that cannot be switched back from pipelining is destroyed", async () => {
+    const { client, events, pool } = poolOf(async () => ({ rows: [] }));
+    const pipelining = { pipeline: false, getTransactionStatus: () => "I" };
+    const pooled = await pool.checkOut();
+    Object.assign(client, pipelining);
+    expect(pooled.pipeline()).toBe(true);
+    Object.freeze(client);
+    pooled.release();
     expect(events).toEqual(["destroyed", "socket closed"]);
   });
 });
