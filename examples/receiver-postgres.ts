@@ -1,12 +1,12 @@
 // Receives webhooks with Express and an inbox in PostgreSQL that several processes share.
 // When a process ends, another one handles its unfinished events. The example two-processes runs two of them.
 
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 // #region receiver
 import express from "express";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 
 const concurrency = 8;
 const pool = new pg.Pool({

@@ -5,7 +5,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { rolldown } from "rolldown";
-import { commands } from "../bin/commands.js";
+import { commands } from "../mock-server/tools/bin/commands.js";
 
 const root = join(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

@@ -1,7 +1,7 @@
 // docs/cli.md has the help text of every command, as the command prints it.
 
 import { join } from "node:path";
-import { commands } from "../bin/commands.js";
+import { commands } from "../mock-server/tools/bin/commands.js";
 import type { CommandIo } from "../sdk/kernel/cli/command-line.ts";
 
 export const cliDocument = "docs/cli.md";

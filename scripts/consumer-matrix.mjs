@@ -30,9 +30,9 @@ const tools = [
   "reflect-metadata@0.2",
 ];
 
-const everyProduct = `import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { createClient } from "workspace-tasks/sdk";
+const everyProduct = `import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { createClient } from "@workspace-tasks/sdk";
 const mock = await createMockServer();
 const client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
 const receiver = createReceiver({ secrets: ["whsec_" + "A".repeat(43) + "="], inbox: memoryInbox() });
@@ -152,8 +152,8 @@ test("has a world", async () => {
 test("has another world", async () => {
   expect((await fixture.world.control.listTasks()).data).toEqual([]);
 });`;
-  const imports = `import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { createClient } from "workspace-tasks/sdk";`;
+  const imports = `import { worldPerTest } from "@workspace-tasks/mock-server/jest";
+import { createClient } from "@workspace-tasks/sdk";`;
   const required = imports.replaceAll(/import (.*) from (.*);/g, "const $1 = require($2);");
   const program = bin("jest/bin/jest.js");
   const run = async (title, file, text, config, options = {}) => {
@@ -186,7 +186,7 @@ async function serverBundle() {
 
 /** The SDK in a bundle of webpack for browsers; `test/system/sdk/sdk-in-browser.test.ts` runs those of esbuild and Vite. */
 async function browserBundle() {
-  write("page.mjs", `export { createClient } from "workspace-tasks/sdk";\n`);
+  write("page.mjs", `export { createClient } from "@workspace-tasks/sdk";\n`);
   write(
     "webpack.mjs",
     `import webpack from "webpack";
@@ -228,10 +228,10 @@ async function nestApplication() {
     `import "reflect-metadata";
 import { Controller, Get, Inject, Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 
 @Controller()
 class MeController {
@@ -281,16 +281,16 @@ void main();
 }
 
 async function compile(version) {
-  const typed = `import type { TypedDocument } from "workspace-tasks/sdk";
-import { createClient } from "workspace-tasks/sdk";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { auditReceiver } from "workspace-tasks/receiver-kit/audit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
-import { parseEvent } from "workspace-tasks/events";
+  const typed = `import type { TypedDocument } from "@workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { auditReceiver } from "workspace-tasks/check-receiver";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
+import { parseEvent } from "@workspace-tasks/events";
 export const used = [createMockServer, createReceiver, auditReceiver, webhookMiddleware, postgresInbox, sqliteInbox, openTelemetry, parseEvent];
 export async function typed(document: TypedDocument<{ a: number }, { id: string }>): Promise<number> {
   const client = createClient({ baseUrl: "" });
@@ -305,7 +305,7 @@ export async function typed(document: TypedDocument<{ a: number }, { id: string 
   for (const file of ["typed.ts", "typed.mts", "typed.cts"]) write(file, typed);
   write(
     "without-node.mts",
-    `import { createClient } from "workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
+    `import { createClient } from "@workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
   );
   // Checks the declarations of zod and graphql too, which takes a minute.
   const skipLibCheck = version !== "5.4" && version !== "6.0";

@@ -8,7 +8,7 @@ export interface EntryPoint {
   readonly source: string;
 }
 
-/** The entry points of package.json that are code, but for the root, which is `workspace-tasks/sdk` by another name. */
+/** The entry points of package.json that are code, but for the root, which is `@workspace-tasks/sdk` by another name. */
 export function entryPoints(): readonly EntryPoint[] {
   const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
     exports: Record<string, string | Record<string, string>>;

@@ -1,8 +1,8 @@
 // Fastify 5.
 
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 // #region fastify
 import Fastify from "fastify";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 const app = Fastify();

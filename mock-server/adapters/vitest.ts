@@ -25,8 +25,8 @@ export interface MockFixtures {
  * @example examples/vitest-fixture.test.ts#vitest
  * ```ts
  * import { expect } from "vitest";
- * import { mockTest } from "workspace-tasks/mock-server/vitest";
- * import { createClient } from "workspace-tasks/sdk";
+ * import { mockTest } from "@workspace-tasks/mock-server/vitest";
+ * import { createClient } from "@workspace-tasks/sdk";
  *
  * mockTest("a connection with an invalid key fails", async ({ mock }) => {
  *   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;

@@ -1,4 +1,4 @@
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { ReceiverError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";

@@ -3,6 +3,8 @@
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import {
   buildASTSchema,
   type DocumentNode,
@@ -19,8 +21,6 @@ import {
   Kind,
   parse,
 } from "graphql";
-import { getOrCreate } from "../../../sdk/kernel/cache.ts";
-import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
 import type { Router } from "../../state/router.ts";
 import { type ResolverContext, resolvers } from "./resolvers.ts";
 
@@ -45,7 +45,10 @@ let parsed: DocumentNode | undefined;
 function contract(): DocumentNode {
   // By the package's name, so that sources and build find it in the same place.
   parsed ??= parse(
-    readFileSync(createRequire(import.meta.url).resolve("workspace-tasks/schema.graphql"), "utf8"),
+    readFileSync(
+      createRequire(import.meta.url).resolve("@workspace-tasks/mock-server/schema.graphql"),
+      "utf8",
+    ),
     { noLocation: true },
   );
   return parsed;

@@ -2,8 +2,8 @@
 // tested examples.
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createControlClient, createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
 import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
 import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";

@@ -51,7 +51,7 @@ beforeAll(async () => {
   ]);
   writeFileSync(
     join(folder, "application/tests.mjs"),
-    `import { createClient } from "workspace-tasks/sdk";
+    `import { createClient } from "@workspace-tasks/sdk";
 const { WORKSPACE_TASKS_BASE_URL: baseUrl, WORKSPACE_TASKS_API_KEY: apiKey } = process.env;
 const client = createClient({ baseUrl, apiKey });
 console.log("passed", (await client.me()).__typename);

@@ -81,8 +81,8 @@ describe("the packed tarball", () => {
 
 it("the root of the package is the SDK, for import and for require", async () => {
   const same = `
-    const [root, sdk] = await Promise.all([import("workspace-tasks"), import("workspace-tasks/sdk")]);
-    console.log(root.createClient === sdk.createClient, require("workspace-tasks") === require("workspace-tasks/sdk"));`;
+    const [root, sdk] = await Promise.all([import("@workspace-tasks/sdk"), import("@workspace-tasks/sdk")]);
+    console.log(root.createClient === sdk.createClient, require("@workspace-tasks/sdk") === require("@workspace-tasks/sdk"));`;
   expect(await run(same)).toBe("true true");
   expect(await run(same, commonJs)).toBe("true true");
 });
@@ -90,7 +90,7 @@ it("the root of the package is the SDK, for import and for require", async () =>
 describe("import and require in one process", () => {
   it("import and require get the same module on Node, which can require an ES module", async () => {
     const same =
-      'console.log((await import("workspace-tasks/sdk")).createClient === require("workspace-tasks/sdk").createClient)';
+      'console.log((await import("@workspace-tasks/sdk")).createClient === require("@workspace-tasks/sdk").createClient)';
     expect(await run(same)).toBe("true");
     expect(await run(same, commonJs)).toBe("false");
   });
@@ -133,7 +133,7 @@ describe("import and require in one process", () => {
   it("a middleware of one copy rejects for a receiver of the other as for its own", async () => {
     const output = await run(
       `${bothCopies}
-      const { webhookMiddleware } = require("workspace-tasks/receiver-kit/express");
+      const { webhookMiddleware } = require("@workspace-tasks/receiver-kit/express");
       const rejected = [];
       const receiver = esmKit.createReceiver({
         secrets: ["whsec_" + Buffer.alloc(32).toString("base64")],
@@ -157,7 +157,7 @@ it("a minified handler with a client has at most 120 KB and nothing of graphql-j
   const handler = join(project, "handler.mjs");
   await writeFile(
     handler,
-    `import { createClient } from "workspace-tasks/sdk";
+    `import { createClient } from "@workspace-tasks/sdk";
 const client = createClient({ baseUrl: "https://service.example", apiKey: process.env.KEY });
 export default () => client.me();`,
   );

@@ -110,16 +110,16 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
   });
 
   it.each([
-    ["msw", `await import("workspace-tasks/mock-server/msw")`],
-    ["vitest", `await import("workspace-tasks/mock-server/vitest")`],
+    ["msw", `await import("@workspace-tasks/mock-server/msw")`],
+    ["vitest", `await import("@workspace-tasks/mock-server/vitest")`],
     [
       "libsql",
-      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+      `const { sqliteInbox } = await import("@workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "libsql" }).open()`,
     ],
     [
       "better-sqlite3",
-      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+      `const { sqliteInbox } = await import("@workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
     ],
   ])("a module that needs %s says so when it is missing", async (peer, text) => {
@@ -134,7 +134,7 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
   });
 
   it("an intake says once how to install amqplib when it is missing", async () => {
-    const text = `const { rabbitmqIntake } = await import("workspace-tasks/receiver-kit/rabbitmq");
+    const text = `const { rabbitmqIntake } = await import("@workspace-tasks/receiver-rabbitmq");
       const secrets = ["whsec_" + Buffer.alloc(24, 1).toString("base64")];
       rabbitmqIntake({ urls: ["amqp://127.0.0.1:1"], secrets }).start();`;
     const output = await evaluate(text);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createMockServer, isMockServerError } from "@workspace-tasks/mock-server";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
 import { isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
 import {
   defaultSettings,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
-import { runCheckReceiverCommand } from "../../../../../receiver-kit/cli/check-receiver-command.ts";
+import { runCheckReceiverCommand } from "../../../../../mock-server/tools/commands/check-receiver-command.ts";
 import { runInboxCommand } from "../../../../../receiver-kit/cli/inbox-command.ts";
 import { runCommand } from "../../../../support/run-command.ts";
 
