@@ -1,9 +1,9 @@
 // Tests an application with its production URLs: MSW passes the requests to the mock.
 
+// #region msw
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { mockHandlers } from "@workspace-tasks/mock-server/msw";
 import { createClient } from "@workspace-tasks/sdk";
-// #region msw
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 

@@ -6,8 +6,8 @@ import { createClient } from "@workspace-tasks/sdk";
 
 // The application:
 
-import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 // #region receiver
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { Hono } from "hono";
 
 const secrets: string[] = [];

@@ -1,10 +1,10 @@
 // Receives webhooks with Express and an inbox in PostgreSQL that several processes share.
 // When a process ends, another one handles its unfinished events. The example two-processes runs two of them.
 
+// #region receiver
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
-// #region receiver
 import express from "express";
 import pg from "pg";
 

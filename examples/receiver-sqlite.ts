@@ -1,9 +1,9 @@
 // Receives webhooks with Express and an inbox in a SQLite file.
 
+// #region receiver
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
-// #region receiver
 import express from "express";
 import Database from "libsql";
 

@@ -1,8 +1,8 @@
 // Receives the webhooks of several workspaces with one receiver, and reconciles each with a client of its own.
 
+// #region receiver
 import { createReceiver, memoryInbox, type Tenant } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-// #region receiver
 import express from "express";
 
 // In memory, because it is read at every delivery; fill it from your database, and again when a tenant changes.

@@ -1,8 +1,8 @@
 // Tests an integration with a new mock for each test.
 
+// #region vitest
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { createClient } from "@workspace-tasks/sdk";
-// #region vitest
 import { expect } from "vitest";
 
 mockTest("a connection with an invalid key fails", async ({ mock }) => {

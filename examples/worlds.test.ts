@@ -1,8 +1,8 @@
 // Isolates tests that share one mock.
 
+// #region worlds
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
-// #region worlds
 import { expect, it } from "vitest";
 
 it("two tests share a mock, each in a world of its own", async () => {

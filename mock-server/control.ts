@@ -16,5 +16,6 @@ export type { SearchHit } from "./control/search/search-routes.ts";
 export type { ListedTask, TaskDetail } from "./control/tasks/task-routes.ts";
 export { isMockServerError } from "./errors.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
+export { schemaText } from "./generated/schema-text.ts";
 export { defaultSettings } from "./settings/settings.ts";
 export type { ApiFault, DeliveryFault, FaultPlan, ProbabilisticFault } from "./state/fault.ts";

@@ -1,19 +1,18 @@
-// The tarball in projects of the kinds that its users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
-// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, and each supported version of TypeScript with the module
-// settings that it knows. Everything comes from the npm registry:
+// The tarballs in projects of the kinds that their users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
+// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, pnpm with strict peers, and
+// each supported version of TypeScript with the module settings that it knows. Everything else comes from the npm registry:
 //
 //   node scripts/consumer-matrix.mjs
 //
 // Needs a build.
-import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
+import { packPackages } from "./pack.mjs";
 
-const root = join(import.meta.dirname, "..");
 const shell = process.platform === "win32";
-const typeScripts = ["5.2", "5.4", "5.7", "5.9", "6.0"];
+const typeScripts = ["5.2", "5.4", "5.7", "5.9", "6.0", "7.0"];
 const nest = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@11`);
 const tools = [
   "jest@30",
@@ -43,7 +42,7 @@ for (const each of [receiver, client, mock]) await each.close();
 
 const project = mkdtempSync(join(tmpdir(), "workspace-tasks-consumer-"));
 const bin = (name) => join(project, "node_modules", name);
-let tarball;
+let tarballs;
 let failed = false;
 try {
   await install();
@@ -53,6 +52,7 @@ try {
   await serverBundle();
   await browserBundle();
   await plugAndPlay();
+  await strictPeers();
   for (const version of typeScripts) await compile(version);
 } finally {
   rmSync(project, { recursive: true, force: true });
@@ -60,18 +60,10 @@ try {
 if (failed) process.exitCode = 1;
 
 async function install() {
-  const packed = spawnSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], {
-    cwd: root,
-    encoding: "utf8",
-    shell,
-  });
-  if (packed.status !== 0) throw new Error(`npm pack failed:\n${packed.stderr}`);
-  const parsed = JSON.parse(packed.stdout);
-  const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  tarballs = packPackages(project);
   write("package.json", JSON.stringify({ name: "consumer", private: true }));
   const versions = typeScripts.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  tarball = filename;
-  const packages = [join(project, filename), "typescript@5.9", ...versions, ...tools, ...nest];
+  const packages = [...tarballs.values(), "typescript@5.9", ...versions, ...tools, ...nest];
   const { code, output } = await capture(
     "npm",
     ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages],
@@ -107,15 +99,15 @@ async function jest() {
   await mock.close();
 }`;
   const names = {
-    sdk: "createClient",
-    "mock-server": "createMockServer",
-    "receiver-kit": "createReceiver",
-    "receiver-kit/express": "webhookMiddleware",
-    "receiver-kit/sqlite": "sqliteInbox",
+    "@workspace-tasks/sdk": "createClient",
+    "@workspace-tasks/mock-server": "createMockServer",
+    "@workspace-tasks/receiver-kit": "createReceiver",
+    "@workspace-tasks/receiver-kit/express": "webhookMiddleware",
+    "@workspace-tasks/receiver-kit/sqlite": "sqliteInbox",
   };
   const statements = (toText) =>
     Object.entries(names)
-      .map(([entry, name]) => toText(name, `"workspace-tasks/${entry}"`))
+      .map(([entry, name]) => toText(name, `"${entry}"`))
       .join("\n");
   write(
     "plain.test.js",
@@ -199,15 +191,24 @@ webpack({ mode: "production", target: "web", context: import.meta.dirname, entry
   await check("webpack for browsers, builds", process.execPath, ["webpack.mjs"], /built/);
 }
 
+/** The packages of `everyProduct` from their tarballs, and these again where they depend on each other. */
+function projectFromTarballs(folder, overridden) {
+  mkdirSync(join(project, folder));
+  const files = Object.fromEntries([...tarballs].map(([name, file]) => [name, `file:${file}`]));
+  const names = ["@workspace-tasks/sdk", "@workspace-tasks/receiver-kit", "@workspace-tasks/mock-server"];
+  const dependencies = Object.fromEntries(names.map((name) => [name, files[name]]));
+  write(
+    `${folder}/package.json`,
+    JSON.stringify({ name: folder, private: true, dependencies, ...overridden(files) }),
+  );
+  write(`${folder}/server.mjs`, everyProduct);
+  return join(project, folder);
+}
+
 /** Yarn's Plug'n'Play: no node_modules, and only what a package declares can be imported. */
 async function plugAndPlay() {
-  const folder = join(project, "pnp");
-  mkdirSync(folder);
-  copyFileSync(join(project, tarball), join(folder, tarball));
-  const dependencies = { "workspace-tasks": `file:./${tarball}` };
-  write("pnp/package.json", JSON.stringify({ name: "pnp", private: true, dependencies }));
+  const folder = projectFromTarballs("pnp", (resolutions) => ({ resolutions }));
   write("pnp/yarn.lock", "");
-  write("pnp/server.mjs", everyProduct);
   const env = {
     ...process.env,
     YARN_ENABLE_TELEMETRY: "0",
@@ -219,6 +220,21 @@ async function plugAndPlay() {
   const options = { cwd: folder, env, shell };
   await check("Yarn PnP installs", "npx", [...yarn, "install"], /Done/, options);
   await check("Yarn PnP runs", "npx", [...yarn, "node", "server.mjs"], /WorkspaceUser/, options);
+}
+
+/** pnpm: what a package does not declare is not there, and a wrong peer ends the installation. */
+async function strictPeers() {
+  const folder = projectFromTarballs("pnpm", (overrides) => ({ pnpm: { overrides } }));
+  write("pnpm/pnpm-workspace.yaml", "");
+  const options = { cwd: folder, shell };
+  const flags = [
+    "--strict-peer-dependencies",
+    "--prefer-offline",
+    "--no-frozen-lockfile",
+    "--ignore-scripts",
+  ];
+  await check("pnpm installs", "npx", ["-y", "pnpm@10", "install", ...flags], /Done/, options);
+  await check("pnpm runs", process.execPath, ["server.mjs"], /WorkspaceUser/, options);
 }
 
 async function nestApplication() {
@@ -308,7 +324,7 @@ export async function typed(document: TypedDocument<{ a: number }, { id: string 
     `import { createClient } from "@workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
   );
   // Checks the declarations of zod and graphql too, which takes a minute.
-  const skipLibCheck = version !== "5.4" && version !== "6.0";
+  const skipLibCheck = version !== "5.4" && version !== "7.0";
   const deprecated = version === "6.0" ? { ignoreDeprecations: "6.0" } : {};
   const settings = {
     "module commonjs, moduleResolution node": {

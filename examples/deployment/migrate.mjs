@@ -1,7 +1,7 @@
 // Creates or updates the tables of the inbox; run it once for each release, before the servers.
 
-import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 // #region migrate
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import pg from "pg";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5_000 });

@@ -1,7 +1,7 @@
 // Express 5 and 4.
 
-import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 // #region express
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
 import { receiver } from "./receiver.ts";
 

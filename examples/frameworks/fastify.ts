@@ -1,7 +1,7 @@
 // Fastify 5.
 
-import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 // #region fastify
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import Fastify from "fastify";
 import { receiver } from "./receiver.ts";
 

@@ -1,7 +1,7 @@
 // A client behind an HTTP proxy.
 
-import { createClient } from "@workspace-tasks/sdk";
 // #region proxy
+import { createClient } from "@workspace-tasks/sdk";
 import { ProxyAgent, fetch as undiciFetch } from "undici";
 
 const dispatcher = new ProxyAgent(process.env["HTTPS_PROXY"] ?? "http://proxy.internal:3128");

@@ -1,9 +1,9 @@
 // The AWS Lambda function behind API Gateway, a function URL or a load balancer: it stores deliveries.
 
+// #region receive
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { lambdaHandler } from "@workspace-tasks/receiver-kit/lambda";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
-// #region receive
 import pg from "pg";
 
 const pool = new pg.Pool({

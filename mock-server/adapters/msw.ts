@@ -24,11 +24,11 @@ const handlersOptions = strictOptions<MockHandlersOptions>()({
  *
  * @example examples/msw.test.ts#msw
  * ```ts
- * import { setupServer } from "msw/node";
- * import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
  * import { createMockServer } from "@workspace-tasks/mock-server";
  * import { mockHandlers } from "@workspace-tasks/mock-server/msw";
  * import { createClient } from "@workspace-tasks/sdk";
+ * import { setupServer } from "msw/node";
+ * import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
  *
  * const baseUrl = "https://api.tax.example";
  * const mock = await createMockServer({ listen: false }); // no port

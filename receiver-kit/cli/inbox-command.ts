@@ -107,10 +107,10 @@ const discard = changeCommand("discard", "discard dead or quarantined rows", asy
   return (await inbox.get(row)) ? "not-discardable" : "not-found";
 });
 
-/** Runs `workspace-tasks inbox` and returns its exit code. */
+/** Runs `workspace-tasks-inbox` and returns its exit code. */
 export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   const group = {
-    name: "inbox",
+    name: "",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
     subcommands: { list, show, replay, discard, stats },
   };

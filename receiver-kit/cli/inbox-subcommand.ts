@@ -43,7 +43,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
 }): Subcommand {
   const { name, synopsis = "[options]", about } = command;
   const run = defineCommand({
-    name: `inbox ${name}`,
+    name,
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
     flags: { ...storeFlags, ...command.flags },

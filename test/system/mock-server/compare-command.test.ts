@@ -8,7 +8,7 @@ import { packageFlags } from "../../support/package-flags.ts";
 import { shownArguments } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
-const bin = join(import.meta.dirname, "../../../bin/workspace-tasks.js");
+const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");
 
 /** Runs the command in its own process. */
 function run(argv: readonly string[], env: Readonly<Record<string, string>>) {

@@ -66,7 +66,7 @@ export async function writeOutputs(
 
 async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
   const { settings, notExpressed } = report;
-  const $schema = "./node_modules/workspace-tasks/mock-settings.schema.json";
+  const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
   await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
   io.stderr.write(`compare: wrote ${path}; use it with workspace-tasks mock --settings ${path}\n`);
   if (notExpressed.length > 0) {

@@ -1,0 +1,5 @@
+export declare function packPackages(folder: string): ReadonlyMap<string, string>;
+export declare function unpackPackages(
+  project: string,
+  others?: readonly string[],
+): ReadonlyMap<string, string>;
