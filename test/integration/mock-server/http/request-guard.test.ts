@@ -179,7 +179,7 @@ describe("createMockServer", () => {
   ])("rejects %j, of which no request would match one, and shows that", async (options, wrong) => {
     const [name] = Object.keys(options);
     await expect(createMockServer(options)).rejects.toThrow(
-      new RegExp(`${name}: expected an array of (host names|origins) .*, got "${wrong}"$`),
+      new RegExp(`${name}\\.\\d: expected an? (host name|origin) .*, got "${wrong}"$`),
     );
   });
 });
