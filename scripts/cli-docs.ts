@@ -27,7 +27,7 @@ async function sectionsOf(
   path: readonly string[] = [],
 ): Promise<readonly string[]> {
   const help = await helpOf(program, run, path);
-  const title = name || program;
+  const title = program === "workspace-tasks" ? name : [program, name].filter(Boolean).join(" ");
   // A group lists its commands; `mock` has one command of its own.
   const isGroup = help.startsWith(`Usage: ${[program, name].filter(Boolean).join(" ")} <command>`);
   const listed = [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, each = ""]) => each);

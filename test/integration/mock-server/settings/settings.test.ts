@@ -80,7 +80,7 @@ describe("the schema of the settings", () => {
   });
 
   it("is the one that editors get, and accepts the defaults", () => {
-    expect(readFileSync("mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
+    expect(readFileSync("mock-server/mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
     expect(validate({ $schema: "x", ...defaultSettings }), JSON.stringify(validate.errors)).toBe(true);
     expect(validate({ rateLimit: { request: 5 } })).toBe(false);
     expect(validate({ rateLimit: { requests: "5" } })).toBe(false);
