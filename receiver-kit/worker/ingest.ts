@@ -123,7 +123,8 @@ export class Ingest {
       this.#outage.end();
       return result;
     } catch (error) {
-      this.#outage.add(error);
+      // What the store says is wrong, which is the cause of what the request fails with.
+      this.#outage.add((error as Error).cause ?? error);
       throw error;
     }
   }

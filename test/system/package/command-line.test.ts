@@ -70,7 +70,7 @@ describe("workspace-tasks", () => {
     const listed = [...out.matchAll(/^ {2}([a-z][a-z-]*) /gm)].map(([, name]) => name);
     expect([code, err]).toEqual([0, ""]);
     expect(listed).toEqual([
-      ...["mock", "trigger", "logs", "clock", "resend", "reset", "snapshot", "worlds"],
+      ...["mock", "trigger", "logs", "clock", "resend", "reset", "snapshot"],
       ...["compare", "check-receiver"],
     ]);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
