@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 /** Runs a command. Resolves with what it wrote, and with its exit code, its signal or why it did not start. */
-export function capture(command, args, { onLine, ...options }) {
+export function capture(command, args, { onLine, ...options } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
     const written = { stdout: "", output: "" };

@@ -40,7 +40,7 @@ function stagePackage({ folder, manifest, name, entries }) {
   }
   writeFileSync(
     join(to, "package.json"),
-    `${JSON.stringify(publishedManifest(published, folder, entries), null, 2)}\n`,
+    `${JSON.stringify(publishedManifest(published, { folder, entries, documents }), null, 2)}\n`,
   );
   setModes(to);
 }
@@ -50,9 +50,13 @@ function copy(from, to) {
   cpSync(from, to, { recursive: true });
 }
 
-function publishedManifest({ private: _, devDependencies, exports, ...manifest }, folder, entries) {
+function publishedManifest(
+  { private: _, devDependencies, exports, ...manifest },
+  { folder, entries, documents },
+) {
   const bySource = new Map(entries.map((entry) => [entry.path, entry]));
   const main = bySource.get(".");
+  const contract = documents.includes("schema.graphql") && { "./schema.graphql": "./schema.graphql" };
   return {
     ...manifest,
     ...(repository && {
@@ -62,7 +66,7 @@ function publishedManifest({ private: _, devDependencies, exports, ...manifest }
     }),
     ...(main && { main: "./dist/index.cjs", types: "./dist/index.d.cts" }),
     exports: Object.fromEntries(
-      Object.entries(exports).map(([path, target]) => [
+      Object.entries({ ...exports, ...contract }).map(([path, target]) => [
         path,
         bySource.has(path) ? conditions(bySource.get(path)) : target,
       ]),

@@ -74,7 +74,8 @@ describe("commands in the documents", () => {
       (line: string) => /^(?:npx )?workspace-tasks(?:-inbox)? /.test(line),
       (line: string) => /^npm (?:install|ci|start|test)\b|^npx ts-jest |^curl |^export [A-Z_]+=/.test(line),
       (line: string) => line.startsWith("rabbitmq-plugins enable "),
-      (line: string) => existsSync(/^cp node_modules\/@workspace-tasks\/mock-server\/(\S+) \.$/.exec(line)?.[1] ?? ""),
+      (line: string) =>
+        existsSync(/^cp node_modules\/@workspace-tasks\/mock-server\/(\S+) \.$/.exec(line)?.[1] ?? ""),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
       (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),
     ];
