@@ -38,9 +38,12 @@ function check({ name, manifest, entries }, tarball) {
   const sources = files.filter((file) => /(?<!\.d)\.tsx?$|\.map$/.test(file));
   if (sources.length > 0) fail(`${name}: sources beside the build: ${sources.join(", ")}`);
   const attw = ["node_modules/@arethetypeswrong/cli/dist/index.js", tarball, "--no-emoji"];
-  const notCode = Object.entries(manifest.exports).flatMap(([path, target]) =>
-    typeof target === "string" ? [path] : [],
-  );
+  const notCode = [
+    ...Object.entries(manifest.exports).flatMap(([path, target]) =>
+      typeof target === "string" ? [path] : [],
+    ),
+    ...documents.filter((file) => file === "schema.graphql").map((file) => `./${file}`),
+  ];
   const esmOnly = entries.filter((entry) => entry.esmOnly).map(({ path }) => path);
   const gates = [["publint", ["node_modules/publint/src/cli.js", tarball, "--strict"]]];
   if (esmOnly.length < entries.length)
