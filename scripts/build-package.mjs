@@ -9,7 +9,7 @@ import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
 import { kernel, root } from "./packages.mjs";
 
-const types = join(root, ".tmp/types");
+const compiled = join(root, ".tmp/types");
 
 export async function buildPackage({ folder, manifest, entries }) {
   const dist = join(root, folder, "dist");
@@ -60,9 +60,13 @@ export async function buildPackage({ folder, manifest, entries }) {
   }
   const declarations = entries.map((entry) => ({
     ...entry,
-    input: join(types, folder, entry.source.replace(/\.ts$/, ".d.ts")),
+    input: join(compiled, folder, entry.source.replace(/\.ts$/, ".d.ts")),
   }));
-  await bundle(declarations, [kernelTypes, dts({ dtsInput: true })], { format: "esm", ...named("d.ts") });
+  const types = await bundle(declarations, [kernelTypes, dts({ dtsInput: true })], {
+    format: "esm",
+    ...named("d.ts"),
+  });
+  for (const file of types) referToLibraries(dist, file);
   declareCommonJS(dist);
   writeLicences(dist, [...bundled].sort());
 }
@@ -98,10 +102,19 @@ const kernelTypes = {
     order: "pre",
     handler(source) {
       const [, file] = /^@workspace-tasks\/kernel\/(.+)\.[jt]s$/.exec(source) ?? [];
-      return file === undefined ? undefined : join(types, kernel.folder, `${file}.d.ts`);
+      return file === undefined ? undefined : join(compiled, kernel.folder, `${file}.d.ts`);
     },
   },
 };
+
+/** Libraries of TypeScript that a program may not have among its own; the bundler drops what asks for them. */
+function referToLibraries(dist, { fileName, moduleIds, code }) {
+  const asked = moduleIds.flatMap(
+    (id) => readFileSync(id, "utf8").match(/^\/\/\/ <reference lib="[^"]+"/gm) ?? [],
+  );
+  const references = [...new Set(asked)].map((start) => `${start} />\n`).join("");
+  if (references) writeFileSync(join(dist, fileName), references + code);
+}
 
 function packagesIn({ moduleIds = [] }) {
   return moduleIds.flatMap((id) => {

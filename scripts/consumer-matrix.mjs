@@ -1,6 +1,6 @@
 // The tarballs in projects of the kinds that their users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
-// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, pnpm with strict peers, and
-// each supported version of TypeScript with the module settings that it knows. Everything else comes from the npm registry:
+// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, and pnpm with strict peers.
+// Everything else comes from the npm registry:
 //
 //   node scripts/consumer-matrix.mjs
 //
@@ -12,7 +12,6 @@ import { capture } from "./capture.mjs";
 import { packPackages } from "./pack.mjs";
 
 const shell = process.platform === "win32";
-const typeScripts = ["5.2", "5.4", "5.7", "5.9", "6.0", "7.0"];
 const nest = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@11`);
 const tools = [
   "jest@30",
@@ -53,7 +52,6 @@ try {
   await browserBundle();
   await plugAndPlay();
   await strictPeers();
-  for (const version of typeScripts) await compile(version);
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
@@ -62,8 +60,7 @@ if (failed) process.exitCode = 1;
 async function install() {
   tarballs = packPackages(project);
   write("package.json", JSON.stringify({ name: "consumer", private: true }));
-  const versions = typeScripts.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  const packages = [...tarballs.values(), "typescript@5.9", ...versions, ...tools, ...nest];
+  const packages = [...tarballs.values(), "typescript@5.9", ...tools, ...nest];
   const { code, output } = await capture(
     "npm",
     ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages],
@@ -294,76 +291,4 @@ void main();
   );
   await check("NestJS compiles, as CommonJS", process.execPath, [bin("typescript/bin/tsc"), "-p", "nest"]);
   await check("NestJS runs", process.execPath, ["nest-dist/main.js"], /\{"type":"WorkspaceUser"\} 400/);
-}
-
-async function compile(version) {
-  const typed = `import type { TypedDocument } from "@workspace-tasks/sdk";
-import { createClient } from "@workspace-tasks/sdk";
-import { createMockServer } from "@workspace-tasks/mock-server";
-import { createReceiver } from "@workspace-tasks/receiver-kit";
-import { auditReceiver } from "workspace-tasks/check-receiver";
-import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
-import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
-import { parseEvent } from "@workspace-tasks/events";
-export const used = [createMockServer, createReceiver, auditReceiver, webhookMiddleware, postgresInbox, sqliteInbox, openTelemetry, parseEvent];
-export async function typed(document: TypedDocument<{ a: number }, { id: string }>): Promise<number> {
-  const client = createClient({ baseUrl: "" });
-  // @ts-expect-error the id is missing
-  await client.request(document);
-  // @ts-expect-error there is no variable of this name
-  await client.request(document, { id: "x", other: 1 });
-  const endpoint = await client.webhooks.endpoints.update("x", { enabled: true });
-  return endpoint.url.length + (await client.request(document, { id: "x" })).a;
-}
-`;
-  for (const file of ["typed.ts", "typed.mts", "typed.cts"]) write(file, typed);
-  write(
-    "without-node.mts",
-    `import { createClient } from "@workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
-  );
-  // Checks the declarations of zod and graphql too, which takes a minute.
-  const skipLibCheck = version !== "5.4" && version !== "7.0";
-  const deprecated = version === "6.0" ? { ignoreDeprecations: "6.0" } : {};
-  const settings = {
-    "module commonjs, moduleResolution node": {
-      file: "typed.ts",
-      module: "commonjs",
-      moduleResolution: "node",
-      skipLibCheck: true,
-      ...deprecated,
-    },
-    "module esnext, moduleResolution bundler": {
-      file: "typed.ts",
-      module: "esnext",
-      moduleResolution: "bundler",
-      skipLibCheck: true,
-    },
-    "module node16, from CommonJS": { file: "typed.cts", module: "node16", skipLibCheck: true },
-    "module nodenext, strictest": {
-      file: "typed.mts",
-      module: "nodenext",
-      skipLibCheck,
-      exactOptionalPropertyTypes: true,
-      verbatimModuleSyntax: true,
-      isolatedModules: true,
-      noUncheckedIndexedAccess: true,
-    },
-    "the SDK without @types/node": {
-      file: "without-node.mts",
-      module: "nodenext",
-      types: [],
-      lib: ["es2022", "dom"],
-    },
-  };
-  for (const [title, { file, ...options }] of Object.entries(settings)) {
-    const compilerOptions = { strict: true, noEmit: true, target: "es2022", types: ["node"], ...options };
-    write("tsconfig.json", JSON.stringify({ compilerOptions, files: [file] }));
-    await check(`TypeScript ${version}, ${title}`, process.execPath, [
-      bin(`typescript-${version}/bin/tsc`),
-      "-p",
-      ".",
-    ]);
-  }
 }

@@ -1,5 +1,5 @@
 // What a user's disk gets: installs the tarballs into empty projects, as npm does it, and compares sizes and numbers of
-// packages with limits. The limits only go down.
+// packages with limits. The limits are 5 % above what was measured, and only go down.
 //
 //   node scripts/installed-sizes.mjs [--json]
 //
@@ -16,16 +16,16 @@ const projects = [
   {
     title: "SDK",
     install: ["@workspace-tasks/sdk"],
-    packagesMax: 2,
-    bytesMax: 0.7 * mega,
+    packagesMax: 1,
+    bytesMax: 0.642 * mega,
     uncounted: [],
     never: ["@workspace-tasks/mock-server", "@workspace-tasks/receiver-kit", "zod"],
   },
   {
     title: "receiver kit",
     install: ["@workspace-tasks/receiver-kit", "@workspace-tasks/events"],
-    packagesMax: 4,
-    bytesMax: 1.6 * mega,
+    packagesMax: 3,
+    bytesMax: 1.192 * mega,
     uncounted: ["zod"],
     never: ["@workspace-tasks/mock-server", "@workspace-tasks/receiver-rabbitmq", "workspace-tasks"],
   },
@@ -36,16 +36,16 @@ const projects = [
       "@workspace-tasks/receiver-kit",
       "@workspace-tasks/events",
     ],
-    packagesMax: 5,
-    bytesMax: 1.8 * mega,
+    packagesMax: 4,
+    bytesMax: 1.328 * mega,
     uncounted: ["zod"],
     never: ["@workspace-tasks/mock-server", "workspace-tasks"],
   },
   {
     title: "mock server with the command",
     install: ["workspace-tasks", "@workspace-tasks/mock-server", "@workspace-tasks/events"],
-    packagesMax: 10,
-    bytesMax: 4 * mega,
+    packagesMax: 8,
+    bytesMax: 3.371 * mega,
     uncounted: ["graphql", "zod", "standardwebhooks"],
     never: ["@workspace-tasks/receiver-kit", "@workspace-tasks/sdk"],
   },

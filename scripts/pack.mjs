@@ -1,28 +1,90 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { packages, root } from "./packages.mjs";
 import { stage, stagedFolder } from "./stage.mjs";
 
+const packed = join(root, ".tmp/packed");
+/** A program that packs or copies has ended by then. */
+const unusedMs = 60 * 60_000;
+
 /**
- * Packs the build of every package into `folder`.
+ * Packs the build of every package into `folder`. Only the first call packs: later ones, also of programs that run at the
+ * same time, copy its tarballs, unless something that is published has changed.
  *
  * @returns the path of the tarball by the name of the package
  */
 export function packPackages(folder) {
-  stage();
+  mkdirSync(packed, { recursive: true });
+  const staged = mkdtempSync(join(packed, "staged-"));
+  try {
+    stage(staged);
+    const tarballs = join(packed, hashOf(staged));
+    if (!existsSync(tarballs)) pack(staged, tarballs);
+    cpSync(tarballs, folder, { recursive: true });
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
+  }
+  return new Map(packages.map((each) => [each.name, join(folder, tarballName(each))]));
+}
+
+/** As npm gives it to the tarball of a package. */
+export const tarballName = ({ name, manifest }) =>
+  `${name.replace("@", "").replace("/", "-")}-${manifest.version}.tgz`;
+
+function hashOf(folder) {
+  const hash = createHash("sha256");
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }).sort(byPath)) {
+    const path = pathOf(entry);
+    if (entry.isFile()) hash.update(`${relative(folder, path)}\0`).update(readFileSync(path));
+  }
+  return hash.digest("hex");
+}
+
+const pathOf = ({ parentPath, name }) => join(parentPath, name);
+const byPath = (a, b) => (pathOf(a) < pathOf(b) ? -1 : 1);
+
+/** The tarballs appear together, so that another program sees all or none. */
+function pack(staged, tarballs) {
+  removeUnused();
+  const folders = packages.map(({ name }) => stagedFolder(name, staged));
+  const packing = mkdtempSync(join(packed, "packing-"));
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", packing, ...folders];
   const windows = process.platform === "win32";
-  const folders = packages.map(({ name }) => stagedFolder(name));
-  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder, ...folders];
-  const packed = spawnSync(windows ? "npm.cmd" : "npm", args, {
+  const { status, stderr } = spawnSync(windows ? "npm.cmd" : "npm", args, {
     cwd: root,
     encoding: "utf8",
     shell: windows,
   });
-  if (packed.status !== 0) throw new Error(`npm pack failed:\n${packed.stderr}`);
-  const tarballs = Object.values(JSON.parse(packed.stdout));
-  return new Map(tarballs.map(({ name, filename }) => [name, join(folder, filename)]));
+  if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
+  try {
+    renameSync(packing, tarballs);
+  } catch (error) {
+    rmSync(packing, { recursive: true, force: true });
+    if (!existsSync(tarballs)) throw error; // else another program was faster
+  }
+}
+
+function removeUnused() {
+  for (const name of readdirSync(packed)) {
+    const path = join(packed, name);
+    const { mtimeMs = Number.POSITIVE_INFINITY } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (Date.now() - mtimeMs > unusedMs) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /**

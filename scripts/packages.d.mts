@@ -25,3 +25,5 @@ export interface Package {
 
 export declare const root: string;
 export declare const packages: readonly Package[];
+/** @param path from the root of the repository */
+export declare function readJson(path: string): unknown;

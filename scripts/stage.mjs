@@ -1,6 +1,8 @@
 // Puts what is published of each package into .tmp/packages/<name>: its manifest with the entry points of the build, its
 // build, its documents. `npm pack` and `npm publish` read these folders and not the sources, so that no tarball depends on
 // what else lies there.
+//
+//   node scripts/stage.mjs
 import {
   chmodSync,
   cpSync,
@@ -18,15 +20,16 @@ export const staged = join(root, ".tmp/packages");
 /** `https://github.com/<owner>/<name>`: a release names it, and links of the README go there. */
 const repository = process.env.WORKSPACE_TASKS_REPOSITORY;
 
-export const stagedFolder = (name) => join(staged, name.replace("@workspace-tasks/", ""));
+export const stagedFolder = (name, target = staged) => join(target, name.replace("@workspace-tasks/", ""));
 
-export function stage() {
-  rmSync(staged, { recursive: true, force: true });
-  for (const each of packages) stagePackage(each);
+/** @param target is deleted first; programs that run side by side have one each */
+export function stage(target = staged) {
+  rmSync(target, { recursive: true, force: true });
+  for (const each of packages) stagePackage(each, target);
 }
 
-function stagePackage({ folder, manifest, name, entries }) {
-  const to = stagedFolder(name);
+function stagePackage({ folder, manifest, name, entries }, target) {
+  const to = stagedFolder(name, target);
   const from = join(root, folder);
   const { documents = [], files = [], ...published } = manifest;
   mkdirSync(to, { recursive: true });
