@@ -39,6 +39,9 @@ const config: CodegenConfig = {
       documents: "sdk/operations/*.graphql",
       plugins: ["./scripts/operation-documents-plugin.mjs"],
     },
+    "mock-server/generated/schema-text.ts": {
+      plugins: ["./scripts/schema-text-plugin.mjs"],
+    },
     "mock-server/generated/resolvers.ts": {
       plugins: ["typescript", "typescript-resolvers"],
       config: {
@@ -65,7 +68,7 @@ const config: CodegenConfig = {
           ClientShortDetails: "../state/records.ts#ClientRecord",
           Task: "../state/records.ts#TaskRecord",
           SubTask: "../state/records.ts#StageRecord",
-          TaskTaxPrepResult: "../../sdk/events/event-fields.ts#TaxPrepResult",
+          TaskTaxPrepResult: "@workspace-tasks/events/fields#TaxPrepResult",
         },
       },
     },

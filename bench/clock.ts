@@ -1,4 +1,4 @@
-import type { Clock } from "workspace-tasks/sdk";
+import type { Clock } from "@workspace-tasks/sdk";
 
 /** The process's clock; looked up at each call, so that fake timers can replace it. */
 export const systemClock: Clock = {

@@ -1,4 +1,4 @@
-import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { systemClock } from "./clock.ts";
 import type { Fetch } from "./load-peer.ts";
 import { listTasksResponse } from "./sample-query.ts";

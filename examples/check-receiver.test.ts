@@ -3,10 +3,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { auditReceiver, renderTextReport, verdictOf } from "workspace-tasks/receiver-kit/audit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { auditReceiver, renderTextReport, verdictOf } from "workspace-tasks/check-receiver";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 const logger = { info() {}, warn() {}, error() {} };

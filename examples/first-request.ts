@@ -1,7 +1,7 @@
 // Prints the user of an API key and the running tasks.
 
 // #region first-request
-import { createClient } from "workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
 
 const client = createClient({
   baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",

@@ -10,8 +10,8 @@ afterAll(() => {
 });
 
 // #region jest
-import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { createClient } from "workspace-tasks/sdk";
+import { worldPerTest } from "@workspace-tasks/mock-server/jest";
+import { createClient } from "@workspace-tasks/sdk";
 
 const fixture = worldPerTest({ world: { clock: "virtual" } });
 

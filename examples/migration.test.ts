@@ -1,12 +1,12 @@
 // Migrates a receiver from a verification of its own, from svix and from standardwebhooks.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express, { type Express } from "express";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { describe, expect, it } from "vitest";
-import { createReceiver, createVerifier, memoryInbox } from "workspace-tasks/receiver-kit";
-import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { serveExpress } from "../test/support/express-server.ts";
 import { sampleEvent } from "../test/support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../test/support/signed-delivery.ts";

@@ -1,8 +1,9 @@
 // Assertions on what a mock has received and delivered.
+
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
-import { createClient } from "workspace-tasks/sdk";
 
 it("the request for a client has its name", async () => {
   await using mock = await createMockServer();

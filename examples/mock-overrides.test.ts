@@ -1,7 +1,8 @@
 // Responses that a test gives in place of the service.
+
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
-import { createClient } from "workspace-tasks/sdk";
 
 mockTest("a client handles what the service has never sent", async ({ mock }) => {
   const { baseUrl, apiKey } = mock;

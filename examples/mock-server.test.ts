@@ -1,8 +1,8 @@
 // Calls the mock without a port, and with a clock that the test moves.
 
+import { createMockServer, createVirtualClock } from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
 
 // #region in-process
 it("a client calls the mock in its process, without a port", async () => {

@@ -1,11 +1,11 @@
 // Tests an application with its production URLs: MSW passes the requests to the mock.
 
 // #region msw
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { mockHandlers } from "@workspace-tasks/mock-server/msw";
+import { createClient } from "@workspace-tasks/sdk";
 import { setupServer } from "msw/node";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { mockHandlers } from "workspace-tasks/mock-server/msw";
-import { createClient } from "workspace-tasks/sdk";
 
 const baseUrl = "https://api.tax.example";
 const mock = await createMockServer({ listen: false }); // no port

@@ -10,7 +10,7 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import type { DiagnosticsChannel, DiagnosticsEvents } from "workspace-tasks/sdk";
+import type { DiagnosticsChannel, DiagnosticsEvents } from "@workspace-tasks/sdk";
 
 function traceWorkspaceTasks(tracer: Tracer): void {
   on("workspace-tasks:call:end", (event) => {
@@ -39,8 +39,8 @@ function on<Name extends DiagnosticsChannel>(name: Name, listener: (event: Diagn
 }
 // #endregion
 
-const { createMockServer } = await import("workspace-tasks/mock-server");
-const { createClient } = await import("workspace-tasks/sdk");
+const { createMockServer } = await import("@workspace-tasks/mock-server");
+const { createClient } = await import("@workspace-tasks/sdk");
 
 const exporter = new InMemorySpanExporter();
 const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });

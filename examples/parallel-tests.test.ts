@@ -2,8 +2,8 @@
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { missingProgram } from "../test/support/missing-program.ts";
 
 const python = await missingProgram("python");

@@ -2,7 +2,7 @@
 
 // #region partner-flow
 import { setTimeout as pause } from "node:timers/promises";
-import { createClient, isWorkspaceTasksError, type Task } from "workspace-tasks/sdk";
+import { createClient, isWorkspaceTasksError, type Task } from "@workspace-tasks/sdk";
 
 await using client = createClient({
   baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",

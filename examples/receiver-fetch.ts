@@ -1,14 +1,14 @@
 // Receives webhooks with a fetch handler under Hono.
 // Next.js route handlers and other frameworks with fetch handlers on Node work the same way.
 
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
 
 // The application:
 
 // #region receiver
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { Hono } from "hono";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 
 const secrets: string[] = [];
 const receiver = createReceiver({

@@ -1,18 +1,18 @@
 // The parts of the receiver kit in a few lines each.
 
-import express from "express";
-import Database from "libsql";
-import pg from "pg";
-import { expect, it } from "vitest";
-import { createReceiver, createVerifier, memoryInbox } from "workspace-tasks/receiver-kit";
+import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   verifyWebhook,
   webhookMiddleware,
-} from "workspace-tasks/receiver-kit/express";
-import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+} from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import express from "express";
+import Database from "libsql";
+import pg from "pg";
+import { expect, it } from "vitest";
 import { serveExpress } from "../test/support/express-server.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
 import { signDelivery, secretA as signingSecret } from "../test/support/signed-delivery.ts";

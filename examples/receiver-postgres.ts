@@ -2,11 +2,11 @@
 // When a process ends, another one handles its unfinished events. The example two-processes runs two of them.
 
 // #region receiver
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import express from "express";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 
 const concurrency = 8;
 const pool = new pg.Pool({

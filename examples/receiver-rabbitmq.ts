@@ -1,13 +1,13 @@
 // Receives webhooks through RabbitMQ, which keeps them while PostgreSQL is down, into two shards.
 // Here one process has all parts; the first region alone is a process that only responds to HTTP.
 
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { clientOfShard, rabbitmqConsumer, rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
+import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { clientOfShard, rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
-import { createClient } from "workspace-tasks/sdk";
 
 const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
 const urls = (process.env["RABBITMQ_URLS"] ?? "amqp://localhost").split(",");

@@ -1,11 +1,11 @@
 // Receives webhooks with Express and an inbox in a SQLite file.
 
 // #region receiver
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import express from "express";
 import Database from "libsql";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 
 // The application's own table may live in the same file.
 new Database("webhooks.db").exec(

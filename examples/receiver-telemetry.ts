@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import * as api from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
 
 // Here for Prometheus; other readers and exporters of OpenTelemetry fit, too.
 const exporter = new PrometheusExporter({ preventServerStart: true });
@@ -23,8 +23,8 @@ const receiver = createReceiver({
 });
 // #endregion
 
-const { createMockServer } = await import("workspace-tasks/mock-server");
-const { createClient } = await import("workspace-tasks/sdk");
+const { createMockServer } = await import("@workspace-tasks/mock-server");
+const { createClient } = await import("@workspace-tasks/sdk");
 
 const url = "https://receiver.example/webhooks";
 const received = new Map([[url, (request: Request) => receiver.fetch(request)]]);

@@ -1,9 +1,9 @@
 // Receives the webhooks of several workspaces with one receiver, and reconciles each with a client of its own.
 
 // #region receiver
+import { createReceiver, memoryInbox, type Tenant } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { createReceiver, memoryInbox, type Tenant } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 
 // In memory, because it is read at every delivery; fill it from your database, and again when a tenant changes.
 const tenants = new Map<string, Tenant>();
@@ -21,8 +21,8 @@ app.post("/webhooks/:tenant", webhookMiddleware(receiver));
 await receiver.start();
 // #endregion
 
-const { createMockServer } = await import("workspace-tasks/mock-server");
-const { createClient } = await import("workspace-tasks/sdk");
+const { createMockServer } = await import("@workspace-tasks/mock-server");
+const { createClient } = await import("@workspace-tasks/sdk");
 
 const server = app.listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));

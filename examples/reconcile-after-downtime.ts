@@ -1,9 +1,9 @@
 // Recovers the task states that a receiver missed while it was down.
 // The service has stopped retrying. Reconciling reads the tasks API and passes the changes to the same state handlers.
 
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { createClient } from "workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { createClient } from "@workspace-tasks/sdk";
 
 const url = "https://receiver.example/webhooks";
 let reachable = true;

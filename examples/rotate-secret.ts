@@ -3,11 +3,11 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { createClient } from "workspace-tasks/sdk";
 
 await using mock = await createMockServer();
 await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl });

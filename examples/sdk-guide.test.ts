@@ -2,14 +2,14 @@
 
 import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import {
   createClient,
   isWorkspaceTasksError,
   type TaxClient,
   type UploadProgress,
-} from "workspace-tasks/sdk";
+} from "@workspace-tasks/sdk";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { withFolder } from "../test/support/with-folder.ts";
 
 let mock: MockServer;

@@ -2,10 +2,10 @@
 
 import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import { createClient, postgresRateLimitStore, TaskFailedError } from "@workspace-tasks/sdk";
 import pg from "pg";
 import { afterAll, expect, it, vi } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { createClient, postgresRateLimitStore, TaskFailedError } from "workspace-tasks/sdk";
 import { withFolder } from "../test/support/with-folder.ts";
 
 const log = vi.spyOn(console, "log").mockImplementation(() => {});

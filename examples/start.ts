@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import type { Task } from "workspace-tasks/sdk";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import type { Task } from "@workspace-tasks/sdk";
 import { print, printStep, printTasks } from "./start/output.ts";
 import { runPartnerFlow } from "./start/partner-flow.ts";
 import { startReceiver } from "./start/receiver.ts";

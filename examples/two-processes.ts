@@ -6,9 +6,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
 import pg from "pg";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
 import { PostgresServer } from "../test/support/postgres.ts";
 
 const taskCount = 20;

@@ -1,7 +1,7 @@
 // Sends a document of its own, with types from graphql-codegen's client preset.
 
 // #region typed-document
-import { createClient } from "workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
 import { graphql } from "./typed-documents/generated/index.ts";
 
 const clientNames = graphql(`

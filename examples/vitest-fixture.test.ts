@@ -1,9 +1,9 @@
 // Tests an integration with a new mock for each test.
 
 // #region vitest
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
-import { createClient } from "workspace-tasks/sdk";
 
 mockTest("a connection with an invalid key fails", async ({ mock }) => {
   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;
@@ -40,7 +40,7 @@ onVirtualTime("the 121st request waits until the next minute", async ({ mock }) 
 // #endregion
 
 // #region control-client
-import { createControlClient } from "workspace-tasks/mock-server";
+import { createControlClient } from "@workspace-tasks/mock-server";
 
 mockTest("another process controls the mock over HTTP", async ({ mock }) => {
   const control = createControlClient({ baseUrl: mock.baseUrl });

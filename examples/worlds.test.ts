@@ -1,9 +1,9 @@
 // Isolates tests that share one mock.
 
 // #region worlds
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
 
 it("two tests share a mock, each in a world of its own", async () => {
   await using mock = await createMockServer();

@@ -1,4 +1,4 @@
-export type { Clock, TimerOptions } from "../sdk/kernel/clock.ts";
+export type { Clock, TimerOptions } from "@workspace-tasks/kernel/clock.ts";
 export type { ControlApi } from "./control/control-api.ts";
 export { type ControlClientOptions, createControlClient } from "./control/control-client.ts";
 export type {

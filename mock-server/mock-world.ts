@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type {
   DeliveryFilter,

@@ -2,7 +2,7 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
-import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { NewWorld } from "./control/worlds/world-routes.ts";

@@ -6,7 +6,7 @@ import {
   positiveInteger,
   strictOptions,
   string,
-} from "../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "./checks/check-options.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";

@@ -1,5 +1,5 @@
-import type { Clock } from "../sdk/kernel/clock.ts";
-import { isHostName } from "../sdk/kernel/host.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import {
   array,
   boolean,
@@ -15,7 +15,7 @@ import {
   refineString,
   strictOptions,
   string,
-} from "../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, invalidOption } from "./checks/check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";

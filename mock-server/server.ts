@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from "../sdk/kernel/clock.ts";
-import { version } from "../sdk/kernel/version.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { version } from "@workspace-tasks/kernel/version.ts";
 import { invalidOption } from "./checks/check-options.ts";
 import { wrongFaultRule } from "./control/faults/check-fault-plan.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";

@@ -1,5 +1,5 @@
-export type { Clock, TimerOptions } from "../sdk/kernel/clock.ts";
-export type { Random } from "../sdk/kernel/random.ts";
+export type { Clock, TimerOptions } from "@workspace-tasks/kernel/clock.ts";
+export type { Random } from "@workspace-tasks/kernel/random.ts";
 export type {
   EventHandler,
   EventOf,

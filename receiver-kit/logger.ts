@@ -1,5 +1,5 @@
-import { notifyListener } from "../sdk/kernel/notify-listener.ts";
-import { objectWith, withDefault } from "../sdk/kernel/schema.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { objectWith, withDefault } from "@workspace-tasks/kernel/schema.ts";
 
 /** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {

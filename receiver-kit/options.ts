@@ -1,8 +1,8 @@
 // How options are checked, and all defaults. Unknown names, wrong types and values out of range are rejected: a
 // misspelled limit would otherwise be no limit.
 
-import { systemClock } from "../sdk/kernel/clock.ts";
-import { guardRandom, type Random, systemRandom } from "../sdk/kernel/random.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { guardRandom, type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import {
   anything,
   clock,
@@ -18,7 +18,7 @@ import {
   stringLike,
   transform,
   withDefault,
-} from "../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
 
 export const defaults = {

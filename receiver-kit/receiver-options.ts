@@ -1,4 +1,4 @@
-import type { Random } from "../sdk/kernel/random.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import {
   durationMs,
   functionOf,
@@ -11,7 +11,7 @@ import {
   strictOptions,
   ValidationError,
   withDefault,
-} from "../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import type { WebhookRejectedError } from "./errors.ts";
 import {
   type Inbox,
@@ -94,7 +94,7 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   /** Called for every delivery that was quarantined: it is genuine and cannot be parsed as an event. */
   readonly onQuarantined?: ((row: InboxRowReference, reason: string) => void) | undefined;
   readonly random?: Random | undefined;
-  /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  /** Traces and metrics: `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: ReceiverTelemetry | undefined;
 }
 

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { settledWithin } from "../sdk/kernel/with-timeout.ts";
+import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
   type EventHandler,
   type EventOf,

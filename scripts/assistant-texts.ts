@@ -30,11 +30,11 @@ const summary = `# workspace-tasks
 > API keys that are exchanged for tokens, 120 requests per minute and key, signed webhooks that arrive at least once and in
 > no order.
 
-- Import an entry point: \`workspace-tasks/sdk\` (\`createClient\`), \`workspace-tasks/receiver-kit\` (\`createReceiver\`), \`workspace-tasks/mock-server\` (\`createMockServer\`).
+- Install what you run: \`@workspace-tasks/sdk\` (\`createClient\`), \`@workspace-tasks/receiver-kit\` (\`createReceiver\`), in development \`@workspace-tasks/mock-server\` (\`createMockServer\`) and \`workspace-tasks\` (the command).
 - Branch on \`error.code\` and \`error.outcome\`; the client paces and retries by itself, so add neither.
 - Mount the receiver before body parsers, call \`receiver.start()\`, and write through \`context.transaction\`.
 - In tests use the mock and its virtual clock; do not stub \`fetch\`.
-- All paths are relative to the package, in an application to \`node_modules/workspace-tasks/\`.
+- All paths are relative to the repository; each package contains its own documents.
 `;
 
 export function assistantIndex(): string {

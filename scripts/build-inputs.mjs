@@ -1,25 +1,20 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { packages, root } from "./packages.mjs";
 import { projectFiles } from "./project-files.mjs";
 
-const root = join(import.meta.dirname, "..");
-const builtFrom = join(root, "dist/.built-from");
+const builtFrom = join(root, ".tmp/built-from");
 const inputs =
-  /^(sdk|mock-server|receiver-kit|examples\/start)\b|^scripts\/(build|bundle|declarations)\b|^(package|package-lock|tsconfig|tsconfig\.build)\.json$|^schema\.graphql$/;
+  /^(sdk|mock-server|receiver-kit)\b|^scripts\/(build|packages)|^(package|package-lock|tsconfig)\.json$|^schema\.graphql$/;
 
-/** Whether dist/ was built from the sources as they are. */
+/** Whether each dist/ was built from the sources as they are. */
 export function isBuilt() {
   if (!existsSync(builtFrom) || readFileSync(builtFrom, "utf8") !== hashOfInputs()) return false;
-  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const targetsIn = (target) =>
-    typeof target === "string" ? [target] : Object.values(target).flatMap(targetsIn);
-  const files = [
-    ...targetsIn(exports),
-    "dist/examples/start.js",
-    "dist/mock-server/inspector/page/index.html",
-  ];
-  return files.every((file) => existsSync(join(root, file)));
+  const files = packages.flatMap(({ folder, entries }) =>
+    entries.flatMap(({ out }) => [`${folder}/dist/${out}.js`, `${folder}/dist/${out}.d.ts`]),
+  );
+  return [...files, "mock-server/dist/inspector/index.html"].every((file) => existsSync(join(root, file)));
 }
 
 /** Before a build, which may end in the middle: its output is then of no sources. */
@@ -28,6 +23,7 @@ export function setUnbuilt() {
 }
 
 export function setBuilt() {
+  mkdirSync(dirname(builtFrom), { recursive: true });
   writeFileSync(builtFrom, hashOfInputs());
 }
 

@@ -1,36 +1,73 @@
-// The examples, and so the code that the documents show, compile against the built package as its users have it. `npm run
+// The examples, and so the code that the documents show, compile against the tarballs as their users have them. `npm run
 // typecheck` compiles them against the sources. Needs a build.
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { unpackPackages } from "./pack.mjs";
+import { packages, root } from "./packages.mjs";
 
-const root = join(import.meta.dirname, "..");
-const host = {
-  ...ts.sys,
-  onUnRecoverableConfigFileDiagnostic: ({ messageText }) => console.error(messageText),
-};
-const built = { customConditions: [], noEmit: true };
-const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(join(root, "tsconfig.json"), built, host);
-const examples = fileNames.filter((file) => /\/examples\/[^/]+(?:\/[^/]+)*\.ts$/.test(file));
-// It declares what the tests inject.
-const declared = join(root, "test/support/preconditions.ts");
-const program = ts.createProgram([...examples, declared], options);
-const declarations = program
-  .getSourceFiles()
-  .filter(({ fileName }) => fileName.startsWith(join(root, "dist")));
-const problems = ts
-  .getPreEmitDiagnostics(program)
-  .filter(({ file }) => file === undefined || examples.includes(file.fileName));
+// Below this folder, so that they find the types of their dependencies.
+const project = mkdtempSync(join(root, ".tmp/examples-"));
+try {
+  unpackPackages(project);
+  compile();
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
 
-if (examples.length < 20 || declarations.length === 0) {
-  console.error(
-    `expected examples that use the build, got ${examples.length} with ${declarations.length} of its files`,
+function compile() {
+  const { examples, options } = configuration();
+  // It declares what the tests inject.
+  const declared = join(root, "test/support/preconditions.ts");
+  const program = ts.createProgram([...examples, declared], options, hostWithPackages(options));
+  const declarations = program.getSourceFiles().filter(({ fileName }) => fileName.startsWith(project));
+  const problems = ts
+    .getPreEmitDiagnostics(program)
+    .filter(({ file }) => file === undefined || examples.includes(file.fileName));
+  const used = packages.filter(({ name }) =>
+    declarations.some(({ fileName }) => fileName.startsWith(`${project}/node_modules/${name}/dist/`)),
   );
-  process.exitCode = 1;
+  if (examples.length < 20 || used.length < packages.length) {
+    console.error(
+      `expected at least 20 examples that use all ${packages.length} packages, got ${examples.length} with ${used.map(({ name }) => name)}`,
+    );
+    process.exitCode = 1;
+  }
+  if (problems.length > 0) {
+    console.error(
+      ts.formatDiagnostics(problems, { ...ts.sys, getCanonicalFileName: String, getNewLine: () => "\n" }),
+    );
+    process.exitCode = 1;
+  }
+  if (process.exitCode === undefined)
+    console.log(`${examples.length} examples compile against the ${used.length} packages`);
 }
-if (problems.length > 0) {
-  console.error(
-    ts.formatDiagnostics(problems, { ...ts.sys, getCanonicalFileName: String, getNewLine: () => "\n" }),
+
+function configuration() {
+  const host = {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: ({ messageText }) => console.error(messageText),
+  };
+  const built = { customConditions: [], noEmit: true };
+  const { fileNames, options } = ts.getParsedCommandLineOfConfigFile(
+    join(root, "tsconfig.json"),
+    built,
+    host,
   );
-  process.exitCode = 1;
+  return { options, examples: fileNames.filter((file) => /\/examples\/[^/]+(?:\/[^/]+)*\.ts$/.test(file)) };
 }
-if (process.exitCode === undefined) console.log(`${examples.length} examples compile against the build`);
+
+/** Finds the packages of this repository in the project of the tarballs, whoever imports them. */
+function hostWithPackages(options) {
+  const host = ts.createCompilerHost(options);
+  const isPackage = (name) => packages.some((each) => name === each.name || name.startsWith(`${each.name}/`));
+  return {
+    ...host,
+    resolveModuleNameLiterals: (literals, importer, redirected, _, file) =>
+      literals.map((literal) => {
+        const from = isPackage(literal.text) ? join(project, "index.ts") : importer;
+        const mode = ts.getModeForUsageLocation(file, literal, options);
+        return ts.resolveModuleName(literal.text, from, options, host, undefined, redirected, mode);
+      }),
+  };
+}

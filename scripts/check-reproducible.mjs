@@ -1,19 +1,22 @@
-// Two builds of the same sources give the same tarball, byte for byte, so anyone can compare the published one with its
+// Two builds of the same sources give the same tarballs, byte for byte, so anyone can compare a published one with its
 // sources: in two folders, with another time zone, locale and file mode mask.
 //
 //   node scripts/check-reproducible.mjs
 //
-// Prints the hash. The dependencies are those of node_modules, and are not built.
+// Prints the hashes. The dependencies are those of node_modules, and are not built.
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { capture } from "./capture.mjs";
+import { kernel, packages, readJson, root } from "./packages.mjs";
 import { projectFiles } from "./project-files.mjs";
 
-const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-reproducible-"));
-const inlined = ["graphql-request"];
+const developedWith = [...packages, kernel].flatMap(({ manifest }) =>
+  Object.keys(manifest.devDependencies ?? {}),
+);
+const workspaces = readJson("package.json").workspaces;
 const builds = [
   { name: "a", umask: 0o022, env: { TZ: "UTC", LC_ALL: "C.UTF-8" } },
   {
@@ -27,14 +30,16 @@ try {
   // One after the other: the mask belongs to the process.
   const tarballs = [];
   for (const build of builds) tarballs.push(prepare(build));
-  const hashes = await Promise.all(tarballs.map(pack));
-  const [first, second] = hashes;
-  if (first.sha256 !== second.sha256) {
-    console.error(`two builds differ: ${first.sha256} and ${second.sha256}`);
-    for (const file of await differences()) console.error(`  ${file}`);
+  const [first, second] = await Promise.all(tarballs.map(pack));
+  const differing = [...first].filter(([name, { sha256 }]) => second.get(name)?.sha256 !== sha256);
+  for (const [name, { filename }] of differing) {
+    console.error(`two builds of ${name} differ:`);
+    for (const line of await differences(filename)) console.error(`  ${line}`);
     process.exitCode = 1;
-  } else {
-    console.log(`two builds are equal: ${first.filename}, sha256 ${first.sha256}`);
+  }
+  if (differing.length === 0) {
+    for (const { filename, sha256 } of first.values())
+      console.log(`two builds are equal: ${filename}, sha256 ${sha256}`);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -52,34 +57,45 @@ function prepare({ name, umask, env }) {
   return { target, umask, env };
 }
 
-/** Links, as the dependencies are only read; copies of what the bundler puts into the build, whose path it writes there. */
+/** Links, as the dependencies are only read; copies of what the bundler puts into a build, whose path it writes there. */
 function linkModules(from, to) {
+  const isOwn = (name) => name === "@workspace-tasks" || name === "workspace-tasks";
   mkdirSync(to);
-  for (const name of readdirSync(from)) {
-    if (inlined.includes(name)) cpSync(join(from, name), join(to, name), { recursive: true });
+  for (const name of readdirSync(from).filter((each) => !isOwn(each))) {
+    if (developedWith.includes(name)) cpSync(join(from, name), join(to, name), { recursive: true });
     else symlinkSync(join(from, name), join(to, name), "junction");
+  }
+  for (const workspace of workspaces) {
+    const { name } = readJson(`${workspace}/package.json`);
+    mkdirSync(dirname(join(to, name)), { recursive: true });
+    symlinkSync(join(to, "..", workspace), join(to, name), "junction");
   }
 }
 
+/** Resolves with the files and their hashes by the names of the packages. */
 async function pack({ target, umask, env }) {
-  const command = `umask ${umask.toString(8)} && npm pack --json --pack-destination ..`;
-  const { code, stdout, output } = await capture("sh", ["-c", command], {
+  const command = `umask ${umask.toString(8)} && node scripts/build.mjs && node scripts/pack.mjs ..`;
+  const { code, output } = await capture("sh", ["-c", command], {
     cwd: target,
     env: { ...process.env, ...env },
   });
-  if (code !== 0) throw new Error(`npm pack failed:\n${output}`);
-  const [filename] = readdirSync(dirname(target)).filter((file) => file.endsWith(".tgz"));
-  const bytes = readFileSync(join(dirname(target), filename));
-  if (!stdout.includes(filename)) throw new Error(`npm pack wrote no ${filename}`);
-  return { filename, sha256: createHash("sha256").update(bytes).digest("hex") };
+  if (code !== 0) throw new Error(`the build failed:\n${output}`);
+  const tarballs = readdirSync(dirname(target)).filter((file) => file.endsWith(".tgz"));
+  if (tarballs.length !== packages.length)
+    throw new Error(`expected ${packages.length} tarballs, got ${tarballs}`);
+  return new Map(
+    tarballs.map((filename) => {
+      const bytes = readFileSync(join(dirname(target), filename));
+      return [filename, { filename, sha256: createHash("sha256").update(bytes).digest("hex") }];
+    }),
+  );
 }
 
 /** Lines of the two listings that differ, and files with other content. */
-async function differences() {
+async function differences(file) {
   const listings = await Promise.all(
     builds.map(async ({ name }) => {
       const at = join(folder, name);
-      const [file] = readdirSync(at).filter((each) => each.endsWith(".tgz"));
       await capture("tar", ["-xzf", file, "--transform", "s,^package,unpacked,"], { cwd: at });
       const { stdout } = await capture(
         "sh",

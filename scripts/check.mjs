@@ -13,7 +13,6 @@ const gates = [
   ["formatting and lint", "npm run --silent lint"],
   ["lock file", "node scripts/complete-lock-file.mjs --check"],
   ["links in the documents", "node scripts/check-links.mjs"],
-  ["licences of what is shipped", "node scripts/check-licences.mjs"],
   ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
   // While others run: the tests and everything after them use it.
@@ -32,22 +31,26 @@ const gates = [
     "npm run --silent chaos -- --only 'rolls forward' --seeds 3",
   ],
   ["the recipes with the real frameworks", "node scripts/framework-recipes.mjs"],
-  ["the package in Jest, NestJS, Vite, Yarn and TypeScript 5.2 to 6.0", "node scripts/consumer-matrix.mjs"],
   ["the two commands on a fresh machine", "node scripts/fresh-machine-matrix.mjs --quick"],
+  ["the packages beside the lowest and the newest of each peer", "node --import tsx scripts/peer-matrix.ts"],
+  ["the packages in Jest, NestJS, Vite, webpack, Yarn and pnpm", "node scripts/consumer-matrix.mjs"],
+  ["the types of the packages in TypeScript 5.2 to 7.0", "node scripts/typescript-matrix.mjs"],
   // The Node of this machine is a part of the tests.
   [
     "the packed SDK on other Nodes, Bun, Deno and workerd",
     "node scripts/runtime-matrix.mjs node@22 node@24 bun deno workerd",
   ],
-  ["the packed tarball and the README, installed by npm", "node scripts/installed-package.mjs"],
-  ["two builds give the same tarball", "node scripts/check-reproducible.mjs"],
+  ["the packages and the README, installed by npm", "node scripts/installed-package.mjs"],
+  ["two builds give the same tarballs", "node scripts/check-reproducible.mjs"],
   [
     "a mock at its bounds fits in the documented heap",
     "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts",
   ],
+  ["the packed tarballs", "node scripts/check-package.mjs"],
+  ["installed sizes", "node scripts/installed-sizes.mjs"],
   ["the code in the documents compiles against the build", "node scripts/check-examples.mjs"],
-  ["the packed tarball", "node scripts/check-package.mjs"],
   ["the bill of materials", "node scripts/sbom.mjs --check"],
+  ["licences of what is shipped", "node scripts/check-licences.mjs"],
 ].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
 
 if (gates.length === 0) {

@@ -1,7 +1,7 @@
 // docs/cli.md has the help text of every command, as the command prints it.
 
-import { join } from "node:path";
-import { commands } from "../bin/commands.js";
+import { commands } from "../mock-server/tools/program.ts";
+import { runInboxCommand } from "../receiver-kit/cli/inbox-command.ts";
 import type { CommandIo } from "../sdk/kernel/cli/command-line.ts";
 
 export const cliDocument = "docs/cli.md";
@@ -12,31 +12,36 @@ type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
 export async function withHelpTexts(document: string): Promise<string> {
   const [begin, end] = ["<!-- commands:begin -->", "<!-- commands:end -->"];
   const sections: string[] = [];
-  for (const [name, { module, run }] of Object.entries(commands)) {
-    const file = join(import.meta.dirname, "..", `${module}.ts`);
-    const loaded = (await import(/* @vite-ignore */ file)) as Readonly<Record<string, Run>>;
-    sections.push(...(await sectionsOf(name, loaded[run] as Run)));
-  }
+  for (const [name, { load }] of Object.entries(commands))
+    sections.push(...(await sectionsOf("workspace-tasks", await load(), name)));
+  sections.push(...(await sectionsOf("workspace-tasks-inbox", runInboxCommand)));
   const before = document.slice(0, document.indexOf(begin) + begin.length);
   return `${before}\n\n${sections.join("\n")}\n${document.slice(document.indexOf(end))}`;
 }
 
 /** @param path the subcommands before it */
-async function sectionsOf(name: string, run: Run, path: readonly string[] = []): Promise<readonly string[]> {
-  const help = await helpOf(run, path);
+async function sectionsOf(
+  program: string,
+  run: Run,
+  name = "",
+  path: readonly string[] = [],
+): Promise<readonly string[]> {
+  const help = await helpOf(program, run, path);
+  const title = program === "workspace-tasks" ? name : [program, name].filter(Boolean).join(" ");
   // A group lists its commands; `mock` has one command of its own.
-  const isGroup = help.startsWith(`Usage: workspace-tasks ${name} <command>`);
+  const isGroup = help.startsWith(`Usage: ${[program, name].filter(Boolean).join(" ")} <command>`);
   const listed = [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}/gm)].map(([, each = ""]) => each);
   const subcommands = isGroup ? listed : name === "mock" ? ["exec"] : [];
-  const sections = [`### ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`];
+  const sections = [`### ${title}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\`\n`];
   for (const each of subcommands)
-    sections.push(...(await sectionsOf(`${name} ${each}`, run, [...path, each])));
+    sections.push(...(await sectionsOf(program, run, `${name} ${each}`.trim(), [...path, each])));
   return sections;
 }
 
-async function helpOf(run: Run, argv: readonly string[]): Promise<string> {
+async function helpOf(program: string, run: Run, argv: readonly string[]): Promise<string> {
   let text = "";
   const stdout = { write: (written: string) => (text += written) };
-  await run([...argv, "--help"], { stdout, stderr: stdout, env: {}, stop: new AbortController().signal });
+  const stop = new AbortController().signal;
+  await run([...argv, "--help"], { program, stdout, stderr: stdout, env: {}, stop });
   return text;
 }

@@ -79,7 +79,10 @@ function missingEntries(packages) {
 }
 
 function withoutHash(packages) {
-  return Object.entries(packages).filter(([path, { integrity, link }]) => path && !link && !integrity);
+  // Workspaces are folders of this repository.
+  return Object.entries(packages).filter(
+    ([path, { integrity, link }]) => path.includes("node_modules/") && !link && !integrity,
+  );
 }
 
 /** Only such entries may lack a hash: the registry did not have the binary when the lock file was written. */

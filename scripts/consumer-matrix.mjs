@@ -1,19 +1,17 @@
-// The tarball in projects of the kinds that its users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
-// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, and each supported version of TypeScript with the module
-// settings that it knows. Everything comes from the npm registry:
+// The tarballs in projects of the kinds that their users have: Jest with its defaults, as ES modules, with SWC and ts-jest,
+// NestJS, a server bundle of Vite, a bundle of webpack for browsers, Yarn without node_modules, and pnpm with strict peers.
+// Everything else comes from the npm registry:
 //
 //   node scripts/consumer-matrix.mjs
 //
 // Needs a build.
-import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
+import { packPackages } from "./pack.mjs";
 
-const root = join(import.meta.dirname, "..");
 const shell = process.platform === "win32";
-const typeScripts = ["5.2", "5.4", "5.7", "5.9", "6.0"];
 const nest = ["common", "core", "platform-express"].map((name) => `@nestjs/${name}@11`);
 const tools = [
   "jest@30",
@@ -30,9 +28,9 @@ const tools = [
   "reflect-metadata@0.2",
 ];
 
-const everyProduct = `import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { createClient } from "workspace-tasks/sdk";
+const everyProduct = `import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { createClient } from "@workspace-tasks/sdk";
 const mock = await createMockServer();
 const client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
 const receiver = createReceiver({ secrets: ["whsec_" + "A".repeat(43) + "="], inbox: memoryInbox() });
@@ -43,7 +41,7 @@ for (const each of [receiver, client, mock]) await each.close();
 
 const project = mkdtempSync(join(tmpdir(), "workspace-tasks-consumer-"));
 const bin = (name) => join(project, "node_modules", name);
-let tarball;
+let tarballs;
 let failed = false;
 try {
   await install();
@@ -53,25 +51,16 @@ try {
   await serverBundle();
   await browserBundle();
   await plugAndPlay();
-  for (const version of typeScripts) await compile(version);
+  await strictPeers();
 } finally {
   rmSync(project, { recursive: true, force: true });
 }
 if (failed) process.exitCode = 1;
 
 async function install() {
-  const packed = spawnSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], {
-    cwd: root,
-    encoding: "utf8",
-    shell,
-  });
-  if (packed.status !== 0) throw new Error(`npm pack failed:\n${packed.stderr}`);
-  const parsed = JSON.parse(packed.stdout);
-  const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  tarballs = packPackages(project);
   write("package.json", JSON.stringify({ name: "consumer", private: true }));
-  const versions = typeScripts.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  tarball = filename;
-  const packages = [join(project, filename), "typescript@5.9", ...versions, ...tools, ...nest];
+  const packages = [...tarballs.values(), "typescript@5.9", ...tools, ...nest];
   const { code, output } = await capture(
     "npm",
     ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages],
@@ -107,15 +96,15 @@ async function jest() {
   await mock.close();
 }`;
   const names = {
-    sdk: "createClient",
-    "mock-server": "createMockServer",
-    "receiver-kit": "createReceiver",
-    "receiver-kit/express": "webhookMiddleware",
-    "receiver-kit/sqlite": "sqliteInbox",
+    "@workspace-tasks/sdk": "createClient",
+    "@workspace-tasks/mock-server": "createMockServer",
+    "@workspace-tasks/receiver-kit": "createReceiver",
+    "@workspace-tasks/receiver-kit/express": "webhookMiddleware",
+    "@workspace-tasks/receiver-kit/sqlite": "sqliteInbox",
   };
   const statements = (toText) =>
     Object.entries(names)
-      .map(([entry, name]) => toText(name, `"workspace-tasks/${entry}"`))
+      .map(([entry, name]) => toText(name, `"${entry}"`))
       .join("\n");
   write(
     "plain.test.js",
@@ -152,8 +141,8 @@ test("has a world", async () => {
 test("has another world", async () => {
   expect((await fixture.world.control.listTasks()).data).toEqual([]);
 });`;
-  const imports = `import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { createClient } from "workspace-tasks/sdk";`;
+  const imports = `import { worldPerTest } from "@workspace-tasks/mock-server/jest";
+import { createClient } from "@workspace-tasks/sdk";`;
   const required = imports.replaceAll(/import (.*) from (.*);/g, "const $1 = require($2);");
   const program = bin("jest/bin/jest.js");
   const run = async (title, file, text, config, options = {}) => {
@@ -186,7 +175,7 @@ async function serverBundle() {
 
 /** The SDK in a bundle of webpack for browsers; `test/system/sdk/sdk-in-browser.test.ts` runs those of esbuild and Vite. */
 async function browserBundle() {
-  write("page.mjs", `export { createClient } from "workspace-tasks/sdk";\n`);
+  write("page.mjs", `export { createClient } from "@workspace-tasks/sdk";\n`);
   write(
     "webpack.mjs",
     `import webpack from "webpack";
@@ -199,15 +188,24 @@ webpack({ mode: "production", target: "web", context: import.meta.dirname, entry
   await check("webpack for browsers, builds", process.execPath, ["webpack.mjs"], /built/);
 }
 
+/** The packages of `everyProduct` from their tarballs, and these again where they depend on each other. */
+function projectFromTarballs(folder, overridden) {
+  mkdirSync(join(project, folder));
+  const files = Object.fromEntries([...tarballs].map(([name, file]) => [name, `file:${file}`]));
+  const names = ["@workspace-tasks/sdk", "@workspace-tasks/receiver-kit", "@workspace-tasks/mock-server"];
+  const dependencies = Object.fromEntries(names.map((name) => [name, files[name]]));
+  write(
+    `${folder}/package.json`,
+    JSON.stringify({ name: folder, private: true, dependencies, ...overridden(files) }),
+  );
+  write(`${folder}/server.mjs`, everyProduct);
+  return join(project, folder);
+}
+
 /** Yarn's Plug'n'Play: no node_modules, and only what a package declares can be imported. */
 async function plugAndPlay() {
-  const folder = join(project, "pnp");
-  mkdirSync(folder);
-  copyFileSync(join(project, tarball), join(folder, tarball));
-  const dependencies = { "workspace-tasks": `file:./${tarball}` };
-  write("pnp/package.json", JSON.stringify({ name: "pnp", private: true, dependencies }));
+  const folder = projectFromTarballs("pnp", (resolutions) => ({ resolutions }));
   write("pnp/yarn.lock", "");
-  write("pnp/server.mjs", everyProduct);
   const env = {
     ...process.env,
     YARN_ENABLE_TELEMETRY: "0",
@@ -221,6 +219,21 @@ async function plugAndPlay() {
   await check("Yarn PnP runs", "npx", [...yarn, "node", "server.mjs"], /WorkspaceUser/, options);
 }
 
+/** pnpm: what a package does not declare is not there, and a wrong peer ends the installation. */
+async function strictPeers() {
+  const folder = projectFromTarballs("pnpm", (overrides) => ({ pnpm: { overrides } }));
+  write("pnpm/pnpm-workspace.yaml", "");
+  const options = { cwd: folder, shell };
+  const flags = [
+    "--strict-peer-dependencies",
+    "--prefer-offline",
+    "--no-frozen-lockfile",
+    "--ignore-scripts",
+  ];
+  await check("pnpm installs", "npx", ["-y", "pnpm@10", "install", ...flags], /Done/, options);
+  await check("pnpm runs", process.execPath, ["server.mjs"], /WorkspaceUser/, options);
+}
+
 async function nestApplication() {
   mkdirSync(join(project, "nest"));
   write(
@@ -228,10 +241,10 @@ async function nestApplication() {
     `import "reflect-metadata";
 import { Controller, Get, Inject, Module } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 
 @Controller()
 class MeController {
@@ -278,76 +291,4 @@ void main();
   );
   await check("NestJS compiles, as CommonJS", process.execPath, [bin("typescript/bin/tsc"), "-p", "nest"]);
   await check("NestJS runs", process.execPath, ["nest-dist/main.js"], /\{"type":"WorkspaceUser"\} 400/);
-}
-
-async function compile(version) {
-  const typed = `import type { TypedDocument } from "workspace-tasks/sdk";
-import { createClient } from "workspace-tasks/sdk";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { auditReceiver } from "workspace-tasks/receiver-kit/audit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
-import { parseEvent } from "workspace-tasks/events";
-export const used = [createMockServer, createReceiver, auditReceiver, webhookMiddleware, postgresInbox, sqliteInbox, openTelemetry, parseEvent];
-export async function typed(document: TypedDocument<{ a: number }, { id: string }>): Promise<number> {
-  const client = createClient({ baseUrl: "" });
-  // @ts-expect-error the id is missing
-  await client.request(document);
-  // @ts-expect-error there is no variable of this name
-  await client.request(document, { id: "x", other: 1 });
-  const endpoint = await client.webhooks.endpoints.update("x", { enabled: true });
-  return endpoint.url.length + (await client.request(document, { id: "x" })).a;
-}
-`;
-  for (const file of ["typed.ts", "typed.mts", "typed.cts"]) write(file, typed);
-  write(
-    "without-node.mts",
-    `import { createClient } from "workspace-tasks/sdk";\nexport const client = createClient({ baseUrl: "" });\n`,
-  );
-  // Checks the declarations of zod and graphql too, which takes a minute.
-  const skipLibCheck = version !== "5.4" && version !== "6.0";
-  const deprecated = version === "6.0" ? { ignoreDeprecations: "6.0" } : {};
-  const settings = {
-    "module commonjs, moduleResolution node": {
-      file: "typed.ts",
-      module: "commonjs",
-      moduleResolution: "node",
-      skipLibCheck: true,
-      ...deprecated,
-    },
-    "module esnext, moduleResolution bundler": {
-      file: "typed.ts",
-      module: "esnext",
-      moduleResolution: "bundler",
-      skipLibCheck: true,
-    },
-    "module node16, from CommonJS": { file: "typed.cts", module: "node16", skipLibCheck: true },
-    "module nodenext, strictest": {
-      file: "typed.mts",
-      module: "nodenext",
-      skipLibCheck,
-      exactOptionalPropertyTypes: true,
-      verbatimModuleSyntax: true,
-      isolatedModules: true,
-      noUncheckedIndexedAccess: true,
-    },
-    "the SDK without @types/node": {
-      file: "without-node.mts",
-      module: "nodenext",
-      types: [],
-      lib: ["es2022", "dom"],
-    },
-  };
-  for (const [title, { file, ...options }] of Object.entries(settings)) {
-    const compilerOptions = { strict: true, noEmit: true, target: "es2022", types: ["node"], ...options };
-    write("tsconfig.json", JSON.stringify({ compilerOptions, files: [file] }));
-    await check(`TypeScript ${version}, ${title}`, process.execPath, [
-      bin(`typescript-${version}/bin/tsc`),
-      "-p",
-      ".",
-    ]);
-  }
 }

@@ -48,9 +48,9 @@ async function runProgram(name, args) {
     flags.push("--port", String(port));
     flags.push("--deliver-to", `http://127.0.0.1:${process.env.PORT ?? 3000}/webhooks`);
     console.log(`with a mock at http://127.0.0.1:${port}; send an event from another terminal:`);
-    console.log(`  node bin/workspace-tasks.js trigger task.completed --mock http://127.0.0.1:${port}\n`);
+    console.log(`  npx workspace-tasks trigger task.completed --mock http://127.0.0.1:${port}\n`);
   }
-  const bin = join(root, "bin/workspace-tasks.js");
+  const bin = join(root, "mock-server/tools/bin/workspace-tasks.js");
   run(
     [
       ...fromSources,

@@ -1,5 +1,5 @@
-// The recipes of docs/recipes with the real frameworks: installs these and the packed build in examples/frameworks,
-// compiles everything as a user does, and runs test/system/frameworks.
+// The recipes of docs/recipes with the real frameworks: installs these and the tarballs in examples/frameworks, compiles
+// everything as a user does, and runs test/system/frameworks.
 //
 //   node scripts/framework-recipes.mjs [options of vitest]
 //
@@ -8,8 +8,9 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
+import { packPackages } from "./pack.mjs";
+import { root } from "./packages.mjs";
 
-const root = join(import.meta.dirname, "..");
 const frameworks = join(root, "examples/frameworks");
 const windows = process.platform === "win32";
 const npm = windows ? "npm.cmd" : "npm";
@@ -17,7 +18,7 @@ const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1", NODE_ENV: "productio
 
 await run("install", process.execPath, ["scripts/install.mjs", "examples/frameworks", "--ignore-scripts"]);
 rmSync(join(frameworks, "dist"), { recursive: true, force: true });
-await installPackage();
+await installPackages();
 await Promise.all([
   run("compile", process.execPath, [module("typescript/bin/tsc"), "-p", frameworks]),
   // The tsconfig.json that docs/recipes/test-runners.md shows, with the TypeScript that it installs.
@@ -42,17 +43,13 @@ function module(path) {
   return join(frameworks, "node_modules", path);
 }
 
-/** As a user installs it, with its dependencies from the registry. The lock file has the frameworks alone. */
-async function installPackage() {
-  const folder = join(frameworks, "dist/package");
+/** As a user installs them, with their dependencies from the registry. The lock file has the frameworks alone. */
+async function installPackages() {
+  const folder = join(frameworks, "dist/packages");
   mkdirSync(folder, { recursive: true });
-  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const { stdout } = await run("pack", npm, pack, { shell: windows });
-  const parsed = JSON.parse(stdout);
-  const { filename } = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
   const quietly = ["--no-save", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"];
-  const install = ["install", ...quietly, join(folder, filename)];
-  await run("install the package", npm, install, { cwd: frameworks, shell: windows });
+  const install = ["install", ...quietly, ...packPackages(folder).values()];
+  await run("install the packages", npm, install, { cwd: frameworks, shell: windows });
 }
 
 async function run(title, command, args, options = {}) {

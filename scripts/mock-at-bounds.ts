@@ -2,7 +2,7 @@
 // ends with an error of V8 when that is too small:
 //
 //   node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx scripts/mock-at-bounds.ts
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer } from "@workspace-tasks/mock-server";
 
 const url = "http://receiver.localhost/webhooks";
 const bodyChars = 16_384;

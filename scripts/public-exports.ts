@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
+import { packages } from "./packages.mjs";
 
 export type PublicExport = { readonly name: string; readonly isType: boolean };
 export interface EntryPoint {
@@ -8,18 +9,13 @@ export interface EntryPoint {
   readonly source: string;
 }
 
-/** The entry points of package.json that are code, but for the root, which is `workspace-tasks/sdk` by another name. */
-export function entryPoints(): readonly EntryPoint[] {
-  const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
-    exports: Record<string, string | Record<string, string>>;
-  };
-  return Object.entries(exports).flatMap(([path, target]) => {
-    const source = typeof target === "string" ? undefined : target["workspace-tasks-source"];
-    return source && path !== "."
-      ? [{ specifier: path.replace(".", "workspace-tasks"), source: source.slice(2) }]
-      : [];
-  });
-}
+/** The entry points of all packages that are code and public. */
+export const entryPoints = (): readonly EntryPoint[] =>
+  packages.flatMap(({ name, folder, entries }) =>
+    entries
+      .filter(({ isPublic }) => isPublic)
+      .map(({ path, source }) => ({ specifier: path.replace(".", name), source: `${folder}/${source}` })),
+  );
 
 /** The names that a module exports, from its text alone, sorted. */
 export function exportsOf(file: string, text = readFileSync(file, "utf8")): readonly PublicExport[] {

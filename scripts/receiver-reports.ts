@@ -7,7 +7,7 @@ import {
   type AuditResult,
   auditChecks,
   auditReceiver,
-} from "workspace-tasks/receiver-kit/audit";
+} from "workspace-tasks/check-receiver";
 import type { RunningReceiver } from "../test/support/receivers/running-receiver.ts";
 import {
   findPython,

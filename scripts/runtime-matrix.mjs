@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { capture } from "./capture.mjs";
-import { unpackPackage } from "./unpack-package.mjs";
+import { unpackPackages } from "./pack.mjs";
 
 const root = join(import.meta.dirname, "..");
 const json = process.argv.includes("--json");
@@ -26,9 +26,9 @@ const shell = process.platform === "win32";
 
 const project = mkdtempSync(join(tmpdir(), "workspace-tasks-packed-"));
 try {
-  unpackPackage(project);
+  unpackPackages(project);
   cpSync(join(root, "scripts/packed-sdk"), project, { recursive: true });
-  const { createMockServer } = await import(pathToFileURL(join(root, "dist/mock-server/index.js")).href);
+  const { createMockServer } = await import(pathToFileURL(join(root, "mock-server/dist/index.js")).href);
   const report = [];
   for (const runtime of runtimes) {
     for (const { entry, run } of walksOn(runtime)) {

@@ -5,7 +5,7 @@ import { defaultSettings } from "../mock-server/settings/settings.ts";
 import { settingDescriptions, settingsSchema } from "../mock-server/settings/settings-schema.ts";
 
 export const settingsDocument = "docs/mock-limits.md";
-export const settingsSchemaFile = "mock-settings.schema.json";
+export const settingsSchemaFile = "mock-server/mock-settings.schema.json";
 
 /** The document with the table of the settings replaced by the one of the schema. */
 export function withSettingsTable(document: string): string {

@@ -6,6 +6,7 @@ import { cliDocument, withHelpTexts } from "./cli-docs.ts";
 import { withControlApi } from "./control-api-table.ts";
 import { withExamples, withRegions } from "./marked-blocks.ts";
 import { withImports } from "./page-imports.ts";
+import { peersDocument, withPeerTable } from "./peer-table.ts";
 import { projectFiles } from "./project-files.mjs";
 import { scaleDocument, withScaleTables } from "./scale-tables.ts";
 import { settingsDocument, withSettingsTable } from "./settings-docs.ts";
@@ -29,6 +30,7 @@ function importsAt(file: string, text: string): string {
 async function tables(file: string, text: string): Promise<string> {
   if (file === "docs/mock-control-api.md") return withControlApi(text);
   if (file === settingsDocument) return withSettingsTable(text);
+  if (file === peersDocument) return withPeerTable(text);
   if (file === scaleDocument) return withScaleTables(text);
   return file === cliDocument ? withHelpTexts(text) : text;
 }

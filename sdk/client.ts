@@ -1,11 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
+
+import { boolean, oneOf, optional, strictObject } from "@workspace-tasks/kernel/schema.ts";
 import type { Router } from "./call/operation.ts";
 import { createRedactor } from "./call/redactor.ts";
 import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { rejectBrowser } from "./engine/reject-browser.ts";
-import { boolean, oneOf, optional, strictObject } from "./kernel/schema.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";

@@ -1,3 +1,5 @@
+export type { Clock } from "@workspace-tasks/kernel/clock.ts";
+export type { Random } from "@workspace-tasks/kernel/random.ts";
 export {
   type CallEvent,
   type DiagnosticsChannel,
@@ -25,8 +27,6 @@ export {
   type Outcome,
   WorkspaceTasksError,
 } from "./errors.ts";
-export type { Clock } from "./kernel/clock.ts";
-export type { Random } from "./kernel/random.ts";
 export type { OpenUnion } from "./open-union.ts";
 export type {
   CollectConnectionInput,

@@ -1,13 +1,8 @@
 // The options of a client and of a call: their documentation, their checks and all their defaults.
 
-import type { Logger } from "./call/diagnostics.ts";
-import { FailureError, failure } from "./call/failure.ts";
-import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
-import { ConfigurationError } from "./errors.ts";
-import { type Clock, systemClock } from "./kernel/clock.ts";
-import { withoutBrackets } from "./kernel/host.ts";
-import type { Random } from "./kernel/random.ts";
-import { systemRandom } from "./kernel/random.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { withoutBrackets } from "@workspace-tasks/kernel/host.ts";
+import { type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import {
   abortSignal,
   array,
@@ -24,7 +19,11 @@ import {
   strictObject,
   ValidationError,
   withDefault,
-} from "./kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import type { Logger } from "./call/diagnostics.ts";
+import { FailureError, failure } from "./call/failure.ts";
+import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
+import { ConfigurationError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";

@@ -1,4 +1,4 @@
-import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
+import { rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
 import { type PostgresDatabase, PostgresServer } from "../../test/support/postgres.ts";
 import { RabbitmqCluster } from "../../test/support/rabbitmq.ts";
 import {

@@ -1,4 +1,4 @@
-import { createClient } from "workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
 import { createFakeService, type FakeService } from "../../test/support/fake-service.ts";
 import {
   type Benchmark,

@@ -6,13 +6,13 @@ import { inTurns } from "../in-turns.ts";
 import { differenceIn, medianIn, spreadIn } from "../statistics.ts";
 
 const root = join(import.meta.dirname, "..");
-const ours = "workspace-tasks/sdk";
+const ours = "@workspace-tasks/sdk";
 const baseline = "graphql-request";
 const ownModules = [
   ours,
-  "workspace-tasks/events",
-  "workspace-tasks/receiver-kit",
-  "workspace-tasks/mock-server",
+  "@workspace-tasks/events",
+  "@workspace-tasks/receiver-kit",
+  "@workspace-tasks/mock-server",
   baseline,
   "graphql",
   "zod",

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { createClient } from "workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
 import { type Benchmark, type MeasureOptions, measuredFor, type Result, tableOf } from "../benchmark.ts";
 import { goal, number, whole } from "../format.ts";
 import { createMemoryClient } from "../memory-service.ts";

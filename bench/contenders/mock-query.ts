@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { buildSchema } from "graphql";
 import { createHandler } from "graphql-http/lib/use/fetch";
-import { createMockServer } from "workspace-tasks/mock-server";
 import type { CreateContender } from "../alternate.ts";
 
 const url = "http://service.localhost/graphql";

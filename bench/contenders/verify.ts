@@ -1,5 +1,5 @@
+import { createVerifier } from "@workspace-tasks/receiver-kit";
 import { Webhook } from "standardwebhooks";
-import { createVerifier } from "workspace-tasks/receiver-kit";
 import type { CreateContender } from "../alternate.ts";
 import { loadPeer } from "../load-peer.ts";
 import { type SignedDelivery, sampleBody, secret, signDelivery } from "../sample-delivery.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { createReceiver, type Inbox, type Receiver, silentLogger } from "@workspace-tasks/receiver-kit";
+import { type PostgresInboxOptions, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import pg from "pg";
-import { createReceiver, type Inbox, type Receiver, silentLogger } from "workspace-tasks/receiver-kit";
-import { type PostgresInboxOptions, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { sampleBody, secret } from "../sample-delivery.ts";
 import {
   type CreateDrainer,

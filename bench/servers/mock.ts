@@ -1,4 +1,4 @@
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { report } from "./serve.ts";
 
 // Token check, rate limiter and journal are active; only their limits are too high to reject a request.

@@ -2,15 +2,15 @@
 
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
+import { createReceiver, type Inbox, type Receiver } from "@workspace-tasks/receiver-kit";
+import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import { rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
 import express, { type RequestHandler, type Response } from "express";
 import Database from "libsql";
 import pg from "pg";
 import { Webhook } from "standardwebhooks";
-import { createReceiver, type Inbox, type Receiver } from "workspace-tasks/receiver-kit";
-import { verifyWebhook, webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { secret } from "../sample-delivery.ts";
 import { serve } from "./serve.ts";
 

@@ -2,10 +2,10 @@
 // handles them. The first request warms it up.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { createReceiver, type Receiver } from "@workspace-tasks/receiver-kit";
+import { type PostgresTransaction, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { rabbitmqConsumer, type ShardReceiver } from "@workspace-tasks/receiver-rabbitmq";
 import pg from "pg";
-import { createReceiver, type Receiver } from "workspace-tasks/receiver-kit";
-import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { rabbitmqConsumer, type ShardReceiver } from "workspace-tasks/receiver-kit/rabbitmq";
 import { startMeter } from "../meter.ts";
 import { secret } from "../sample-delivery.ts";
 

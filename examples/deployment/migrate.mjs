@@ -1,8 +1,8 @@
 // Creates or updates the tables of the inbox; run it once for each release, before the servers.
 
 // #region migrate
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import pg from "pg";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5_000 });
 const inbox = postgresInbox(pool);

@@ -2,8 +2,8 @@
 
 // #region pipeline
 import { createServer } from "node:http";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 
 const receiver = createReceiver({
   secrets: [process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? ""],

@@ -6,11 +6,11 @@ import { setTimeout } from "node:timers/promises";
 import * as api from "@opentelemetry/api";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
 
 const { DATABASE_URL, PORT = "3000", CONCURRENCY = "8", DRAIN_MS = "5000" } = process.env;
 const concurrency = Number(CONCURRENCY);

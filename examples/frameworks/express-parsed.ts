@@ -1,7 +1,7 @@
 // Express with a body parser that runs first and keeps the bytes.
 
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 // #region parsed

@@ -1,8 +1,8 @@
 // Express 5 and 4.
 
 // #region express
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 const app = express();

@@ -1,8 +1,8 @@
 // Fastify 5.
 
 // #region fastify
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import Fastify from "fastify";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 const app = Fastify();

@@ -1,8 +1,8 @@
 // A client behind an HTTP proxy.
 
 // #region proxy
+import { createClient } from "@workspace-tasks/sdk";
 import { ProxyAgent, fetch as undiciFetch } from "undici";
-import { createClient } from "workspace-tasks/sdk";
 
 const dispatcher = new ProxyAgent(process.env["HTTPS_PROXY"] ?? "http://proxy.internal:3128");
 const client = createClient({

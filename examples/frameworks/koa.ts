@@ -2,9 +2,9 @@
 
 // #region koa
 import Router from "@koa/router";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import Koa from "koa";
 import bodyParser from "koa-bodyparser";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 const receive = webhookMiddleware(receiver);

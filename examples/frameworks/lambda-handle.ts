@@ -2,10 +2,10 @@
 
 // #region handle
 import { setTimeout } from "node:timers/promises";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import type { Context } from "aws-lambda";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 
 const reservedMs = 15_000; // for the handlers that run when the time is over: graceMs and a margin
 

@@ -1,10 +1,10 @@
 // The AWS Lambda function behind API Gateway, a function URL or a load balancer: it stores deliveries.
 
 // #region receive
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { lambdaHandler } from "@workspace-tasks/receiver-kit/lambda";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { lambdaHandler } from "workspace-tasks/receiver-kit/lambda";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 
 const pool = new pg.Pool({
   connectionString: process.env["DATABASE_URL"],

@@ -4,8 +4,8 @@ import "reflect-metadata";
 import type { OnApplicationBootstrap, OnApplicationShutdown } from "@nestjs/common";
 import { Body, Controller, Module, Post, Req, Res } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import type { Request, Response } from "express";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 @Controller()

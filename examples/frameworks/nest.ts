@@ -5,9 +5,9 @@ import "reflect-metadata";
 import type { OnApplicationBootstrap, OnApplicationShutdown } from "@nestjs/common";
 import { Body, Controller, Inject, Injectable, Module, Post } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 
 @Injectable()
 class TaskStates {

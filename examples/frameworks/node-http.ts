@@ -2,7 +2,7 @@
 
 // #region node-http
 import { createServer } from "node:http";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { receiver } from "./receiver.ts";
 
 const receive = webhookMiddleware(receiver);

@@ -1,8 +1,8 @@
 // The receiver that the recipes of the frameworks mount.
 
 // #region receiver
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 
 export const receiver = createReceiver({
   secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""],

@@ -1,6 +1,6 @@
 // Prints the steps, webhooks and tasks of `npm start`.
 
-import type { Task } from "workspace-tasks/sdk";
+import type { Task } from "@workspace-tasks/sdk";
 
 const colours = process.stdout.isTTY && !process.env["NO_COLOR"];
 const paint = (code: number, text: string) => (colours ? `\u001b[${code}m${text}\u001b[0m` : text);

@@ -1,7 +1,7 @@
 // The client of `npm start`: from a new workspace to completed tasks.
 
-import type { MockServer } from "workspace-tasks/mock-server";
-import { createClient, type Task, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import type { MockServer } from "@workspace-tasks/mock-server";
+import { createClient, type Task, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { print, printStep } from "./output.ts";
 import type { StartedReceiver } from "./receiver.ts";
 

@@ -1,11 +1,11 @@
 // The Express receiver of `npm start`, with a SQLite inbox.
 
 import type { AddressInfo } from "node:net";
+import { createReceiver, type ReceiverStats } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { type SqliteTransaction, sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import type { WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import express from "express";
-import { createReceiver, type ReceiverStats } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
-import type { WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { printWebhook } from "./output.ts";
 import { createTaskStates, type TaskStates } from "./task-states.ts";
 

@@ -1,6 +1,6 @@
 // Keeps what the webhooks reported about each task, in memory.
 
-import type { Task } from "workspace-tasks/sdk";
+import type { Task } from "@workspace-tasks/sdk";
 import type { ReceivedTask } from "./output.ts";
 
 const timeoutMs = 60_000;

@@ -4,7 +4,7 @@
 import type { CodegenConfig } from "@graphql-codegen/cli";
 
 const config: CodegenConfig = {
-  schema: "schema.graphql", // in your project: node_modules/workspace-tasks/schema.graphql
+  schema: "schema.graphql", // in your project: node_modules/@workspace-tasks/sdk/schema.graphql
   generates: {
     // In your project: src/generated/, and src/**/*.ts
     "examples/typed-documents/generated/": {

@@ -26,7 +26,7 @@ export interface MockMatchers<Result = void> {
 }
 
 /**
- * For `expect.extend`; importing `workspace-tasks/mock-server/vitest` or `/jest` does it.
+ * For `expect.extend`; importing `@workspace-tasks/mock-server/vitest` or `/jest` does it.
  *
  * @example examples/mock-assertions.test.ts#matchers
  * ```ts

@@ -1,5 +1,5 @@
+import { optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { HttpResponse, http, type RequestHandler } from "msw";
-import { optional, strictOptions } from "../../sdk/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
 import type { MockServer } from "../server.ts";
 
@@ -24,11 +24,11 @@ const handlersOptions = strictOptions<MockHandlersOptions>()({
  *
  * @example examples/msw.test.ts#msw
  * ```ts
+ * import { createMockServer } from "@workspace-tasks/mock-server";
+ * import { mockHandlers } from "@workspace-tasks/mock-server/msw";
+ * import { createClient } from "@workspace-tasks/sdk";
  * import { setupServer } from "msw/node";
  * import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
- * import { createMockServer } from "workspace-tasks/mock-server";
- * import { mockHandlers } from "workspace-tasks/mock-server/msw";
- * import { createClient } from "workspace-tasks/sdk";
  *
  * const baseUrl = "https://api.tax.example";
  * const mock = await createMockServer({ listen: false }); // no port

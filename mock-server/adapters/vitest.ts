@@ -24,9 +24,9 @@ export interface MockFixtures {
  *
  * @example examples/vitest-fixture.test.ts#vitest
  * ```ts
+ * import { mockTest } from "@workspace-tasks/mock-server/vitest";
+ * import { createClient } from "@workspace-tasks/sdk";
  * import { expect } from "vitest";
- * import { mockTest } from "workspace-tasks/mock-server/vitest";
- * import { createClient } from "workspace-tasks/sdk";
  *
  * mockTest("a connection with an invalid key fails", async ({ mock }) => {
  *   const { baseUrl, gatewayUrl, apiKey, workspaceId } = mock;

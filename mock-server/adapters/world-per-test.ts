@@ -1,4 +1,4 @@
-import { object, objectWith, optional, strictOptions } from "../../sdk/kernel/schema.ts";
+import { object, objectWith, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import type { NewWorld } from "../control/worlds/world-routes.ts";
 import { MockServerError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { parse, refine, type Schema } from "../../sdk/kernel/schema.ts";
+import { parse, refine, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import { MockServerError } from "../errors.ts";
 
 /**

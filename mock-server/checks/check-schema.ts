@@ -1,8 +1,8 @@
 // Zod's issues in the words of this product: "expected …, got …", and a near name for one that is not known.
 
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import type { z } from "zod";
-import { describeValue } from "../../sdk/kernel/describe-value.ts";
-import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
 import type { MockServerIssue } from "../errors.ts";
 
 export type SchemaResult<Output> =

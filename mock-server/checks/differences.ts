@@ -1,5 +1,5 @@
-import { describeValue } from "../../sdk/kernel/describe-value.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 
 /** `operation: expected me, got createClient`, or nothing when the value is as expected. */
 export function difference(place: string, expected: unknown, actual: unknown): readonly string[] {

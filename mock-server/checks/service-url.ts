@@ -1,4 +1,4 @@
-import { isLoopbackHost, normaliseHost, withoutBrackets } from "../../sdk/kernel/host.ts";
+import { isLoopbackHost, normaliseHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 
 /**
  * Whether a text is a complete HTTP URL as it stands. `new URL` repairs white space, line breaks, backslashes and missing

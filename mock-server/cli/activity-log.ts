@@ -1,7 +1,7 @@
 // One line for each request and each delivery attempt. The text of a line can come from anyone who reaches the mock:
 // secrets are masked, and control characters, which could drive a terminal, are escaped.
 
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { redactText } from "../graphql/documents/redaction.ts";
 
 /** As the control API's stream has it, or a mock's `subscribe`. */

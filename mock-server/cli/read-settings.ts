@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { CommandError, UsageError } from "../../sdk/kernel/cli/command-error.ts";
-import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { reasonOf } from "./reason-of.ts";
 

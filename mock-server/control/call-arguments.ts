@@ -1,8 +1,8 @@
 // Arguments of a control call, checked before anything is sent or run: what HTTP could not transport is rejected in
 // this process too. Without zod, which the client does not load.
 
-import { describeValue } from "../../sdk/kernel/describe-value.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { MockServerError } from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import type { CallOptions } from "./contract/route.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";

@@ -1,6 +1,6 @@
-import { systemClock } from "../../sdk/kernel/clock.ts";
-import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
-import { functionOf, numberFrom, optional, strictOptions } from "../../sdk/kernel/schema.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { functionOf, numberFrom, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
 import {
   isMockServerError,
@@ -39,7 +39,7 @@ const clientOptions = strictOptions<ControlClientOptions>()({
  *
  * @example examples/vitest-fixture.test.ts#control-client
  * ```ts
- * import { createControlClient } from "workspace-tasks/mock-server";
+ * import { createControlClient } from "@workspace-tasks/mock-server";
  *
  * mockTest("another process controls the mock over HTTP", async ({ mock }) => {
  *   const control = createControlClient({ baseUrl: mock.baseUrl });

@@ -1,4 +1,4 @@
-import { parseJson } from "../../sdk/kernel/json.ts";
+import { parseJson } from "@workspace-tasks/kernel/json.ts";
 import { MockServerError } from "../errors.ts";
 import { readBody } from "../read-body.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";

@@ -2,7 +2,7 @@
 // receives `stream.restarted`, as after a reset, and must read the state again. Ids are `<epoch>-<sequence>`, so they stay
 // unique over a reset.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isoTime } from "../time/iso-time.ts";
 import type { NumberedActivity } from "../world/world.ts";
 import type { WorldHolder } from "../world/world-holder.ts";

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import type { World } from "../world/world.ts";
 import { redactText } from "./documents/redaction.ts";
 

@@ -1,6 +1,9 @@
 // Data of an override, compared with the schema: a test that responds with what the service can never send proves
 // nothing, unless it says so.
 
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import {
   type GraphQLLeafType,
   type GraphQLOutputType,
@@ -12,9 +15,6 @@ import {
   isNonNullType,
   isObjectType,
 } from "graphql";
-import { describeValue } from "../../sdk/kernel/describe-value.ts";
-import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 
 /** Data that the schema does not allow; the message begins with its path. */
 export class DataError extends Error {}

@@ -1,5 +1,5 @@
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import type { GraphQLField, GraphQLSchema } from "graphql";
-import { didYouMean } from "../../sdk/kernel/did-you-mean.ts";
 import { MockServerError, type MockServerIssue } from "../errors.ts";
 import type { FaultPlan } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";

@@ -1,8 +1,8 @@
 // One GraphQL request from its text to its response: caller → media type → parameters → document → faults → rate
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
+import { isNestedDeeper } from "@workspace-tasks/kernel/json.ts";
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
-import { isNestedDeeper } from "../../sdk/kernel/json.ts";
 import { faultEffects } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";

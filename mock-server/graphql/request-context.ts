@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 
 export interface RequestParams {
   readonly query: string;

@@ -2,6 +2,7 @@
 // limit and the validation of the request stay as they are. The operation is executed in a schema whose overridden fields
 // send what they are given; that was executed before, with the schema without resolvers, which picks what is selected.
 
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import {
   type DocumentNode,
   type ExecutionArgs,
@@ -17,7 +18,6 @@ import {
   Kind,
   type OperationTypeNode,
 } from "graphql";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";

@@ -5,8 +5,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { isLoopbackHost } from "../../sdk/kernel/host.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { holdRequest, type RequestHold } from "./request-hold.ts";
 
 export interface ClientRequests {

@@ -2,8 +2,8 @@
 // access token says which world issued it, and an API key in the body of an exchange belongs to the world that has it.
 // Everything else is served by the mock's own world.
 
-import { createBoundedCache, getOrCreate } from "../../sdk/kernel/cache.ts";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { RequestBody } from "../graphql/request-context.ts";
 import { hasKey } from "../rules/identity/api-keys.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";

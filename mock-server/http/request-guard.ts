@@ -4,7 +4,7 @@
 // `Sec-Fetch-Site`; a page can change neither of them, nor `Host`.
 
 import type { IncomingMessage } from "node:http";
-import { isLoopbackHost, normaliseHost } from "../../sdk/kernel/host.ts";
+import { isLoopbackHost, normaliseHost } from "@workspace-tasks/kernel/host.ts";
 import { MockServerError } from "../errors.ts";
 
 export interface RequestGuardOptions {

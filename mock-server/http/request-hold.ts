@@ -1,4 +1,4 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import type { Hold, HoldOptions } from "../time/work-in-flight.ts";
 

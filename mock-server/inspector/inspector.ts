@@ -55,8 +55,8 @@ export function createInspector(folder: string | null = builtPage()): (path: str
 
 /** Resolved from the package, so that sources and build find the page in the same place. */
 function builtPage(): string | null {
-  const root = dirname(createRequire(import.meta.url).resolve("workspace-tasks/package.json"));
-  const folder = join(root, "dist/mock-server/inspector/page");
+  const root = dirname(createRequire(import.meta.url).resolve("@workspace-tasks/mock-server/package.json"));
+  const folder = join(root, "dist/inspector");
   return existsSync(join(folder, "assets")) ? folder : null;
 }
 

@@ -9,8 +9,8 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
-import { isLoopbackHost } from "../../sdk/kernel/host.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { failed, timedOut } from "./failure.ts";

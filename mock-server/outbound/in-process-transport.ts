@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { DeliveryRequest, DeliveryResponse, Transport } from "./port.ts";

@@ -2,8 +2,8 @@
 // the table in docs/mock-limits.md and mock-settings.schema.json are made from it. Loaded only to check settings that
 // were given: a mock with its defaults starts without zod.
 
+import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import { z } from "zod";
-import { isHostName } from "../../sdk/kernel/host.ts";
 import { checkSchema } from "../checks/check-schema.ts";
 import type { MockServerIssue } from "../errors.ts";
 import { taskPlansSchema } from "../state/task-plan.ts";

@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { Immutable } from "../state/immutable.ts";
 import type { TaskPlan, TaskPlans } from "../state/task-plan.ts";
 import type { SeedPlan } from "./seed-plan.ts";

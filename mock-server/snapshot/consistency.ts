@@ -1,4 +1,4 @@
-import { getOrCreate } from "../../sdk/kernel/cache.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { StateLists } from "../state/records.ts";
 import { keyNameOf, keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";

@@ -1,5 +1,5 @@
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { z } from "zod";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
 import { checkSchema } from "../checks/check-schema.ts";
 import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";

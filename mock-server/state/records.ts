@@ -3,8 +3,8 @@
 // what the wire calls `subTask`. Only snapshots and the control API need the schemas at run time: everything
 // else imports types, so that a mock starts without zod.
 
+import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
 import { z } from "zod";
-import { customerError, taxPrepResult } from "../../sdk/events/event-fields.ts";
 import { secretForm } from "../checks/secret-form.ts";
 import { isHttpUrl } from "../checks/service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 
 /**
  * Runs `run` once the process could have noticed a response for `limitMs`: however long it did not run meanwhile (a busy

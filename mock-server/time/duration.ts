@@ -1,4 +1,4 @@
-import { describeValue } from "../../sdk/kernel/describe-value.ts";
+import { describeValue } from "@workspace-tasks/kernel/describe-value.ts";
 import { MockServerError } from "../errors.ts";
 
 /** What counts as a duration, for messages. */

@@ -1,4 +1,4 @@
-import { createBoundedCache, getOrCreate } from "../../sdk/kernel/cache.ts";
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 
 /** The times that RFC 3339 can express: its years have four digits. */
 export const timeMsMin = Date.parse("0001-01-01T00:00:00Z");

@@ -1,4 +1,4 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { createHeap } from "./heap.ts";
 
 /**

@@ -1,5 +1,11 @@
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
-import { numberFrom, optional, refineNumber, strictObject, strictOptions } from "../../sdk/kernel/schema.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import {
+  numberFrom,
+  optional,
+  refineNumber,
+  strictObject,
+  strictOptions,
+} from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { checkDurationMs } from "./duration.ts";

@@ -2,7 +2,7 @@
 // limit in real time, measured while the clock waits for it. Past the limit the clock stops waiting for this piece of
 // work, and what made it wait fails with an error that names the work; so a request that hangs stops time once.
 
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 
 export interface Hold {

@@ -3,7 +3,7 @@
 // rules nor the order in which sockets respond change it. All rules that match contribute, in the order of the plan.
 
 import { hash } from "node:crypto";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type {
   ApiFault,
   ApiFaultRule,

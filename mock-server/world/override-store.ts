@@ -1,7 +1,7 @@
 // Responses that a test gives instead of the service. They belong to the test and not to the state: a reset and the
 // restoring of a snapshot remove them.
 
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { jsonDifferences } from "../checks/differences.ts";
 import type { OverrideError, OverrideOptions } from "../state/override.ts";
 import type { Router } from "../state/router.ts";

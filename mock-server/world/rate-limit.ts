@@ -2,7 +2,7 @@
 // `windowMs` after it was made. Fixed: the count restarts at each multiple of `windowMs`. A rejected request never
 // counts, so that waiting for `Retry-After` is always enough.
 
-import { getOrCreate } from "../../sdk/kernel/cache.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 
 export interface RateLimitPolicy {
   readonly requests: number;

@@ -2,8 +2,8 @@
 // signed with HS256 and a key derived from the seed, so equal runs issue equal tokens.
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { createBoundedCache } from "../../sdk/kernel/cache.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
+import { createBoundedCache } from "@workspace-tasks/kernel/cache.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { KeyAccess } from "../state/records.ts";
 
 export interface TokenClaims {

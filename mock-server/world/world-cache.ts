@@ -1,4 +1,4 @@
-import { getOrCreate } from "../../sdk/kernel/cache.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { World } from "./world.ts";
 
 /**

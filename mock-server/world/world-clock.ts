@@ -1,4 +1,4 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import { parseDurationMs } from "../time/duration.ts";
 import type { RunUntilOptions, VirtualClock } from "../time/virtual-clock.ts";

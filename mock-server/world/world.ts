@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Transport } from "../outbound/port.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createState, type State } from "../state/state.ts";

@@ -1,5 +1,5 @@
-import type { WebhookEvent } from "../../sdk/events/index.ts";
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import type { WebhookEvent } from "@workspace-tasks/events";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";

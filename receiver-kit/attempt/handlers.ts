@@ -6,8 +6,8 @@ import {
   type SubtaskEvent,
   type TaskEvent,
   type WebhookEvent,
-} from "../../sdk/events/index.ts";
-import { editDistance } from "../../sdk/kernel/did-you-mean.ts";
+} from "@workspace-tasks/events";
+import { editDistance } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { ReceiverError } from "../errors.ts";
 import type { DeliveryChannel } from "../inbox/inbox.ts";
 

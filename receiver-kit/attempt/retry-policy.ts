@@ -1,4 +1,4 @@
-import type { Random } from "../../sdk/kernel/random.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";

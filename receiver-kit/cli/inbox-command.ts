@@ -1,13 +1,13 @@
-import { CommandError, UsageError } from "../../sdk/kernel/cli/command-error.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   noArgument,
   onlyArgument,
   runCommandGroup,
   type Subcommand,
-} from "../../sdk/kernel/cli/command-line.ts";
-import { flag, text, wholeNumber } from "../../sdk/kernel/cli/flags.ts";
-import { systemClock } from "../../sdk/kernel/clock.ts";
+} from "@workspace-tasks/kernel/cli/command-line.ts";
+import { flag, text, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
@@ -107,10 +107,10 @@ const discard = changeCommand("discard", "discard dead or quarantined rows", asy
   return (await inbox.get(row)) ? "not-discardable" : "not-found";
 });
 
-/** Runs `workspace-tasks inbox` and returns its exit code. */
+/** Runs `workspace-tasks-inbox` and returns its exit code. */
 export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
   const group = {
-    name: "inbox",
+    name: "",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
     subcommands: { list, show, replay, discard, stats },
   };

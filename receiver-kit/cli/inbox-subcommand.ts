@@ -1,18 +1,18 @@
-import { UsageError } from "../../sdk/kernel/cli/command-error.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
   defineCommand,
   type Subcommand,
   toJson,
   write,
-} from "../../sdk/kernel/cli/command-line.ts";
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   type FlagTable,
   type FlagValues,
   type ParsedArguments,
   text,
   toggle,
-} from "../../sdk/kernel/cli/flags.ts";
+} from "@workspace-tasks/kernel/cli/flags.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import { withInbox } from "./open-inbox.ts";
@@ -43,7 +43,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
 }): Subcommand {
   const { name, synopsis = "[options]", about } = command;
   const run = defineCommand({
-    name: `inbox ${name}`,
+    name,
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
     flags: { ...storeFlags, ...command.flags },

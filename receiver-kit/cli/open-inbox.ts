@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { CommandError } from "../../sdk/kernel/cli/command-error.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type InboxStore, storeOf } from "../inbox/inbox.ts";
 
 /** Opens an inbox by its file or URL, uses it and closes it. */

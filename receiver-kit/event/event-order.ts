@@ -6,7 +6,7 @@
 // of the same events, repeated or not, ends in the same state.
 
 import { createHash } from "node:crypto";
-import { isSubtaskEvent, isTaskEvent, parseOccurredAt, type WebhookEvent } from "../../sdk/events/index.ts";
+import { isSubtaskEvent, isTaskEvent, parseOccurredAt, type WebhookEvent } from "@workspace-tasks/events";
 
 /** A place in the order of a key. Positions compare field by field, in this order. */
 export interface OrderPosition {

@@ -3,8 +3,8 @@
 // is stored as received, acknowledged and listed, and can be replayed once the receiver understands it. So is an event
 // far in the future: as an ordering head it would make every later event of its task stale.
 
-import { parseEvent, type WebhookEvent } from "../../sdk/events/index.ts";
-import { jsonOrUndefined } from "../../sdk/kernel/json.ts";
+import { parseEvent, type WebhookEvent } from "@workspace-tasks/events";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { type EventColumns, emptyColumns } from "./event-columns.ts";
 import { eventOrder, isFarFuture, orderKey } from "./event-order.ts";
 

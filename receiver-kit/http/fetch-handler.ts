@@ -1,7 +1,7 @@
 import { types } from "node:util";
-import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
-import { refine } from "../../sdk/kernel/schema.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { refine } from "@workspace-tasks/kernel/schema.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { parseOptions, type RequestLimits } from "../options.ts";
 import { aborted, bodyConsumed, checkHeaders, tooLarge, tooSlow } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";

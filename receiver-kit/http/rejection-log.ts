@@ -1,4 +1,4 @@
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";

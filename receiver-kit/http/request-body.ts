@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { types } from "node:util";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
 import { mountingHint } from "./responses.ts";

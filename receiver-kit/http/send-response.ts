@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { RequestLimits } from "../options.ts";
 import type { WebhookResponse } from "./responses.ts";
 

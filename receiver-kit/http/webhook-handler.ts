@@ -4,9 +4,9 @@
 // `DeliverySink` is the port to the storing side (inbox, order, handlers): this side knows nothing of events, and that
 // side nothing of HTTP.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { objectWith, strictOptions } from "../../sdk/kernel/schema.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { objectWith, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { isReceiverError, isWebhookRejectedError, WebhookRejectedError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { parseOptions, type RequestLimits, sharedOptions } from "../options.ts";

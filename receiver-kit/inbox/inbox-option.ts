@@ -1,4 +1,4 @@
-import { objectWith } from "../../sdk/kernel/schema.ts";
+import { objectWith } from "@workspace-tasks/kernel/schema.ts";
 import type { InboxStore } from "./inbox.ts";
 
 export const inboxOption = objectWith<InboxStore>(

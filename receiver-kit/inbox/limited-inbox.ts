@@ -3,8 +3,8 @@
 // one call without end: the simulation's planted bug `calls-without-limit`. `insert` is limited where deliveries are
 // accepted, by `acceptTimeoutMs`. What a call does after its limit is harmless: rows are unique, and claims are fenced.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import type { HandlerTransaction, InboxClaimResult, InboxStore } from "./inbox.ts";
 

@@ -1,5 +1,5 @@
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { durationMs, positiveInteger, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { durationMs, positiveInteger, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
 import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";

@@ -1,6 +1,6 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { durationMs, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { durationMs, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import { openOnce } from "../inbox/open-once.ts";

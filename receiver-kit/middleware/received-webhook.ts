@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { WebhookEvent } from "../../sdk/events/index.ts";
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { durationMs, functionOf, optional, withDefault } from "../../sdk/kernel/schema.ts";
+import type { WebhookEvent } from "@workspace-tasks/events";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { durationMs, functionOf, optional, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";

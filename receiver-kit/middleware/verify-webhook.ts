@@ -1,5 +1,5 @@
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
-import { strictOptions } from "../../sdk/kernel/schema.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";

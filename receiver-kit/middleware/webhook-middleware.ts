@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { systemClock } from "../../sdk/kernel/clock.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";

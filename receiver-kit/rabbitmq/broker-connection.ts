@@ -8,11 +8,10 @@
 // property of `ready`: the broker reads nothing more, and the connection stays open. Everything that is awaited has a
 // limit, because a broker may stop responding without closing the connection.
 
-import { type Deferred, deferred } from "../../sdk/kernel/deferred.ts";
-import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
-import { isReceiverError, ReceiverError } from "../errors.ts";
-import { defaults } from "../options.ts";
-import type { BrokerConnectionStats } from "../stats/broker-stats.ts";
+import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
+import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import { isReceiverError, ReceiverError } from "@workspace-tasks/receiver-kit";
+import { type BrokerConnectionStats, defaults } from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { explain, type RabbitmqSettings } from "./topology.ts";
 

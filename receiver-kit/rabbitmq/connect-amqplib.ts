@@ -1,4 +1,4 @@
-import { ReceiverError } from "../errors.ts";
+import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { AmqpChannel, AmqpConnect, AmqpConnection } from "./amqp.ts";
 
 type Amqplib = Pick<typeof import("amqplib"), "connect">;

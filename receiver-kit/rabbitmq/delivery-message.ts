@@ -4,8 +4,7 @@
 // so that a queue may be filled by the next release and read by this one, and a release can be rolled back. A header that
 // is added is no new version: consumers leave alone what they do not know.
 
-import { ReceiverError } from "../errors.ts";
-import type { VerifiedWebhook } from "../signature/verifier.ts";
+import { ReceiverError, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import type { AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 
 const typePrefix = "workspace-tasks.delivery.";

@@ -11,12 +11,9 @@
 // confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
 // of a newer release stays in the queue, for a process that reads it.
 
-import { settledWithin, withTimeout } from "../../sdk/kernel/with-timeout.ts";
-import { isReceiverError } from "../errors.ts";
-import type { AcceptResult } from "../event/accept-result.ts";
-import type { DeliverySink } from "../http/webhook-handler.ts";
-import { defaults } from "../options.ts";
-import type { ConsumeCounts } from "../stats/broker-stats.ts";
+import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import { type AcceptResult, type DeliverySink, isReceiverError } from "@workspace-tasks/receiver-kit";
+import { type ConsumeCounts, defaults } from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
 import { decodeDelivery } from "./delivery-message.ts";
 import type { RabbitmqSettings } from "./topology.ts";

@@ -7,9 +7,9 @@
 //
 // Where not one confirm has been received since a message was sent, its time limit is also the end of the connection.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { ReceiverError } from "../errors.ts";
-import type { PublishCounts } from "../stats/broker-stats.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { ReceiverError } from "@workspace-tasks/receiver-kit";
+import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpChannel, AmqpPublishOptions } from "./amqp.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 

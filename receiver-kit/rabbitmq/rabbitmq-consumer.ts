@@ -5,14 +5,17 @@ import {
   refine,
   strictOptions,
   withDefault,
-} from "../../sdk/kernel/schema.ts";
-import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
-import { ReceiverError } from "../errors.ts";
-import { defaults, parseOptions } from "../options.ts";
-import { closeSchema } from "../receiver-options.ts";
-import type { ConsumeCounts, RabbitmqConsumerStats } from "../stats/broker-stats.ts";
-import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
-import { observe } from "../stats/receiver-telemetry.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
+import { ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
+import {
+  type ConsumeCounts,
+  closeSchema,
+  defaults,
+  observe,
+  parseOptions,
+  type RabbitmqConsumerStats,
+} from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
@@ -28,7 +31,7 @@ export interface RabbitmqConsumerOptions extends RabbitmqOptions {
   readonly receivers: readonly (ShardReceiver | undefined)[];
   /** Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each. Default 256. */
   readonly prefetch?: number | undefined;
-  /** Metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  /** Metrics: `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: Pick<ReceiverTelemetry, "observe"> | undefined;
 }
 

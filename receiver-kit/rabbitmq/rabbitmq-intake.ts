@@ -1,20 +1,31 @@
-import { objectWith, optional, strictOptions } from "../../sdk/kernel/schema.ts";
-import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
-import { ReceiverError, type WebhookRejectedError } from "../errors.ts";
-import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
-import { namedWorkspace, readJson } from "../event/parse-delivery.ts";
-import { handleFetch } from "../http/fetch-handler.ts";
-import { createRejectionLog } from "../http/rejection-log.ts";
-import type { DeliverySink } from "../http/webhook-handler.ts";
-import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
-import { closeSchema } from "../receiver-options.ts";
-import { tenantSource } from "../signature/tenant-source.ts";
-import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
-import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
-import type { RabbitmqIntakeStats } from "../stats/broker-stats.ts";
-import type { ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
-import { observe } from "../stats/receiver-telemetry.ts";
-import { OutageLog } from "../worker/outage-log.ts";
+import { objectWith, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
+import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
+import {
+  type AcceptContext,
+  type AcceptResult,
+  createVerifier,
+  type DeliverySink,
+  ReceiverError,
+  type ReceiverTelemetry,
+  type RequestLimitOptions,
+  type VerifiedWebhook,
+  type VerifierOptions,
+  type WebhookRejectedError,
+} from "@workspace-tasks/receiver-kit";
+import {
+  closeSchema,
+  createRejectionLog,
+  handleFetch,
+  namedWorkspace,
+  OutageLog,
+  observe,
+  parseOptions,
+  type RabbitmqIntakeStats,
+  readJson,
+  sharedOptions,
+  tenantSource,
+  throwIfOtherWorkspace,
+} from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpChannel, AmqpConnect } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
@@ -31,7 +42,7 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions 
   readonly limits?: RequestLimitOptions | undefined;
   /** Called for every rejected request. The log shows only the first per code. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
-  /** Traces and metrics: `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry`. */
+  /** Traces and metrics: `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: ReceiverTelemetry | undefined;
 }
 

@@ -1,5 +1,5 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import type { Random } from "../../sdk/kernel/random.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import {
   boolean,
   durationMs,
@@ -10,9 +10,16 @@ import {
   secret,
   transform,
   withDefault,
-} from "../../sdk/kernel/schema.ts";
-import { guardLogger, loggerOption, type ReceiverLogger } from "../logger.ts";
-import { defaults, nameOption, randomOption, sharedOptions } from "../options.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import type { ReceiverLogger } from "@workspace-tasks/receiver-kit";
+import {
+  defaults,
+  guardLogger,
+  loggerOption,
+  nameOption,
+  randomOption,
+  sharedOptions,
+} from "@workspace-tasks/receiver-kit/parts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {

@@ -1,7 +1,7 @@
 // A task belongs to one shard, whatever the number of queues: ids, ordering heads and rows of a task must stay in one
 // inbox. So this hash never changes.
 
-import type { ReconcileClient } from "../reconcile/task-changes.ts";
+import type { ReconcileClient } from "@workspace-tasks/receiver-kit";
 
 /**
  * The shard of a task, or of a delivery without a task by its `webhook-id`: the same in every process and version.

@@ -13,7 +13,7 @@
 // redelivery, such as those after a restart of the consumers, and would drop what exceeds its limit (20 by default from
 // RabbitMQ 4.0 on): so the limit is set to the highest number, and what a policy may still drop is parked.
 
-import { ReceiverError } from "../errors.ts";
+import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { AmqpChannel } from "./amqp.ts";
 import type { RabbitmqOptions } from "./rabbitmq-options.ts";
 

@@ -20,8 +20,8 @@ import {
   strictOptions,
   string,
   withDefault,
-} from "../../sdk/kernel/schema.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";

@@ -2,7 +2,7 @@
 // read, or lies in the far future, is replaced by the start, or by 1970: the status is the API's in any case, and no
 // clock of this side decides what later events are compared with.
 
-import { parseOccurredAt } from "../../sdk/events/index.ts";
+import { parseOccurredAt } from "@workspace-tasks/events";
 import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, formatInstant, isFarFuture, orderKey, statusRank } from "../event/event-order.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";

@@ -6,7 +6,7 @@
 //
 // The marks contain times of the service, so that a clock of the receiver that was wrong for a while leaves no gap.
 
-import { parseOccurredAt } from "../../sdk/events/index.ts";
+import { parseOccurredAt } from "@workspace-tasks/events";
 import { isFarFuture } from "../event/event-order.ts";
 import type { InboxMarks } from "../inbox/inbox.ts";
 import { lastReceived } from "../maintenance/maintenance.ts";

@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { callSafely } from "../../sdk/kernel/notify-listener.ts";
-import { strictOptions } from "../../sdk/kernel/schema.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
+import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, isWebhookRejectedError, ReceiverError, WebhookRejectedError } from "../errors.ts";
 import { nameOption, parseOptions, sharedOptions, textOption } from "../options.ts";
 import { parseSecret } from "./secret.ts";

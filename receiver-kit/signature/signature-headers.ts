@@ -96,14 +96,15 @@ function required(headers: WebhookHeaders, name: string): string {
 export function findHeader(headers: WebhookHeaders, name: string): string | undefined {
   const lowered = name.toLowerCase();
   if (hasGet(headers)) return headers.get(lowered) ?? undefined;
-  const flat: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
+  const isFlat = Array.isArray(headers);
+  const names: readonly unknown[] = isFlat ? headers : Object.keys(headers ?? {});
   let found: string | undefined;
-  for (let at = 0; at + 1 < flat.length; at += 2) {
-    const given = flat[at];
+  for (let at = 0; at < names.length; at += isFlat ? 2 : 1) {
+    const given = names[at];
     // Most headers are skipped by their length, without a lower-case copy.
     if (typeof given !== "string" || given.length !== lowered.length) continue;
     if (given !== lowered && given.toLowerCase() !== lowered) continue;
-    const sent = flat[at + 1];
+    const sent: unknown = isFlat ? headers[at + 1] : (headers as Readonly<Record<string, unknown>>)[given];
     for (const value of Array.isArray(sent) ? sent : [sent]) {
       if (typeof value !== "string") continue;
       if (found !== undefined) {

@@ -3,8 +3,8 @@
 
 import { timingSafeEqual } from "node:crypto";
 import { types } from "node:util";
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { strictOptions } from "../../sdk/kernel/schema.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import { parseOptions, sharedOptions } from "../options.ts";
 import {

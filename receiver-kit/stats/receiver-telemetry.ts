@@ -1,4 +1,4 @@
-import { callSafely } from "../../sdk/kernel/notify-listener.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import type { RabbitmqConsumerStats, RabbitmqIntakeStats } from "./broker-stats.ts";
 import type { DeliveryTelemetry } from "./delivery-telemetry.ts";
 import type { ReceiverStats } from "./receiver-stats.ts";
@@ -19,7 +19,7 @@ export function observe(
   return () => callSafely(() => (typeof stop === "function" ? stop() : undefined));
 }
 
-/** Where a receiver reports to; `openTelemetry(api)` of `workspace-tasks/receiver-kit/telemetry` is one. */
+/** Where a receiver reports to; `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry` is one. */
 export interface ReceiverTelemetry extends DeliveryTelemetry {
   /** Called at the start of a receiver, an intake or a consumer; the returned function when it closes. */
   observe(readStats: () => Promise<ObservedStats>): () => void;

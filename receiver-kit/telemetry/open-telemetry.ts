@@ -1,9 +1,9 @@
 // Spans and instruments of OpenTelemetry. Attributes follow its conventions for messaging where they have a name for
 // the thing; the rest is under `workspace_tasks`. No attribute has a body, a secret or a field of an event besides its name.
 
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { isPlainObject } from "../../sdk/kernel/plain-object.ts";
-import { refine, strictOptions, withDefault } from "../../sdk/kernel/schema.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { isReceiverError } from "../errors.ts";
 import { parseOptions, sharedOptions } from "../options.ts";
 import type { AcceptEnd, AcceptStart, HandleStart } from "../stats/delivery-telemetry.ts";
@@ -11,7 +11,7 @@ import type { ObservedStats, ReceiverTelemetry } from "../stats/receiver-telemet
 import { metrics } from "./metrics.ts";
 import type { Attributes, Context, OpenTelemetryApi, Span } from "./open-telemetry-api.ts";
 
-const instrumentationName = "workspace-tasks/receiver-kit";
+const instrumentationName = "@workspace-tasks/receiver-kit";
 /** Seconds: from a handler that writes one row to the longest time limits. */
 const boundaries = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600,
@@ -60,8 +60,8 @@ const openTelemetryOptions = strictOptions<OpenTelemetryOptions>()({
  * import * as api from "@opentelemetry/api";
  * import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
  * import { MeterProvider } from "@opentelemetry/sdk-metrics";
- * import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
- * import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
+ * import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+ * import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
  *
  * // Here for Prometheus; other readers and exporters of OpenTelemetry fit, too.
  * const exporter = new PrometheusExporter({ preventServerStart: true });

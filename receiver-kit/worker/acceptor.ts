@@ -1,5 +1,5 @@
-import type { Clock } from "../../sdk/kernel/clock.ts";
-import { withTimeout } from "../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";

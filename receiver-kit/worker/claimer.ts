@@ -11,7 +11,7 @@
 // CLOCK. At its start, and when the inbox's clock was set back, the times of the source's rows are repaired before the next
 // claim (see store-clock.ts).
 
-import { randomName } from "../../sdk/kernel/random.ts";
+import { randomName } from "@workspace-tasks/kernel/random.ts";
 import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";

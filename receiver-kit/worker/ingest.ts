@@ -1,4 +1,4 @@
-import { notifyListener } from "../../sdk/kernel/notify-listener.ts";
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { ReceiverError } from "../errors.ts";
 import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
@@ -123,7 +123,8 @@ export class Ingest {
       this.#outage.end();
       return result;
     } catch (error) {
-      this.#outage.add(error);
+      // What the store says is wrong, which is the cause of what the request fails with.
+      this.#outage.add((error as Error).cause ?? error);
       throw error;
     }
   }

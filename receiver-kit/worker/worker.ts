@@ -21,8 +21,8 @@
 // RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
 // could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
 
-import { callSafely } from "../../sdk/kernel/notify-listener.ts";
-import { settledWithin } from "../../sdk/kernel/with-timeout.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
+import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
 import { watchUnhandled } from "../attempt/unhandled-errors.ts";

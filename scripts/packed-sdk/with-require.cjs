@@ -1,3 +1,3 @@
-const sdk = require("workspace-tasks/sdk");
+const sdk = require("@workspace-tasks/sdk");
 
 void import("./walk.mjs").then(async ({ walk }) => console.log(await walk(sdk, process.env)));

@@ -1,5 +1,5 @@
 // The same walk in workerd, the runtime of Cloudflare Workers: a request starts it.
-import * as sdk from "workspace-tasks/sdk";
+import * as sdk from "@workspace-tasks/sdk";
 import { walk } from "./walk.mjs";
 
 export default {

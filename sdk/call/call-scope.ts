@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Failure, FailureError, failure } from "./failure.ts";
 import { onAbort } from "./signal-listener.ts";
 

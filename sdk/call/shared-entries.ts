@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 
 // What belongs to a key and not to a client: its rate limit and its token. All clients of a process share them, and the
 // entries refer to no client: one that is never closed can be collected. They are a property of `globalThis`, because a

@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { CallScope } from "./call-scope.ts";
 import { failure } from "./failure.ts";
 

@@ -1,8 +1,8 @@
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { FailureError } from "../call/failure.ts";
 import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
 import { SharedWork } from "../call/shared-work.ts";
-import type { Random } from "../kernel/random.ts";
 import { sha256 } from "./sha256.ts";
 import { type Credential, type ExchangedToken, type RefreshReason, SharedToken } from "./shared-token.ts";
 

@@ -1,14 +1,14 @@
 // The two ways to get a token for a key: the workspace's token exchange (interface §5) and the partner login (beyond
 // the interface). Both need no token, are not counted, and are safe to repeat: an unused token has no effect.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import type { SharedWork } from "../call/shared-work.ts";
 import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Random } from "../kernel/random.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";

@@ -1,7 +1,7 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import { type Failure, FailureError } from "../call/failure.ts";
 import type { SharedWork } from "../call/shared-work.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Random } from "../kernel/random.ts";
 
 // The short-lived token of one key, shared by all clients of the process that use the key at one address. Its states:
 //

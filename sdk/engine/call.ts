@@ -1,6 +1,6 @@
+import type { Schema } from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, failure, toError } from "../call/failure.ts";
 import type { Operation, UntypedOperation } from "../call/operation.ts";
-import type { Schema } from "../kernel/schema.ts";
 import { type CallOptions, checkCallOptions } from "../options.ts";
 import type { ResponseDetails } from "../request/response-details.ts";
 import { checkInput } from "../validation/check-input.ts";

@@ -1,10 +1,10 @@
 // Any document can be sent, not only the generated ones. It is read once and cached: a query may be repeated after a
 // failure and a mutation may not, so its kind has to be known.
 
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { DocumentNode } from "graphql";
 import type { Operation, Router, TypedDocument } from "../call/operation.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { createBoundedCache, getOrCreate } from "../kernel/cache.ts";
 import { findOperations } from "./find-operations.ts";
 
 /** A parsed document, of any version of graphql-js. */

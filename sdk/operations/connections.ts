@@ -1,3 +1,4 @@
+import { anything, nonEmptyString, plainObject, strictObject } from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type StartProviderConnectionMutationVariables as StartVariables,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import { anything, nonEmptyString, plainObject, strictObject } from "../kernel/schema.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";

@@ -1,3 +1,11 @@
+import {
+  looseObject,
+  nonBlankString,
+  nonEmptyArray,
+  nonEmptyString,
+  strictObject,
+  string,
+} from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
@@ -10,14 +18,6 @@ import {
   type CreateJobWorksInput as JobWorkInput,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import {
-  looseObject,
-  nonBlankString,
-  nonEmptyArray,
-  nonEmptyString,
-  strictObject,
-  string,
-} from "../kernel/schema.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";

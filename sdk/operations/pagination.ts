@@ -2,9 +2,9 @@
 // others, so the next page of an offset list can repeat items, or begin behind some that were never returned. Ids tell
 // both: an item is returned once, and a page that continues an offset list begins with an item that was returned before.
 
+import { integerBetween, refineNumber, strictObject, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import type { CallMeta, Check } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
-import { integerBetween, refineNumber, strictObject, withDefault } from "../kernel/schema.ts";
 import { checkInput } from "../validation/check-input.ts";
 
 export interface Page<Item, Cursor> {

@@ -1,13 +1,3 @@
-import { defineOperation } from "../call/operation.ts";
-import type { Call, Send } from "../engine/call.ts";
-import {
-  AddUsersToTheWorkspaceDocument,
-  type AddUsersToTheWorkspaceMutationVariables as AddUsersVariables,
-  CreateWorkspaceDocument,
-  type CreateWorkspaceMutation,
-  type CreateWorkspaceInput as GeneratedInput,
-} from "../generated/operations.ts";
-import type * as schema from "../generated/schema-types.ts";
 import {
   looseObject,
   nonBlankString,
@@ -18,7 +8,17 @@ import {
   plainObject,
   refineString,
   strictObject,
-} from "../kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import { defineOperation } from "../call/operation.ts";
+import type { Call, Send } from "../engine/call.ts";
+import {
+  AddUsersToTheWorkspaceDocument,
+  type AddUsersToTheWorkspaceMutationVariables as AddUsersVariables,
+  CreateWorkspaceDocument,
+  type CreateWorkspaceMutation,
+  type CreateWorkspaceInput as GeneratedInput,
+} from "../generated/operations.ts";
+import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 

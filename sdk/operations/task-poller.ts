@@ -5,12 +5,12 @@
 // One id can make a request fail that would succeed without it. So the waits of a request that failed, and whose ids can
 // be the reason, are polled in halves until the one that fails alone is known. Each of these polls keeps the spacing.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { failure } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import type { ListTasksQuery } from "../generated/operations.ts";
-import type { Clock } from "../kernel/clock.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { workspaceIn } from "./me.ts";
 import { listTasks, readTask, type Task } from "./task.ts";

@@ -1,11 +1,7 @@
 // One call of `tasks.waitFor`. It is settled once: by the task (`COMPLETED` or `FAILED`), after three polls in a row without
 // the task, by a failure that is not transient, by its deadline, its signal or `close`.
 
-import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
-import type { Redactor } from "../call/redactor.ts";
-import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { Clock } from "../kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import {
   abortSignal,
   durationMs,
@@ -14,7 +10,11 @@ import {
   refineString,
   strictObject,
   withDefault,
-} from "../kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
+import type { Redactor } from "../call/redactor.ts";
+import { type ErrorCode, isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { Task } from "./task.ts";
 
 const operation = { method: "tasks.waitFor", name: undefined };

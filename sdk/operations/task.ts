@@ -1,3 +1,4 @@
+import { nonEmptyString, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import {
   type TaskStatus as KnownTaskStatus,
@@ -5,7 +6,6 @@ import {
   type ListTasksQuery,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import { nonEmptyString, type Schema } from "../kernel/schema.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 

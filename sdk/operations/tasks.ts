@@ -1,5 +1,5 @@
+import { array, nonEmptyString, optional, strictObject } from "@workspace-tasks/kernel/schema.ts";
 import type { Call, Send } from "../engine/call.ts";
-import { array, nonEmptyString, optional, strictObject } from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";

@@ -1,3 +1,14 @@
+import {
+  array,
+  integer,
+  looseObject,
+  nonBlankString,
+  nonEmptyArray,
+  nonEmptyString,
+  nullish,
+  optional,
+  strictObject,
+} from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
@@ -13,17 +24,6 @@ import {
   TriggerTaxPrepDocument,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import {
-  array,
-  integer,
-  looseObject,
-  nonBlankString,
-  nonEmptyArray,
-  nonEmptyString,
-  nullish,
-  optional,
-  strictObject,
-} from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import {

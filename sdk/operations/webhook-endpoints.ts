@@ -1,3 +1,14 @@
+import {
+  array,
+  boolean,
+  integer,
+  nonEmptyString,
+  nullish,
+  optional,
+  type Schema,
+  strictObject,
+  string,
+} from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
@@ -13,17 +24,6 @@ import {
   type WebhookEndpointFieldsFragment,
 } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
-import {
-  array,
-  boolean,
-  integer,
-  nonEmptyString,
-  nullish,
-  optional,
-  type Schema,
-  strictObject,
-  string,
-} from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
 import { refineWith } from "../validation/check-input.ts";
 import { isSecure } from "../validation/service-url.ts";

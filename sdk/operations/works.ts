@@ -1,3 +1,11 @@
+import {
+  anything,
+  looseObject,
+  nonEmptyArray,
+  nonEmptyString,
+  nullish,
+  string,
+} from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
 import {
@@ -5,7 +13,6 @@ import {
   CreateJobWorkArtifactsDocument,
 } from "../generated/operations.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
-import { anything, looseObject, nonEmptyArray, nonEmptyString, nullish, string } from "../kernel/schema.ts";
 import type { CallOptions } from "../options.ts";
 
 export type { ArtifactInput, JobArtifact };

@@ -1,6 +1,6 @@
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
-import type { Random } from "../kernel/random.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 import { RateLimiter, type RateLimitSnapshot } from "./rate-limiter.ts";
 import type { ClientQueue } from "./waiting-call.ts";

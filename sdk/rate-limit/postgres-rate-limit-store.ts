@@ -1,5 +1,5 @@
+import { objectWith, optional, parse, strictObject, string } from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError } from "../errors.ts";
-import { objectWith, optional, parse, strictObject, string } from "../kernel/schema.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 
 // One row per key, with when permits were granted in the last window and how many. Each statement changes one row, which

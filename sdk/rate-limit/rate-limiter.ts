@@ -1,7 +1,7 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError } from "../call/failure.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Random } from "../kernel/random.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
 import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";

@@ -1,5 +1,5 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { CallScope } from "../call/call-scope.ts";
-import type { Clock } from "../kernel/clock.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 
 // The permits of one key from a store that several processes share. They are acquired for all waiting calls at once, so a

@@ -1,8 +1,8 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Clock } from "../kernel/clock.ts";
 import { type Classification, classifyResponse } from "./classify-response.ts";
 import type { Fetch, ResponseHead } from "./fetch.ts";
 import { RoundTrip, type SendRequest } from "./transport.ts";

@@ -4,11 +4,11 @@
 // A status of 200 proves nothing: a rejection can be an HTTP 429 or 401, or an error in a 200. A mutation with a root
 // field that is not null was applied, at least in part, and is never called rejected.
 
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { type Failure, failure } from "../call/failure.ts";
 import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { GraphQLErrorEntry } from "../errors.ts";
-import { isPlainObject } from "../kernel/plain-object.ts";
 import type { ResponseHead } from "./fetch.ts";
 import { networkFailure, notResponse } from "./network-failure.ts";
 import { readExtensions, readResponseDetails } from "./response-details.ts";

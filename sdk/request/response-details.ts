@@ -1,7 +1,7 @@
 // What a response says besides its data, as a caller may print it: redacted, and limited in size.
 
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { isPlainObject } from "../kernel/plain-object.ts";
 import type { ResponseHead } from "./fetch.ts";
 
 export interface ResponseDetails {

@@ -4,9 +4,9 @@
 // written), and the body is read here to limit its size. graphql-request puts all variables and the response body into
 // its error messages, so its errors never leave this file.
 
+import { kindOf } from "@workspace-tasks/kernel/schema.ts";
 import { ClientError, GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
-import { kindOf } from "../kernel/schema.ts";
 import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
 

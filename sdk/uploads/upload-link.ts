@@ -1,13 +1,13 @@
 // Connects the upload protocol to the service. Each request has its own time limit and takes the current token, because
 // a long upload outlives many tokens.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { Random } from "@workspace-tasks/kernel/random.ts";
+import { kindOf } from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Clock } from "../kernel/clock.ts";
-import type { Random } from "../kernel/random.ts";
-import { kindOf } from "../kernel/schema.ts";
 import {
   type Fetch,
   type FetchBytes,

@@ -1,6 +1,3 @@
-import { type FailureContext, FailureError, toError } from "../call/failure.ts";
-import type { Engine } from "../engine/engine.ts";
-import { WorkspaceTasksError } from "../errors.ts";
 import {
   abortSignal,
   durationMs,
@@ -13,7 +10,10 @@ import {
   strictObject,
   string,
   withDefault,
-} from "../kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
+import { type FailureContext, FailureError, toError } from "../call/failure.ts";
+import type { Engine } from "../engine/engine.ts";
+import { WorkspaceTasksError } from "../errors.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { urlBelow } from "../validation/service-url.ts";
 import { isUploadUrl, runTusUpload, uploadIdOf } from "./tus.ts";

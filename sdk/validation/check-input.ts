@@ -1,5 +1,5 @@
+import { parse, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
 import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
-import { parse, type Schema, ValidationError } from "../kernel/schema.ts";
 
 /**
  * Returns the checked input of a method, or throws an error with outcome `not_sent`.

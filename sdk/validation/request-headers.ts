@@ -1,5 +1,5 @@
-import { plainObject, refineString, type Schema, ValidationError } from "../kernel/schema.ts";
-import { version } from "../kernel/version.ts";
+import { plainObject, refineString, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
+import { version } from "@workspace-tasks/kernel/version.ts";
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
 const headerValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

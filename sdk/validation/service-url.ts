@@ -1,5 +1,5 @@
-import { isLoopbackHost, normaliseHost, withoutBrackets } from "../kernel/host.ts";
-import { kindOf, type Schema, ValidationError } from "../kernel/schema.ts";
+import { isLoopbackHost, normaliseHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
+import { kindOf, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
 
 /** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {

@@ -1,4 +1,4 @@
-import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import type { InboxClaim, InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { overrideInbox } from "./wrap-inbox.ts";
 

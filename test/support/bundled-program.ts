@@ -38,14 +38,14 @@ interface BundleOptions {
   readonly file: string;
   /** Texts that replace those of the files at these absolute paths. */
   readonly sources?: ReadonlyMap<string, string>;
-  /** Whether it imports the package that is installed where `file` is. Default false: its sources, in the bundle. */
+  /** Whether it imports the packages that are installed where `file` is. Default false: its sources, in the bundle. */
   readonly usesInstalled?: boolean;
 }
 
 /** Writes a source and all that it imports of this repository to one file. */
 export async function bundle({ entry, file, sources, usesInstalled = false }: BundleOptions): Promise<void> {
   // Also what the bundler adds for syntax that Node 20 lacks.
-  const own = usesInstalled ? /^@oxc-project\// : /^(workspace-tasks|@oxc-project)\//;
+  const own = usesInstalled ? /^@oxc-project\// : /^(@?workspace-tasks|@oxc-project)\//;
   const built = await rolldown({
     cwd: root,
     input: path.resolve(root, entry),

@@ -1,6 +1,6 @@
-import { createMockServer, type SettingsChanges } from "workspace-tasks/mock-server";
-import type { CapturedDelivery } from "../../mock-server/compare/observe/observe-delivery.ts";
+import { createMockServer, type SettingsChanges } from "@workspace-tasks/mock-server";
 import { createVirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import type { CapturedDelivery } from "../../mock-server/tools/compare/observe/observe-delivery.ts";
 
 const url = "https://receiver.invalid/service";
 

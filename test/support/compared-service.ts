@@ -1,17 +1,17 @@
-import { createMockServer, type MockServer, type SettingsChanges } from "workspace-tasks/mock-server";
-import { type Plan, planProbes } from "../../mock-server/compare/catalogue/catalogue.ts";
-import { compareService, type ObserveMock } from "../../mock-server/compare/compare-service.ts";
-import { observeMock } from "../../mock-server/compare/mock-side.ts";
+import { createMockServer, type MockServer, type SettingsChanges } from "@workspace-tasks/mock-server";
+import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import { type Plan, planProbes } from "../../mock-server/tools/compare/catalogue/catalogue.ts";
+import { compareService, type ObserveMock } from "../../mock-server/tools/compare/compare-service.ts";
+import { observeMock } from "../../mock-server/tools/compare/mock-side.ts";
 import {
   deliveriesProbe,
   type Evidence,
   type Observation,
   rateLimitProbe,
-} from "../../mock-server/compare/observe/observation.ts";
-import type { Captured } from "../../mock-server/compare/observe/observe-delivery.ts";
-import type { CompareReport } from "../../mock-server/compare/report/compare-report.ts";
-import { type KeyName, keyNames, type Permission } from "../../mock-server/compare/rules/probe.ts";
-import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+} from "../../mock-server/tools/compare/observe/observation.ts";
+import type { Captured } from "../../mock-server/tools/compare/observe/observe-delivery.ts";
+import type { CompareReport } from "../../mock-server/tools/compare/report/compare-report.ts";
+import { type KeyName, keyNames, type Permission } from "../../mock-server/tools/compare/rules/probe.ts";
 import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>;

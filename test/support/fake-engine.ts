@@ -1,4 +1,4 @@
-import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import { CallScope } from "../../sdk/call/call-scope.ts";
 import { failure } from "../../sdk/call/failure.ts";
 import { createRedactor } from "../../sdk/call/redactor.ts";

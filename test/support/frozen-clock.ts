@@ -1,4 +1,4 @@
-import type { Clock } from "workspace-tasks/receiver-kit";
+import type { Clock } from "@workspace-tasks/receiver-kit";
 
 /** A clock that moves only when a test sets it. Its timers are real. */
 export class FrozenClock implements Clock {

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
-import type { Express } from "express";
 import {
   createReceiver,
   type ReceiverOptions,
   type WebhookRejectedError,
-} from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
+} from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import type { Express } from "express";
 import type { InboxStats, InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { serveExpress } from "./express-server.ts";
 import { FrozenClock } from "./frozen-clock.ts";

@@ -1,4 +1,4 @@
-import type { SqliteConnection } from "workspace-tasks/receiver-kit/sqlite";
+import type { SqliteConnection } from "@workspace-tasks/receiver-kit/sqlite";
 
 /** Runs one call of a connection. */
 export type AroundStatement = <Result>(statement: string, call: () => Result) => Result;

@@ -4,12 +4,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { createReceiver, type EventHandler, type Inbox } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import express from "express";
 import pg from "pg";
-import { createReceiver, type EventHandler, type Inbox } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox, primaryPool } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
 import { storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { createRandom } from "../integration/simulation/random.ts";
 import type { KillableReceiverOptions } from "./killable-receiver.ts";

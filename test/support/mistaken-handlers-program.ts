@@ -2,8 +2,8 @@
 // became of them as JSON. Arguments: the store (a file, or a URL of PostgreSQL), and the names of the mistakes.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { createReceiver, type InboxRowReference } from "@workspace-tasks/receiver-kit";
 import pg from "pg";
-import { createReceiver, type InboxRowReference } from "workspace-tasks/receiver-kit";
 import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
 import { runningAt } from "./inbox-rows.ts";
 import { postgresInbox, sqliteInbox } from "./inbox-stores.ts";

@@ -1,4 +1,4 @@
-import { type ControlApi, createControlClient, type MockServer } from "workspace-tasks/mock-server";
+import { type ControlApi, createControlClient, type MockServer } from "@workspace-tasks/mock-server";
 import { methodOf, pathOf, type Route } from "../../mock-server/control/contract/route.ts";
 import { contract } from "../../mock-server/control/contract.ts";
 

@@ -1,6 +1,6 @@
 // Mocks with functions that fail. Argument: how.
 
-import { createMockServer } from "workspace-tasks/mock-server";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
 import { callGraphql, startConnection, workspaceToken } from "./mock-client.ts";
 

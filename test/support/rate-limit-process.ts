@@ -1,6 +1,6 @@
 import { argv } from "node:process";
+import { createClient, isWorkspaceTasksError, postgresRateLimitStore } from "@workspace-tasks/sdk";
 import pg from "pg";
-import { createClient, isWorkspaceTasksError, postgresRateLimitStore } from "workspace-tasks/sdk";
 
 // One of several processes that share a rate limit: calls `me` as fast as it may, and prints how many calls succeeded and
 // the codes of those that failed.

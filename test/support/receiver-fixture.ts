@@ -1,11 +1,11 @@
-import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
+import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import {
   type AcceptResult,
   createReceiver,
   type MemoryTransaction,
   type Receiver,
   type ReceiverOptions,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
 import { type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "./inbox-stores.ts";
 import { secretA } from "./signed-delivery.ts";

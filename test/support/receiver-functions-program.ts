@@ -6,14 +6,14 @@ import {
   type MemoryTransaction,
   type ReceiverOptions,
   silentLogger,
-} from "workspace-tasks/receiver-kit";
-import { auditReceiver } from "workspace-tasks/receiver-kit/audit";
+} from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   verifyWebhook,
   webhookMiddleware,
-} from "workspace-tasks/receiver-kit/express";
+} from "@workspace-tasks/receiver-kit/express";
+import { auditReceiver } from "workspace-tasks/check-receiver";
 import { type Clock, systemClock } from "../../sdk/kernel/clock.ts";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
 import { memoryInbox, sqliteInbox } from "./inbox-stores.ts";

@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { unpackPackage } from "../../scripts/unpack-package.mjs";
+import { unpackPackages } from "../../scripts/pack.mjs";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -25,10 +25,11 @@ export function packReleases(): Releases {
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const folderOf = (name: ReleaseName) => path.join(folder, name);
   mkdirSync(folderOf("present"));
-  unpackPackage(folderOf("present"));
+  unpackPackages(folderOf("present"));
   const derive = (from: ReleaseName, to: ReleaseName, patches: readonly Patch[]) => {
     cpSync(folderOf(from), folderOf(to), { recursive: true, verbatimSymlinks: true });
-    for (const patch of patches) apply(path.join(folderOf(to), "node_modules/workspace-tasks"), patch);
+    for (const patch of patches)
+      apply(path.join(folderOf(to), "node_modules/@workspace-tasks/receiver-kit"), patch);
   };
   derive("present", "next", expand);
   derive("next", "after", contract);

@@ -18,6 +18,7 @@ export function startCommand(run: Run, argv: readonly string[], given: Partial<C
   let out = "";
   let err = "";
   const io: CommandIo = {
+    program: "workspace-tasks",
     stdout: {
       write(text) {
         out += text;

@@ -1,4 +1,4 @@
-import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 
 /** A request as it reached the service. */
 export interface ReceivedRequest {

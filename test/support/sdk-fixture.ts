@@ -1,5 +1,5 @@
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
+import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { advanceUntilSettled } from "./advance-until-settled.ts";
 
 /** `http`: real sockets and real time. `in-process`: `mock.fetch` and the mock's virtual clock. */

@@ -1,7 +1,7 @@
 // Clients with functions that fail. Argument: how.
 
-import { createMockServer } from "workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient } from "workspace-tasks/sdk";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
 import { hostile, printOutcomes } from "./hostile-functions.ts";
 
 /** The others fail, or complete, long before it. */

@@ -1,5 +1,5 @@
+import type { PostgresInboxOptions, PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import type { Pool } from "pg";
-import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import type { InboxClaim } from "../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, runningAt } from "./inbox-rows.ts";
 import { postgresInbox } from "./inbox-stores.ts";

@@ -1,6 +1,6 @@
 // Options are often passed on: `{ pollMs: settings.pollMs }` may be undefined, also with exactOptionalPropertyTypes.
-import { describe, expectTypeOf, it } from "vitest";
-import type { MockServerOptions, OverrideOptions, VirtualClockOptions } from "workspace-tasks/mock-server";
+
+import type { MockServerOptions, OverrideOptions, VirtualClockOptions } from "@workspace-tasks/mock-server";
 import type {
   MemoryInboxOptions,
   ReceiverOptions,
@@ -10,16 +10,15 @@ import type {
   RetryPolicy,
   VerifierOptions,
   VerifyOptions,
-} from "workspace-tasks/receiver-kit";
-import type { AuditOptions } from "workspace-tasks/receiver-kit/audit";
+} from "@workspace-tasks/receiver-kit";
 import type {
   DedupeWebhookOptions,
   OrderWebhookOptions,
   VerifyWebhookOptions,
-} from "workspace-tasks/receiver-kit/express";
-import type { PostgresInboxOptions } from "workspace-tasks/receiver-kit/postgres";
-import type { RabbitmqConsumerOptions, RabbitmqIntakeOptions } from "workspace-tasks/receiver-kit/rabbitmq";
-import type { SqliteInboxOptions } from "workspace-tasks/receiver-kit/sqlite";
+} from "@workspace-tasks/receiver-kit/express";
+import type { PostgresInboxOptions } from "@workspace-tasks/receiver-kit/postgres";
+import type { SqliteInboxOptions } from "@workspace-tasks/receiver-kit/sqlite";
+import type { RabbitmqConsumerOptions, RabbitmqIntakeOptions } from "@workspace-tasks/receiver-rabbitmq";
 import type {
   AppInfo,
   CallOptions,
@@ -29,7 +28,9 @@ import type {
   RequestOptions,
   UploadOptions,
   WaitForTaskOptions,
-} from "workspace-tasks/sdk";
+} from "@workspace-tasks/sdk";
+import { describe, expectTypeOf, it } from "vitest";
+import type { AuditOptions } from "workspace-tasks/check-receiver";
 
 /** Names of the options that may be left out and may not be undefined. */
 type NeverUndefined<Options> = {

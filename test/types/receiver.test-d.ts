@@ -1,12 +1,12 @@
-import { describe, expectTypeOf, it } from "vitest";
 import {
   type EventPayloads,
   isTaskEvent,
   type SubtaskEvent,
   type TaskEvent,
   type WebhookEvent,
-} from "workspace-tasks/events";
-import type { MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/events";
+import type { MemoryTransaction, Receiver } from "@workspace-tasks/receiver-kit";
+import { describe, expectTypeOf, it } from "vitest";
 
 declare const receiver: Receiver<MemoryTransaction>;
 

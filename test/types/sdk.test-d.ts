@@ -1,8 +1,6 @@
 import type { Agent } from "node:http";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { DocumentTypeDecoration, TypedDocumentNode } from "@graphql-typed-document-node/core";
-import type { DocumentNode } from "graphql";
-import { describe, expectTypeOf, it } from "vitest";
 import {
   type Call,
   type CallMeta,
@@ -30,7 +28,9 @@ import {
   type WorkspaceRole,
   type WorkspaceTasksClient,
   type WorkspaceTasksError,
-} from "workspace-tasks/sdk";
+} from "@workspace-tasks/sdk";
+import type { DocumentNode } from "graphql";
+import { describe, expectTypeOf, it } from "vitest";
 import { ClientNamesDocument } from "../../examples/typed-documents/generated/graphql.ts";
 
 declare const client: WorkspaceTasksClient;

@@ -1,8 +1,8 @@
 // The receiver of a Next.js application.
 
 // #region receiver
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 
 function create() {
   const receiver = createReceiver({

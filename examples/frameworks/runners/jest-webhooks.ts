@@ -4,10 +4,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { createReceiver, memoryInbox, silentLogger } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { createClient } from "workspace-tasks/sdk";
+import { worldPerTest } from "@workspace-tasks/mock-server/jest";
+import { createReceiver, memoryInbox, silentLogger } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { createClient } from "@workspace-tasks/sdk";
 
 const fixture = worldPerTest({ world: { clock: "virtual" } });
 

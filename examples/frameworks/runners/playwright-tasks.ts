@@ -6,7 +6,7 @@ import {
   type MockTestFixtures,
   type MockWorkerFixtures,
   mockFixtures,
-} from "workspace-tasks/mock-server/playwright";
+} from "@workspace-tasks/mock-server/playwright";
 
 const test = base.extend<MockTestFixtures, MockWorkerFixtures>(mockFixtures);
 

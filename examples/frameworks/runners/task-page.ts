@@ -1,7 +1,7 @@
 // An application that shows tasks; the tests name the service that it calls.
 
 import { createServer } from "node:http";
-import { createClient } from "workspace-tasks/sdk";
+import { createClient } from "@workspace-tasks/sdk";
 
 const server = createServer(async (request, response) => {
   if (request.url !== "/tasks") return response.end("home");

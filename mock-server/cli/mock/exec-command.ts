@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument } from "../../../sdk/kernel/cli/command-line.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 

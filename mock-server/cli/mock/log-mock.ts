@@ -1,4 +1,4 @@
-import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
+import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { MockWorld } from "../../mock-world.ts";
 import type { MockServer } from "../../server.ts";
 import { createBoundedOutput, lineOf } from "../activity-log.ts";

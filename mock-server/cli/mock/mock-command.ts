@@ -1,8 +1,13 @@
 import { once } from "node:events";
-import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
-import { toggle } from "../../../sdk/kernel/cli/flags.ts";
-import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  noArgument,
+  write,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";

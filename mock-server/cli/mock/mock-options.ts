@@ -6,8 +6,8 @@ import {
   repeated,
   text,
   wholeNumber,
-} from "../../../sdk/kernel/cli/flags.ts";
-import { isHostName } from "../../../sdk/kernel/host.ts";
+} from "@workspace-tasks/kernel/cli/flags.ts";
+import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
 import { contractProfile } from "../../faults/contract-profile.ts";
 import { isOrigin, type MockServerOptions } from "../../server-options.ts";

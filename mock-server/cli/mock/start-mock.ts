@@ -1,6 +1,6 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";

@@ -1,5 +1,5 @@
-import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { isLoopbackHost, withoutBrackets } from "../../../sdk/kernel/host.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isReceiverUrl } from "../../checks/service-url.ts";
 import { defaultSettings, type SettingsChanges, withSettings } from "../../settings/settings.ts";
 import { type MockOptions, receiverExpected } from "./mock-options.ts";

@@ -1,6 +1,6 @@
-import { UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, toJson, write } from "../../../sdk/kernel/cli/command-line.ts";
-import { toggle } from "../../../sdk/kernel/cli/flags.ts";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { type CommandIo, defineCommand, toJson, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ClockView } from "../../control/mock/mock-routes.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";

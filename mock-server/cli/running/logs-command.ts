@@ -1,6 +1,6 @@
-import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument } from "../../../sdk/kernel/cli/command-line.ts";
-import { type FlagValues, toggle, wholeNumber } from "../../../sdk/kernel/cli/flags.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type FlagValues, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
 import { usesColor } from "../mock/log-mock.ts";

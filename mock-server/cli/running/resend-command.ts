@@ -1,6 +1,6 @@
-import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { defineCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
-import { toggle } from "../../../sdk/kernel/cli/flags.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { defineCommand, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliveryDetail } from "../../control/deliveries/delivery-routes.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";

@@ -1,4 +1,4 @@
-import { defineCommand, noArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { defineCommand, noArgument, write } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
 
 /** Runs `workspace-tasks reset` and returns its exit code. */

@@ -1,8 +1,8 @@
 // What the commands that talk to a running mock share.
 
-import { CommandError } from "../../../sdk/kernel/cli/command-error.ts";
-import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
-import { flag } from "../../../sdk/kernel/cli/flags.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { flag } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createControlClient } from "../../control/control-client.ts";
 import { isMockServerError } from "../../errors.ts";

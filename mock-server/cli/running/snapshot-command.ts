@@ -1,5 +1,5 @@
-import { CommandError, UsageError } from "../../../sdk/kernel/cli/command-error.ts";
-import { defineCommand, write } from "../../../sdk/kernel/cli/command-line.ts";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { defineCommand, write } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
 import { reasonOf } from "../reason-of.ts";

@@ -1,9 +1,9 @@
-import { events, isKnownEventName, knownEventNames } from "../../../sdk/events/catalog.ts";
-import { exampleFields } from "../../../sdk/events/example-event.ts";
-import { defineCommand, onlyArgument, write } from "../../../sdk/kernel/cli/command-line.ts";
-import { type FlagValues, flag, text, toggle } from "../../../sdk/kernel/cli/flags.ts";
-import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
-import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
+import { events, isKnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
+import { exampleFields } from "@workspace-tasks/events/example";
+import { defineCommand, onlyArgument, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";
 import type { TaskSummary } from "../../control/tasks/task-routes.ts";

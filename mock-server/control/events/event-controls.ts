@@ -1,6 +1,6 @@
-import { isKnownEventName } from "../../../sdk/events/catalog.ts";
-import { exampleFields } from "../../../sdk/events/example-event.ts";
-import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
+import { isKnownEventName } from "@workspace-tasks/events/catalog";
+import { exampleFields } from "@workspace-tasks/events/example";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { conflict, found, notFound } from "../../rules/service-error.ts";
 import { addToCatalog, isCatalogEvent, listCatalog } from "../../rules/webhooks/catalog.ts";
 import { emitCustomEvent } from "../../rules/webhooks/events.ts";

@@ -1,4 +1,4 @@
-import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { MockServerError, type MockServerIssue } from "../../errors.ts";
 import { describeUnknownKey } from "../../graphql/check-caller.ts";
 import { wrongFaultOperation } from "../../graphql/check-operation.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { difference, jsonDifferences } from "../../checks/differences.ts";
 import { knownOperation } from "../../graphql/check-operation.ts";
 import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";

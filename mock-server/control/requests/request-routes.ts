@@ -1,5 +1,5 @@
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { z } from "zod";
-import { jsonOrUndefined } from "../../../sdk/kernel/json.ts";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import {

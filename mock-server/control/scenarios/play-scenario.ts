@@ -1,4 +1,4 @@
-import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { DeliveryControls } from "../deliveries/delivery-controls.ts";

@@ -1,4 +1,4 @@
-import type { CustomerError } from "../../../sdk/events/event-fields.ts";
+import type { CustomerError } from "@workspace-tasks/events/fields";
 import { found, notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";

@@ -2,6 +2,7 @@
 // cached too. Bounds are checked before the work they bound: the token count before parsing, the syntactic depth
 // before validation, whose rules recurse.
 
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import {
   type DocumentNode,
   GraphQLError,
@@ -13,7 +14,6 @@ import {
   type ValidationRule,
   validate,
 } from "graphql";
-import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
 import { journalTextCharsMax, queryDepthMax, queryTokensMax } from "../../settings/bounds.ts";
 import type { Router } from "../../state/router.ts";
 import { routerSchema } from "../schema/router-schema.ts";

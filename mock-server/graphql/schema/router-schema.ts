@@ -1,8 +1,8 @@
 // Two schemas over one store (A-21): `@router` in `schema.graphql` says which router has a field; the other one does
 // not. Each schema is built once per process, for all mocks.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import {
   buildASTSchema,
   type DocumentNode,
@@ -19,8 +19,7 @@ import {
   Kind,
   parse,
 } from "graphql";
-import { getOrCreate } from "../../../sdk/kernel/cache.ts";
-import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
+import { schemaText } from "../../generated/schema-text.ts";
 import type { Router } from "../../state/router.ts";
 import { type ResolverContext, resolvers } from "./resolvers.ts";
 
@@ -43,11 +42,7 @@ const buildSchema = (router: Router) =>
 let parsed: DocumentNode | undefined;
 
 function contract(): DocumentNode {
-  // By the package's name, so that sources and build find it in the same place.
-  parsed ??= parse(
-    readFileSync(createRequire(import.meta.url).resolve("workspace-tasks/schema.graphql"), "utf8"),
-    { noLocation: true },
-  );
+  parsed ??= parse(schemaText, { noLocation: true });
   return parsed;
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSchema } from "graphql";
-import { defineConfig } from "vite";
+import { defaultClientConditions, defineConfig } from "vite";
 
 const schema = buildSchema(readFileSync(join(import.meta.dirname, "../../../schema.graphql"), "utf8"));
 const operationNames = [schema.getQueryType(), schema.getMutationType()]
@@ -12,10 +12,11 @@ export default defineConfig({
   root: import.meta.dirname,
   // Relative, so that the page works wherever the mock is mounted.
   base: "./",
+  resolve: { conditions: ["workspace-tasks-source", ...defaultClientConditions] },
   define: { __OPERATION_NAMES__: JSON.stringify(operationNames) },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
-    outDir: join(import.meta.dirname, "../../../dist/mock-server/inspector/page"),
+    outDir: join(import.meta.dirname, "../../dist/inspector"),
     emptyOutDir: true,
     // The texts of the licences must accompany every copy of the packages in the page.
     license: { fileName: "assets/licences.txt" },

@@ -1,6 +1,6 @@
-import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
-import { systemClock } from "../../../sdk/kernel/clock.ts";
-import { isLoopbackHost, withoutBrackets } from "../../../sdk/kernel/host.ts";
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
 import { responseBodyCharsMax } from "../../settings/bounds.ts";

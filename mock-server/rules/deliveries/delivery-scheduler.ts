@@ -11,7 +11,7 @@
  * cancelled, or discarded, is removed in any state. All of this follows from the records: a restore rebuilds it.
  */
 
-import { getOrCreate } from "../../../sdk/kernel/cache.ts";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type { AttemptKind, AttemptRecord, DeliveryRecord, EventRecord } from "../../state/records.ts";
 import { createTimerQueue, type TimerQueue, type TimerQueueEntry } from "../../time/timer-queue.ts";

@@ -1,5 +1,5 @@
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { Webhook } from "standardwebhooks";
-import { createBoundedCache, getOrCreate } from "../../../sdk/kernel/cache.ts";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 

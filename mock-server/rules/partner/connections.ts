@@ -1,8 +1,8 @@
 // A connection is `pending` from its start. Collecting it checks the stored credentials with the partner platform
 // and makes it `active` or `failed`; it can be collected again. A `disconnected` one must be replaced.
 
-import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
-import { isPlainObject } from "../../../sdk/kernel/plain-object.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
 import type {
   MutationCollectProviderConnectionArgs,

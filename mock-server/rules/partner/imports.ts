@@ -7,7 +7,7 @@
  * has interrupted resumes where it was.
  */
 
-import { isLoopbackHost } from "../../../sdk/kernel/host.ts";
+import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import type { ArtifactRecord, ConnectionRecord, JobRecord, JobWorkRecord } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";

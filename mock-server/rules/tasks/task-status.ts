@@ -1,4 +1,4 @@
-import type { CustomerError, TaxPrepResult } from "../../../sdk/events/event-fields.ts";
+import type { CustomerError, TaxPrepResult } from "@workspace-tasks/events/fields";
 import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { conflict, found } from "../service-error.ts";

@@ -1,5 +1,5 @@
-import type { TaxPrepResult } from "../../../sdk/events/event-fields.ts";
-import { getOrCreate } from "../../../sdk/kernel/cache.ts";
+import type { TaxPrepResult } from "@workspace-tasks/events/fields";
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { TaskRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";

@@ -1,6 +1,6 @@
-import { type CatalogEntry, eventCatalog } from "../../../sdk/events/catalog.ts";
-import type { KnownEventName } from "../../../sdk/events/index.ts";
-import { didYouMean } from "../../../sdk/kernel/did-you-mean.ts";
+import type { KnownEventName } from "@workspace-tasks/events";
+import { type CatalogEntry, eventCatalog } from "@workspace-tasks/events/catalog";
+import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import type { CatalogAdditionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { badInput, conflict } from "../service-error.ts";
@@ -28,7 +28,7 @@ export async function payloadSchemaOf(world: World, name: string): Promise<Recor
   const addition = world.state.catalogAdditions.get(name);
   if (addition) return addition.payloadSchema;
   if (!knownNames.has(name)) return null;
-  const { payloadJsonSchema } = await import("../../../sdk/events/index.ts");
+  const { payloadJsonSchema } = await import("@workspace-tasks/events");
   return { ...payloadJsonSchema(name as KnownEventName) };
 }
 

@@ -1,7 +1,7 @@
 // The body is serialised once: what is stored is what is signed and sent, byte for byte. Ids are derived from
 // the change, so that the same change always has the same id (E2). An event without an endpoint is not stored.
 
-import type { SyncedDocument } from "../../../sdk/events/event-fields.ts";
+import type { SyncedDocument } from "@workspace-tasks/events/fields";
 import type { EventRecord, StageRecord, TaskRecord } from "../../state/records.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import { uuidFromName } from "../../world/random.ts";

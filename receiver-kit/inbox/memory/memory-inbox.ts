@@ -1,5 +1,5 @@
-import type { Clock } from "../../../sdk/kernel/clock.ts";
-import { positiveInteger, strictOptions, withDefault } from "../../../sdk/kernel/schema.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";

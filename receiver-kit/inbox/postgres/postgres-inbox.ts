@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import {
   boolean,
   clock,
@@ -9,7 +9,7 @@ import {
   strictOptions,
   stringLike,
   withDefault,
-} from "../../../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";

@@ -1,8 +1,8 @@
 // Each commit waits once for the disk, however much it writes. Items that arrive while earlier commits are in progress
 // share the next one: under load every delivery waits for about one commit, and none has a commit of its own.
 
-import type { Clock } from "../../../sdk/kernel/clock.ts";
-import { withTimeout } from "../../../sdk/kernel/with-timeout.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../../errors.ts";
 
 export interface GroupCommitOptions<Item, Result> {

@@ -3,7 +3,7 @@
 
 import { closeSync, openSync, statSync } from "node:fs";
 import path from "node:path";
-import { callSafely } from "../../../sdk/kernel/notify-listener.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
 import { migrateSqlite } from "./sqlite-migrations.ts";

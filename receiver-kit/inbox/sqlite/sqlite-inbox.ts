@@ -1,4 +1,4 @@
-import type { Clock } from "../../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import {
   durationMs,
   optional,
@@ -6,7 +6,7 @@ import {
   refine,
   strictOptions,
   withDefault,
-} from "../../../sdk/kernel/schema.ts";
+} from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";

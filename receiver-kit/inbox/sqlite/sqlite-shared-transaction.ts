@@ -9,8 +9,8 @@
 // When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
 // in a transaction of its own, and the writes are repeated.
 
-import type { Clock } from "../../../sdk/kernel/clock.ts";
-import { type Deferred, deferred } from "../../../sdk/kernel/deferred.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../sql/transaction-control.ts";

@@ -21,8 +21,8 @@
 // alone. The breaks let other processes, such as the inbox command, find the lock free while slow handlers follow each
 // other without end. A connection that has become unusable is closed; the next pass opens another.
 
-import type { Clock } from "../../../sdk/kernel/clock.ts";
-import { deferred } from "../../../sdk/kernel/deferred.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";

@@ -7,6 +7,8 @@ import { flagRows, type HelpRow, helpRows } from "./help.ts";
 
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {
+  /** The name that the user types first. */
+  readonly program: string;
   readonly stdout: { write(text: string): unknown; readonly writableLength?: number | undefined };
   readonly stderr: {
     write(text: string): unknown;
@@ -25,7 +27,7 @@ export interface CommandIo {
 }
 
 interface Command<Table extends FlagTable> {
-  /** What follows `workspace-tasks`, such as `mock exec`. */
+  /** What follows the program, such as `mock exec`. */
   readonly name: string;
   /** What follows the name in the first line of the help text. */
   readonly synopsis: string;
@@ -46,7 +48,7 @@ export const defineCommand =
   <Table extends FlagTable>(command: Command<Table>): RunCommand =>
   async (argv, io) => {
     try {
-      if (asksForHelp(argv)) return write(io, helpOf(command));
+      if (asksForHelp(argv)) return write(io, helpOf(command, io.program));
       return await command.run(parseFlags(argv, command.flags), io);
     } catch (error) {
       return report(error, command.name, io);
@@ -59,7 +61,7 @@ export interface Subcommand {
 }
 
 export interface CommandGroup {
-  /** What follows `workspace-tasks`; empty for the program itself. */
+  /** What follows the program; empty for the program itself. */
   readonly name: string;
   readonly about?: string | undefined;
   readonly subcommands: Readonly<Record<string, Subcommand>>;
@@ -75,11 +77,11 @@ export async function runCommandGroup(
 ): Promise<number> {
   const { subcommands } = group;
   if (name === undefined) {
-    io.stderr.write(groupHelpOf(group));
+    io.stderr.write(groupHelpOf(group, io.program));
     return 2;
   }
   if (name === "help" && argv.length > 0) return runCommandGroup(group, [...argv, "--help"], io);
-  if (name === "help" || asksForHelp([name])) return write(io, groupHelpOf(group));
+  if (name === "help" || asksForHelp([name])) return write(io, groupHelpOf(group, io.program));
   const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
   if (subcommand) return subcommand.run(argv, io);
   const known = Object.keys(subcommands);
@@ -125,23 +127,26 @@ function asksForHelp(argv: readonly string[]): boolean {
 
 function report(error: unknown, name: string, io: CommandIo): number {
   if (!(error instanceof CommandError)) throw error;
-  const program = ["workspace-tasks", name].filter(Boolean).join(" ");
+  const program = [io.program, name].filter(Boolean).join(" ");
   const hint = error instanceof UsageError ? `Try ${program} --help\n` : "";
   io.stderr.write(`${name || program}: ${error.message}\n${hint}`);
   return error.exitCode;
 }
 
-function helpOf({ name, synopsis, about, parameters, flags, notes }: Command<FlagTable>): string {
+function helpOf(
+  { name, synopsis, about, parameters, flags, notes }: Command<FlagTable>,
+  program: string,
+): string {
   const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
-  return `Usage: workspace-tasks ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
+  return `Usage: ${program} ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
 }
 
-function groupHelpOf({ name, about, subcommands, flags = [] }: CommandGroup): string {
+function groupHelpOf({ name, about, subcommands, flags = [] }: CommandGroup, program: string): string {
   const rows: readonly HelpRow[] = Object.entries(subcommands).map(([each, command]) => [
     each,
     command.about,
   ]);
   const all = [...rows, ...flags, ["--help", "show this help; every command has its own"] as const];
-  const usage = ["Usage: workspace-tasks", name, "<command> [options]"].filter(Boolean).join(" ");
+  const usage = [`Usage: ${program}`, name, "<command> [options]"].filter(Boolean).join(" ");
   return [usage, about, helpRows(all)].filter(Boolean).join("\n\n");
 }

@@ -1,6 +1,6 @@
+import type { DeliveryFault } from "@workspace-tasks/mock-server";
 import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect } from "vitest";
-import type { DeliveryFault } from "workspace-tasks/mock-server";
 import { type CapturedDelivery, startCapturingReceiver } from "../../support/capturing-receiver.ts";
 import { mockTest, useService } from "./harness.ts";
 import { done, endpointMutations, type Variables } from "./operations.ts";

@@ -1,6 +1,6 @@
+import type { SetTaskStatusInput } from "@workspace-tasks/mock-server";
 import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
-import type { SetTaskStatusInput } from "workspace-tasks/mock-server";
 import { it, mockTest, useService } from "./harness.ts";
 import { done, mutation, type Variables } from "./operations.ts";
 import { type Subscriber, subscribe } from "./subscriber.ts";

@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, it, vi } from "vitest";
 import {
   type ControlApi,
   createControlClient,
   createMockServer,
   type MockServer,
   type MockServerOptions,
-} from "workspace-tasks/mock-server";
+} from "@workspace-tasks/mock-server";
+import { afterAll, beforeAll, it, vi } from "vitest";
 
 // The service under test. The suite sees it over HTTP only. By default each test file starts a mock; with
 // WORKSPACE_TASKS_TARGET the suite tests another service:

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
+import type { ControlApi, DeliveryDetail } from "@workspace-tasks/mock-server";
 import { vi } from "vitest";
-import type { ControlApi, DeliveryDetail } from "workspace-tasks/mock-server";
 import {
   type CapturedDelivery,
   type CapturingReceiver,

@@ -1,5 +1,5 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { it, mockTest, useService } from "./harness.ts";
 
 const service = useService();

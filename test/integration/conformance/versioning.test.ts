@@ -1,6 +1,6 @@
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+import { createClient } from "@workspace-tasks/sdk";
 import { expect } from "vitest";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-import { createClient } from "workspace-tasks/sdk";
 import { mockTest, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
 

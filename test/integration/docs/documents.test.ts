@@ -1,9 +1,9 @@
 // `npm run docs -- --check` compares what documents derive from. These tests check what nothing generates: that blocks are run,
 // that paths exist, and that lists are complete.
 import { existsSync, readFileSync } from "node:fs";
+import { receiverErrorCodes } from "@workspace-tasks/receiver-kit";
+import { errorCodes } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { receiverErrorCodes } from "workspace-tasks/receiver-kit";
-import { errorCodes } from "workspace-tasks/sdk";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";

@@ -1,7 +1,7 @@
 // A process of the code under test, as the explorer schedules it. What it asks of its store and of the world is parked:
 // a call waits until the explorer lets it happen. Between two such points the process is deterministic.
 
-import type { Clock } from "workspace-tasks/receiver-kit";
+import type { Clock } from "@workspace-tasks/receiver-kit";
 
 export interface ParkedCall {
   readonly name: string;

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { SqliteConnection, SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
+import type { SqliteConnection, SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { storeOf } from "../../../receiver-kit/inbox/inbox.ts";
 import { interceptSqlite } from "../../support/intercept-sqlite.ts";
 import type * as Parts from "./explored-parts.ts";

@@ -4,8 +4,8 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createMockServer, type Snapshot } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, type Snapshot } from "workspace-tasks/mock-server";
 import { z } from "zod";
 import { parseScenario } from "../../../mock-server/control/scenarios/read-scenario.ts";
 import {

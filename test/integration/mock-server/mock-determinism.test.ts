@@ -2,14 +2,14 @@
 // `CHAOS_RUNS=100 npx vitest run test/integration/mock-server/mock-determinism.test.ts` runs a hundred instead of four.
 
 import { createServer } from "node:http";
-import { describe, expect, it } from "vitest";
 import {
   createMockServer,
   type FaultPlan,
   type MockServer,
   type MockWorld,
   type Snapshot,
-} from "workspace-tasks/mock-server";
+} from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
 import { contractProfile } from "../../../mock-server/faults/contract-profile.ts";
 import { listen } from "../../support/listen.ts";
 

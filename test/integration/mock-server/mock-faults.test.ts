@@ -1,5 +1,5 @@
+import { type ApiFault, createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { type ApiFault, createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { workspaceToken } from "../../support/mock-client.ts";
 
 const createDocument = `mutation {

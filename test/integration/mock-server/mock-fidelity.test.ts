@@ -1,7 +1,7 @@
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import { mockHandlers } from "@workspace-tasks/mock-server/msw";
 import { setupServer } from "msw/node";
 import { expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { mockHandlers } from "workspace-tasks/mock-server/msw";
 
 type Send = (path: string, init: RequestInit) => Promise<Response>;
 

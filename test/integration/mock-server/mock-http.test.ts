@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { listen } from "../../support/listen.ts";
 
 // The HTTP adapter over real sockets, with requests that `fetch` cannot send.

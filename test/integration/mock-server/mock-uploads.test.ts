@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { workspaceToken } from "../../support/mock-client.ts";
 
 async function createUpload(mock: MockServer, lengthBytes: number) {

@@ -3,14 +3,14 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
-import { describe, expect, it } from "vitest";
 import {
   createMockServer,
   createVirtualClock,
   type MockServer,
   type MockServerOptions,
-} from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
+} from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
+import { describe, expect, it } from "vitest";
 
 const exchange =
   "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";

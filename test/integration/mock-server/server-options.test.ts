@@ -1,5 +1,5 @@
+import { createMockServer, isMockServerError, type MockServerOptions } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, isMockServerError, type MockServerOptions } from "workspace-tasks/mock-server";
 
 const start = (options: object) => createMockServer({ listen: false, ...options } as MockServerOptions);
 

@@ -1,5 +1,5 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 
 const callsDelayed = 20;
 

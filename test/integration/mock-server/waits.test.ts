@@ -1,7 +1,7 @@
 // Every wait of the mock: what is waited for never comes, and the error names it and the option with the limit.
 
+import { createControlClient, createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createControlClient, createVirtualClock } from "workspace-tasks/mock-server";
 
 const hang = () => new Promise<never>(() => {});
 const endOf = (wait: Promise<unknown>) =>

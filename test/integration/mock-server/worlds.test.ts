@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { createControlClient, createMockServer, type MockWorld } from "@workspace-tasks/mock-server";
+import { createClient } from "@workspace-tasks/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createControlClient, createMockServer, type MockWorld } from "workspace-tasks/mock-server";
-import { createClient } from "workspace-tasks/sdk";
 import { hostWorld } from "../../../mock-server/mock-world.ts";
 import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
 import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";

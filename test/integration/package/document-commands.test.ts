@@ -2,8 +2,8 @@
 // tested examples.
 import { copyFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createControlClient, createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../mock-server/cli/mock/mock-command.ts";
 import { runClockCommand } from "../../../mock-server/cli/running/clock-command.ts";
 import { runResendCommand } from "../../../mock-server/cli/running/resend-command.ts";
@@ -31,9 +31,11 @@ const flagsOf = new Map(
   ),
 );
 
-/** What is wrong with a command line that starts with `workspace-tasks`; nothing when command and flags exist. */
+/** What is wrong with a command line of this project; nothing when command and flags exist. */
 function problemsOf(line: string): readonly string[] {
-  const [own = ""] = line.replace(/^.*?\bworkspace-tasks /, "").split(/ (?:--|&&?|\|)(?= |$)/);
+  const [own = ""] = line
+    .replace(/^.*?\b(?:workspace-tasks |(?=workspace-tasks-inbox))/, "")
+    .split(/ (?:--|&&?|\|)(?= |$)/);
   const words = own.split(/[\s=]+/);
   const name = [3, 2, 1].map((count) => words.slice(0, count).join(" ")).find((each) => flagsOf.has(each));
   if (["--help", "…"].includes(own) || own.startsWith("<command>")) return [];
@@ -49,9 +51,9 @@ describe("commands in the documents", () => {
     const text = read(file).replace(/<!-- commands:begin -->[\s\S]*<!-- commands:end -->/, "");
     const inline = text
       .replace(/^```[\s\S]*?^```$/gm, "")
-      .matchAll(/`((?:npx |[\w./]*\/)?workspace-tasks [^`\n]*)`/g);
+      .matchAll(/`((?:npx |[\w./]*\/)?workspace-tasks(?:-inbox)? [^`\n]*)`/g);
     const fenced = blocksOf(text).flatMap((block) => linesOf(block.text));
-    const typed = fenced.filter((line) => /^(?:npx |\$ )?workspace-tasks /.test(line));
+    const typed = fenced.filter((line) => /^(?:npx |\$ )?workspace-tasks(?:-inbox)? /.test(line));
     return [...[...inline].map(([, command = ""]) => command), ...typed].map((command) => ({
       file,
       command,
@@ -66,13 +68,14 @@ describe("commands in the documents", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("commands in the documents are of programs that a reader has: this package, npm, Node, curl, cp, RabbitMQ", () => {
+  it("commands in the documents are of programs that a reader has: these packages, npm, Node, curl, cp, RabbitMQ", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
     const known = [
-      (line: string) => /^(?:npx )?workspace-tasks /.test(line),
+      (line: string) => /^(?:npx )?workspace-tasks(?:-inbox)? /.test(line),
       (line: string) => /^npm (?:install|ci|start|test)\b|^npx ts-jest |^curl |^export [A-Z_]+=/.test(line),
       (line: string) => line.startsWith("rabbitmq-plugins enable "),
-      (line: string) => existsSync(/^cp node_modules\/workspace-tasks\/(\S+) \.$/.exec(line)?.[1] ?? ""),
+      (line: string) =>
+        existsSync(/^cp node_modules\/@workspace-tasks\/mock-server\/(\S+) \.$/.exec(line)?.[1] ?? ""),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
       (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),
     ];

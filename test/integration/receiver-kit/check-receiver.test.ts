@@ -6,7 +6,7 @@ import {
   exitCodeOf,
   renderTextReport,
   verdictOf,
-} from "workspace-tasks/receiver-kit/audit";
+} from "workspace-tasks/check-receiver";
 import { failedIds, musts, oldSecret, secret } from "../../support/receivers/audit-fixture.ts";
 import { type Detection, type Flaw, flaws } from "../../support/receivers/flaws.ts";
 import { startReferenceReceiver } from "../../support/receivers/reference-receiver.ts";

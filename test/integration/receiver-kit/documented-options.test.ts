@@ -1,8 +1,8 @@
 // What the documentation of an option says of its default, minimum and maximum is what happens, at its border.
 
 import { readFileSync } from "node:fs";
+import { memoryInbox, NonRetryableError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { memoryInbox, NonRetryableError } from "workspace-tasks/receiver-kit";
 import { retryDelayMs } from "../../../receiver-kit/attempt/retry-policy.ts";
 import { defaults } from "../../../receiver-kit/options.ts";
 import { resolveReceiverOptions } from "../../../receiver-kit/receiver-options.ts";

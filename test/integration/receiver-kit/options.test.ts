@@ -1,4 +1,3 @@
-import { describe, expect, it } from "vitest";
 import {
   createReceiver,
   createVerifier,
@@ -7,15 +6,16 @@ import {
   type MemoryTransaction,
   memoryInbox,
   type ReceiverOptions,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   verifyWebhook,
   webhookMiddleware,
-} from "workspace-tasks/receiver-kit/express";
-import { type PostgresPool, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+} from "@workspace-tasks/receiver-kit/express";
+import { type PostgresPool, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import { describe, expect, it } from "vitest";
 import { secretA } from "../../support/signed-delivery.ts";
 
 const secrets = [secretA];

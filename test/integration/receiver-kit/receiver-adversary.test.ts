@@ -3,16 +3,16 @@
 
 import { createServer } from "node:http";
 import { inspect } from "node:util";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
 import express4 from "express4";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { auditChecks } from "../../../receiver-kit/audit/checks/catalog.ts";
-import { isAcknowledged } from "../../../receiver-kit/audit/checks/probe-check.ts";
-import type { AuditResult } from "../../../receiver-kit/audit/result.ts";
-import { runChecks } from "../../../receiver-kit/audit/run-checks.ts";
-import { resolveAuditOptions } from "../../../receiver-kit/audit/target/options.ts";
-import { createTarget, type Target } from "../../../receiver-kit/audit/target/target.ts";
+import { auditChecks } from "../../../mock-server/tools/check-receiver/checks/catalog.ts";
+import { isAcknowledged } from "../../../mock-server/tools/check-receiver/checks/probe-check.ts";
+import type { AuditResult } from "../../../mock-server/tools/check-receiver/result.ts";
+import { runChecks } from "../../../mock-server/tools/check-receiver/run-checks.ts";
+import { resolveAuditOptions } from "../../../mock-server/tools/check-receiver/target/options.ts";
+import { createTarget, type Target } from "../../../mock-server/tools/check-receiver/target/target.ts";
 import { deferred } from "../../../sdk/kernel/deferred.ts";
 import {
   bodyBytesMax,

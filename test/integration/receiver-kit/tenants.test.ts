@@ -1,5 +1,3 @@
-import express from "express";
-import { describe, expect, it } from "vitest";
 import {
   createReceiver,
   type Receiver,
@@ -7,13 +5,15 @@ import {
   type SecretsRequest,
   silentLogger,
   type Tenant,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   verifyWebhook,
   webhookMiddleware,
-} from "workspace-tasks/receiver-kit/express";
+} from "@workspace-tasks/receiver-kit/express";
+import express from "express";
+import { describe, expect, it } from "vitest";
 import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import {

@@ -1,15 +1,15 @@
 // The three middlewares in an Express application, alone and together.
 
-import type { NextFunction, Request, RequestHandler, Response } from "express";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
-import { ReceiverError } from "workspace-tasks/receiver-kit";
+import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
+import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
   type VerifyWebhookOptions,
   verifyWebhook,
-} from "workspace-tasks/receiver-kit/express";
+} from "@workspace-tasks/receiver-kit/express";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { deferred } from "../../../sdk/kernel/deferred.ts";
 import { serveExpress } from "../../support/express-server.ts";

@@ -1,5 +1,5 @@
+import { isWorkspaceTasksError, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { isWorkspaceTasksError, type WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createSdkFixture } from "../../support/sdk-fixture.ts";
 
 const create =

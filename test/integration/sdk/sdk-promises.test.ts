@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
 import {
   createMockServer,
   type MockServer,
   type MockServerOptions,
   type RecordedRequest,
-} from "workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient } from "workspace-tasks/sdk";
+} from "@workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
+import { describe, expect, it } from "vitest";
 import { busiestWindow } from "../../support/engine-fixture.ts";
 import { type Legs, withLatency } from "../../support/latency.ts";
 

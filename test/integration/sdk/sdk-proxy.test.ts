@@ -1,9 +1,9 @@
 import { createServer, request } from "node:http";
 import { Readable } from "node:stream";
 import { text as streamText } from "node:stream/consumers";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { createClient, type Fetch } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
-import { createClient, type Fetch } from "workspace-tasks/sdk";
 import { listen } from "../../support/listen.ts";
 
 /** A forward proxy on loopback that records the URLs it is asked for. */

@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { MockServer } from "@workspace-tasks/mock-server";
+import type { UploadBody, WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import type { MockServer } from "workspace-tasks/mock-server";
-import type { UploadBody, WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { createCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
 

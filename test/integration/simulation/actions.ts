@@ -1,5 +1,5 @@
-import type { MockServer } from "workspace-tasks/mock-server";
-import type { Priority } from "workspace-tasks/sdk";
+import type { MockServer } from "@workspace-tasks/mock-server";
+import type { Priority } from "@workspace-tasks/sdk";
 import { type CapturedRequest, sign } from "./network.ts";
 import { type Operator, receiverUrl } from "./operator.ts";
 import type { Random } from "./random.ts";

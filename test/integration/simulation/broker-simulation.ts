@@ -1,8 +1,8 @@
 // Deliveries that reach their inbox through RabbitMQ: intakes publish to a simulated broker, consumers store. Invariants:
 // what an intake has accepted is in the broker or in the inbox at every moment, and takes effect once; no state moves back.
 
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import { createReceiver } from "workspace-tasks/receiver-kit";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";

@@ -1,4 +1,4 @@
-import type { HandlerContext, MemoryTransaction } from "workspace-tasks/receiver-kit";
+import type { HandlerContext, MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { SimulationWorld } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import type { ApiFault, DeliveryFault, FaultPlan } from "workspace-tasks/mock-server";
+import type { ApiFault, DeliveryFault, FaultPlan } from "@workspace-tasks/mock-server";
 
 interface ProbableFault<MockFault> {
   /** The highest probability that a seed gives the fault. */

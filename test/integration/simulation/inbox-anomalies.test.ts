@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import { expect, it } from "vitest";
-import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { atDepth } from "../../support/depth.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";

@@ -1,5 +1,5 @@
-import type * as ReceiverKit from "workspace-tasks/receiver-kit";
-import type * as Sdk from "workspace-tasks/sdk";
+import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
+import type * as Sdk from "@workspace-tasks/sdk";
 import { withoutFencing, withoutUniqueness } from "../../support/broken-inboxes.ts";
 import { overrideInbox } from "../../support/wrap-inbox.ts";
 import type { Invariant } from "./invariants.ts";

@@ -1,4 +1,4 @@
-import type { ReconcileClient, ReconcileOptions } from "workspace-tasks/receiver-kit";
+import type { ReconcileClient, ReconcileOptions } from "@workspace-tasks/receiver-kit";
 import type { Receivers } from "./receivers.ts";
 import { callMsMax } from "./sdk-process.ts";
 import type { Service } from "./service.ts";

@@ -1,7 +1,7 @@
 // The end of a run: faults are turned off, paused processes resume, tasks complete, and time passes until no work is
 // left. Then the receiver reconciles once with the tasks API, as after an outage.
 
-import type { InboxRowState } from "workspace-tasks/receiver-kit";
+import type { InboxRowState } from "@workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import { keyOf, positionOf } from "./effects.ts";
 import type { InboxChecks } from "./inbox-checks.ts";

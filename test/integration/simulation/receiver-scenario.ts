@@ -2,14 +2,14 @@
 // once, an unusable event, reconciling, a close. After a failure the scenario does what a sender, a supervisor and an
 // operator do: it tries again.
 
-import { expect } from "vitest";
-import type { VirtualClock } from "workspace-tasks/mock-server";
+import type { VirtualClock } from "@workspace-tasks/mock-server";
 import {
   createReceiver,
   type EventHandler,
   type Receiver,
   type ReconcileClient,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
+import { expect } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { instant } from "../../support/inbox-rows.ts";

@@ -1,5 +1,5 @@
-import type { MockServer } from "workspace-tasks/mock-server";
-import type { WorkspaceTasksClient } from "workspace-tasks/sdk";
+import type { MockServer } from "@workspace-tasks/mock-server";
+import type { WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import type { Random } from "./random.ts";
 import { mustAvoid429 } from "./settings.ts";
 import type { SimulationWorld } from "./world.ts";

@@ -1,4 +1,4 @@
-import type { MockServer } from "workspace-tasks/mock-server";
+import type { MockServer } from "@workspace-tasks/mock-server";
 import { mockFaultName } from "./faults.ts";
 import { type SdkProcess, startSdk } from "./sdk-process.ts";
 import type { SimulationWorld } from "./world.ts";

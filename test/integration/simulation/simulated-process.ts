@@ -3,7 +3,7 @@
 // order and continues. `crash` and `exit` lead from both states to `dead`, which is final: the queue is dropped, no
 // timer fires and no awaited result arrives. The store is outside of the process and keeps what was committed.
 
-import type { Clock } from "workspace-tasks/receiver-kit";
+import type { Clock } from "@workspace-tasks/receiver-kit";
 import type { CrashPoint } from "./crash-points.ts";
 import type { SimulationWorld } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import type { HandlerContext, MemoryTransaction, Receiver } from "workspace-tasks/receiver-kit";
+import type { HandlerContext, MemoryTransaction, Receiver } from "@workspace-tasks/receiver-kit";
 import type { Effects } from "./effects.ts";
 import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";

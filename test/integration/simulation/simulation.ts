@@ -3,9 +3,9 @@
 // invariants are checked after each step. At the end, when no work is left, the state of the receivers must equal the
 // state of the service.
 
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import * as receiverKit from "workspace-tasks/receiver-kit";
-import * as sdk from "workspace-tasks/sdk";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import * as receiverKit from "@workspace-tasks/receiver-kit";
+import * as sdk from "@workspace-tasks/sdk";
 import { actions, type SimulationRun } from "./actions.ts";
 import type { CrashCounts } from "./crash-points.ts";
 import { type FaultCounts, faultPlanOf } from "./faults.ts";

@@ -1,4 +1,4 @@
-import { type SqliteTransaction, sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+import { type SqliteTransaction, sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
 import { storeOf } from "../../../receiver-kit/inbox/inbox.ts";
 import { loadSqliteDriver } from "../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type AroundStatement, interceptSqlite } from "../../support/intercept-sqlite.ts";

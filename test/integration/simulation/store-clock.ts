@@ -1,7 +1,7 @@
 // The clock of the store that all receiver processes share, as that of a database server. It is set by hours, in either
 // direction, or by more than a year, while everything else keeps the true time.
 
-import type { Clock } from "workspace-tasks/receiver-kit";
+import type { Clock } from "@workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import { leaseMs, pollMs } from "./simulated-receiver.ts";
 

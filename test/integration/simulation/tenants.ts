@@ -1,7 +1,7 @@
 // The other tenant has a signing secret and a path of its own. It signs events of the service's workspace, and events of
 // its own with the ids and tasks of the service's deliveries.
 
-import type { Secrets, SecretsRequest, Tenant } from "workspace-tasks/receiver-kit";
+import type { Secrets, SecretsRequest, Tenant } from "@workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import { sign } from "./network.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";

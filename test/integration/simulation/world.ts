@@ -1,6 +1,6 @@
-import { createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
-import type * as ReceiverKit from "workspace-tasks/receiver-kit";
-import type * as Sdk from "workspace-tasks/sdk";
+import { createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
+import type * as ReceiverKit from "@workspace-tasks/receiver-kit";
+import type * as Sdk from "@workspace-tasks/sdk";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { type CrashCounts, noCrashes } from "./crash-points.ts";
 import { type Fault, type FaultCounts, type FaultKind, noFaults } from "./faults.ts";

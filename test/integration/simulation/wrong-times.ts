@@ -1,7 +1,7 @@
 // Times and states that cannot be relied on: events stamped ahead of the true time, and a tasks API that returns times in
 // the far future, no times, older times, or the state of a replica that lags behind.
 
-import type { ReconcileClient } from "workspace-tasks/receiver-kit";
+import type { ReconcileClient } from "@workspace-tasks/receiver-kit";
 import type { SimulationRun } from "./actions.ts";
 import type { SimulationWorld } from "./world.ts";
 

@@ -16,11 +16,29 @@ export interface HouseRule {
 
 const code = /\.(ts|tsx|mjs|js)$/;
 
-const products = ["sdk", "mock-server", "receiver-kit"] as const;
-const productOf = (path: string) => products.find((product) => path.startsWith(`${product}/`));
+/** The packages, the inner ones first, and which others each may import, by their names. */
+export const packagesByFolder: Readonly<Record<string, readonly string[]>> = {
+  "sdk/events": [],
+  "sdk/kernel": [],
+  "receiver-kit/rabbitmq": ["@workspace-tasks/kernel", "@workspace-tasks/receiver-kit"],
+  "mock-server/inspector/page": ["@workspace-tasks/mock-server"],
+  "mock-server/tools": [
+    "@workspace-tasks/kernel",
+    "@workspace-tasks/events",
+    "@workspace-tasks/mock-server",
+    "@workspace-tasks/receiver-kit",
+  ],
+  sdk: ["@workspace-tasks/kernel"],
+  "receiver-kit": ["@workspace-tasks/kernel", "@workspace-tasks/events"],
+  "mock-server": ["@workspace-tasks/kernel", "@workspace-tasks/events"],
+};
+
+/** The folder of the package that a file belongs to. */
+export const packageOf = (path: string): string | undefined =>
+  Object.keys(packagesByFolder).find((folder) => path.startsWith(`${folder}/`));
+const productOf = packageOf;
 const isEvents = (path: string) => path.startsWith("sdk/events/");
 const isKernel = (path: string) => path.startsWith("sdk/kernel/");
-const isCommandLine = (path: string) => path.startsWith("sdk/kernel/cli/");
 const isGenerated = (path: string) => path.includes("/generated/");
 
 /** Optional peers: an import of the SDK must not need them, so only these files may import them. */
@@ -36,25 +54,30 @@ const peers: Record<string, RegExp> = {
 
 /** The files that may use the clock, randomness and environment of the process. */
 const edges: Record<string, RegExp> = {
-  "Date.now": /(^|\/)clock\.ts$|\/cli\//,
-  "new Date()": /(^|\/)clock\.ts$|\/cli\//,
-  "Math.random": /(^|\/)(clock|random)\.ts$|\/cli\//,
-  randomUUID: /(^|\/)random\.ts$|\/cli\//,
-  "setTimeout(": /(^|\/)clock\.ts$|\/cli\//,
-  "setInterval(": /(^|\/)clock\.ts$|\/cli\//,
-  "process.env": /\/cli\//,
+  "Date.now": /(^|\/)clock\.ts$|\/(cli|commands)\//,
+  "new Date()": /(^|\/)clock\.ts$|\/(cli|commands)\//,
+  "Math.random": /(^|\/)(clock|random)\.ts$|\/(cli|commands)\//,
+  randomUUID: /(^|\/)random\.ts$|\/(cli|commands)\//,
+  "setTimeout(": /(^|\/)clock\.ts$|\/(cli|commands)\//,
+  "setInterval(": /(^|\/)clock\.ts$|\/(cli|commands)\//,
+  "process.env": /\/(cli|commands)\//,
 };
 
 export const houseRules: readonly HouseRule[] = [
   {
-    name: "the three products do not import each other",
-    reason: "one mistake could pass on both sides, and a user of one product would install all",
+    name: "packages import each other by name, and only downwards",
+    reason: "what is published is a package, and a user of one would install all",
     check(file) {
-      const product = productOf(file.path);
-      if (!product) return [];
+      const own = packageOf(file.path);
+      // A program imports its own package by name, as it finds the build there.
+      if (own === undefined || file.path.startsWith(`${own}/bin/`)) return [];
+      const allowed = packagesByFolder[own] ?? [];
       return importsOf(file)
-        .filter((target) => productOf(target) && productOf(target) !== product)
-        .filter((target) => !isEvents(target) && !isKernel(target))
+        .filter((target) => {
+          const name = /^(@workspace-tasks\/[^/]+|workspace-tasks(?=\/|$))/.exec(target)?.[0];
+          if (name !== undefined) return !allowed.includes(name);
+          return target.includes("/") && packageOf(target) !== undefined && packageOf(target) !== own;
+        })
         .map((target) => `imports ${target}`);
     },
   },
@@ -62,10 +85,13 @@ export const houseRules: readonly HouseRule[] = [
     name: "only commands import the shared command line",
     reason: "a program that imports a product parses no arguments",
     check(file) {
-      const isCommand = /^(mock-server|receiver-kit)\/cli\//.test(file.path) || isCommandLine(file.path);
-      if (!productOf(file.path) || isCommand) return [];
+      const isCommand =
+        /^(mock-server|receiver-kit)\/(cli\/|program\.ts)|^mock-server\/tools\/(commands\/|program\.ts)/.test(
+          file.path,
+        );
+      if (!packageOf(file.path) || isCommand || isKernel(file.path)) return [];
       return importsOf(file)
-        .filter(isCommandLine)
+        .filter((target) => target.startsWith("@workspace-tasks/kernel/cli/"))
         .map((target) => `imports ${target}`);
     },
   },
@@ -103,7 +129,7 @@ export const houseRules: readonly HouseRule[] = [
     name: "signer and verifier share no code",
     reason: "the mock signs with standardwebhooks, the receiver verifies without it, so each tests the other",
     check(file) {
-      const allowed = /^(mock-server\/|receiver-kit\/audit\/)/;
+      const allowed = /^mock-server\//;
       if (!productOf(file.path) || allowed.test(file.path)) return [];
       return importsOf(file)
         .filter((target) => target === "standardwebhooks")
@@ -123,10 +149,10 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
-    name: "no index.ts below the first level",
+    name: "no index.ts below the folder of a package",
     reason: "the folder tree is the table of contents, and barrels hide it",
     check: ({ path }) =>
-      /^(sdk|mock-server|receiver-kit)\/.+\/index\.ts$/.test(path) && path !== "sdk/events/index.ts"
+      path.endsWith("/index.ts") && packageOf(path) !== undefined && path !== `${packageOf(path)}/index.ts`
         ? ["is a nested index.ts"]
         : [],
   },

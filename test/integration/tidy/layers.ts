@@ -1,5 +1,6 @@
 // ARCHITECTURE.md lists the layers of each product, the highest first: a line is a layer, a word is a file or a
 // folder. An import may go to a lower line, or stay within its word. The same list is read here, so it cannot be stale.
+import { packageOf } from "./house-rules.ts";
 import { cycles, folderGraph, importGraph, type SourceFile } from "./import-graph.ts";
 
 /** The words of each line, by the folder of the product. */
@@ -22,7 +23,7 @@ export function readLayers(markdown: string): Layers {
 /** What is wrong with the imports of the files, a sentence each; nothing when all go downwards. */
 export function layerViolations(files: readonly SourceFile[], layers: Layers): readonly string[] {
   return [...layers].flatMap(([product, lines]) => {
-    const inside = files.filter(({ path }) => path.startsWith(`${product}/`));
+    const inside = files.filter(({ path }) => packageOf(path) === product && /\.tsx?$|\/bin\//.test(path));
     const graph = importGraph(inside);
     const placeOf = placement(product, lines);
     const imports = [...graph].flatMap(([from, targets]) =>

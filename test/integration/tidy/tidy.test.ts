@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { packages } from "../../../scripts/packages.mjs";
 import { projectFiles } from "../../../scripts/project-files.mjs";
 import { longestFiles } from "../../support/longest-files.ts";
-import { houseRules, violations } from "./house-rules.ts";
+import { houseRules, packagesByFolder, violations } from "./house-rules.ts";
 import type { SourceFile } from "./import-graph.ts";
 import { layerViolations, readLayers } from "./layers.ts";
 
@@ -24,13 +25,13 @@ describe("the house rules", () => {
 
   // One broken example per rule.
   const broken: Record<string, SourceFile> = {
-    "the three products do not import each other": {
+    "packages import each other by name, and only downwards": {
       path: "receiver-kit/a.ts",
-      text: 'import { createClient } from "../sdk/client.ts";',
+      text: 'import { createClient } from "@workspace-tasks/sdk";',
     },
     "only commands import the shared command line": {
       path: "receiver-kit/receiver.ts",
-      text: 'import type { CommandIo } from "../sdk/kernel/cli/command-line.ts";',
+      text: 'import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";',
     },
     "the event contract imports only zod": {
       path: "sdk/events/a.ts",
@@ -52,7 +53,7 @@ describe("the house rules", () => {
       path: "sdk/credentials/credentials.ts",
       text: "const expired = Date.now() > expiresAt;",
     },
-    "no index.ts below the first level": { path: "mock-server/delivery/index.ts", text: "" },
+    "no index.ts below the folder of a package": { path: "mock-server/delivery/index.ts", text: "" },
     "file names are kebab-case": { path: "sdk/rateLimiter.ts", text: "" },
     "a file has at most 350 lines": { path: "sdk/everything.ts", text: "\n".repeat(351) },
     "tests are declared with it": {
@@ -61,6 +62,11 @@ describe("the house rules", () => {
     },
     "no notes for later, no skipped tests": { path: "sdk/client.ts", text: `// ${"TO"}DO: retry` },
   };
+
+  it("a relative import of a file of another package is found", () => {
+    const file = { path: "mock-server/tools/a.ts", text: 'import { a } from "../server.ts";' };
+    expect(violations([file])).toHaveLength(1);
+  });
 
   it.each(houseRules)("the rule '$name' finds a broken example and accepts a valid file", ({ name }) => {
     const ruleOf = (file: SourceFile) => violations([file]).filter(({ message }) => message.includes(name));
@@ -73,8 +79,9 @@ describe("the house rules", () => {
 describe("the layers of ARCHITECTURE.md", () => {
   const layers = readLayers(readFileSync("ARCHITECTURE.md", "utf8"));
 
-  it("cover the three products", () => {
-    expect([...layers.keys()]).toEqual(["sdk", "mock-server", "receiver-kit"]);
+  it("cover every package but the page", () => {
+    const folders = Object.keys(packagesByFolder).filter((folder) => folder !== "mock-server/inspector/page");
+    expect([...layers.keys()].sort()).toEqual(folders.sort());
   });
 
   it("hold for every import of the sources, type imports included", () => {
@@ -133,13 +140,12 @@ describe("the check of layers", () => {
 });
 
 describe("public surface", () => {
-  const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { exports: Record<string, unknown> };
-
-  it("every entry point stands in the README", () => {
-    const readme = readFileSync("README.md", "utf8");
-    const missing = Object.keys(manifest.exports)
-      .map((key) => key.replace("./", "workspace-tasks/"))
-      .filter((name) => name !== "workspace-tasks/package.json" && !readme.includes(name));
+  it("every entry point stands in the README of its package", () => {
+    const missing = packages.flatMap(({ name, folder, entries }) => {
+      const readme = readFileSync(`${folder}/README.md`, "utf8");
+      const names = entries.filter(({ isPublic }) => isPublic).map(({ path }) => path.replace(".", name));
+      return names.filter((each) => !readme.includes(each));
+    });
     expect(missing).toEqual([]);
   });
 });

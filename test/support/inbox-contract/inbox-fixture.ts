@@ -1,4 +1,4 @@
-import type { VirtualClock } from "workspace-tasks/mock-server";
+import type { VirtualClock } from "@workspace-tasks/mock-server";
 import type { InboxKeyOrder, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 
 /** A new, empty, open inbox with a clock of its own. */

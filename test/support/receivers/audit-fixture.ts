@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
-import { type AuditReport, auditChecks } from "workspace-tasks/receiver-kit/audit";
+import { type AuditReport, auditChecks } from "workspace-tasks/check-receiver";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 export const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;

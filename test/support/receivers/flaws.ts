@@ -1,4 +1,4 @@
-import type { AuditOptions } from "workspace-tasks/receiver-kit/audit";
+import type { AuditOptions } from "workspace-tasks/check-receiver";
 
 export interface Detection {
   /** Exactly the checks that fail. */

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
+import { createReceiver, memoryInbox, type RequestLimitOptions } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { createReceiver, memoryInbox, type RequestLimitOptions } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 
 const silent = { info() {}, warn() {}, error() {} };

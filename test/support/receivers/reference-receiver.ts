@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { gunzipSync } from "node:zlib";
-import { parseOccurredAt } from "workspace-tasks/events";
+import { parseOccurredAt } from "@workspace-tasks/events";
 import type { Flaw } from "./flaws.ts";
 import { type RunningReceiver, serveReceiver } from "./running-receiver.ts";
 

@@ -1,6 +1,6 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { launchChromium } from "./support/chromium.ts";
 

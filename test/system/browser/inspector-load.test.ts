@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { MockServer } from "@workspace-tasks/mock-server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { MockServer } from "workspace-tasks/mock-server";
 import { rowPixels } from "../../../mock-server/inspector/page/src/parts/lists/row-size.ts";
 import { callGraphql } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";

@@ -1,6 +1,6 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";

@@ -3,12 +3,12 @@
 
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { rabbitmqConsumer, rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
 import express from "express";
 import pg from "pg";
-import { createReceiver } from "workspace-tasks/receiver-kit";
-import { webhookMiddleware } from "workspace-tasks/receiver-kit/express";
-import { postgresInbox } from "workspace-tasks/receiver-kit/postgres";
-import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
 import { listen } from "../../support/listen.ts";
 import { machineMicros } from "../../support/machine-time.ts";
 import { secretA } from "../../support/signed-delivery.ts";

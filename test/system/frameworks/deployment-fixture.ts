@@ -1,11 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { tarballName } from "../../../scripts/pack.mjs";
+import { packages, readJson } from "../../../scripts/packages.mjs";
+import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");
-const manifestFile = join(import.meta.dirname, "../../../package.json");
-const packed = join(import.meta.dirname, "../../../examples/frameworks/dist/package");
+const packed = join(import.meta.dirname, "../../../examples/frameworks/dist/packages");
 const execute = promisify(execFile);
 
 /** The environment of a machine that does not run this test. */
@@ -15,35 +17,44 @@ const environment = Object.fromEntries(
   ),
 );
 
-/** A folder as a user's repository: its files, a manifest that names the packed build, a lock file. */
+const [production = [], development = []] = shellBlockOf("docs/deployment.md", "npm install").map((line) =>
+  line.split(" ").filter((word) => !/^(?:npm|install|--save-dev)$/.test(word)),
+);
+
+/** A folder as a user's repository: its files, a manifest with what docs/deployment.md installs, a lock file. */
 export async function createApplication(
   folder: string,
   files: readonly string[],
   manifest: object = {},
 ): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const [tarball = ""] = readdirSync(packed);
-  cpSync(join(packed, tarball), join(folder, tarball));
   for (const file of files) cpSync(join(deployment, file), join(folder, file));
-  const { devDependencies } = JSON.parse(readFileSync(manifestFile, "utf8"));
-  const names = [
-    "pg",
-    "@opentelemetry/api",
-    "@opentelemetry/exporter-prometheus",
-    "@opentelemetry/sdk-metrics",
-  ];
-  const versions = Object.fromEntries(names.map((name) => [name, devDependencies[name]]));
-  const dependencies = { "workspace-tasks": `file:${tarball}`, ...versions };
   const text = JSON.stringify({
     name: "application",
     version: "1.0.0",
     type: "module",
-    dependencies,
+    dependencies: versionsOf(production),
+    devDependencies: versionsOf(development),
+    overrides: versionsOf(packages.map(({ name }) => name).filter(isIndirect)),
     ...manifest,
   });
   writeFileSync(join(folder, "package.json"), text);
   const lock = ["install", "--package-lock-only", "--prefer-offline", "--no-audit", "--no-fund"];
   await execute("npm", lock, { cwd: folder, env: environment });
+}
+
+/** The packages that others depend on come from tarballs, too: no registry has this version. */
+const isIndirect = (name: string) => ![...production, ...development].includes(name);
+
+function versionsOf(names: readonly string[]) {
+  const { devDependencies } = readJson("package.json") as { devDependencies: Record<string, string> };
+  const versionOf = (name: string) => tarballOf(name) ?? devDependencies[name];
+  return Object.fromEntries(names.map((name) => [name, versionOf(name)]));
+}
+
+function tarballOf(name: string): string | undefined {
+  const own = packages.find((each) => each.name === name);
+  return own && `file:${join(packed, tarballName(own))}`;
 }
 
 export interface Instruction {

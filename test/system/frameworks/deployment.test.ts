@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ beforeAll(async () => {
   ]);
   writeFileSync(
     join(folder, "application/tests.mjs"),
-    `import { createClient } from "workspace-tasks/sdk";
+    `import { createClient } from "@workspace-tasks/sdk";
 const { WORKSPACE_TASKS_BASE_URL: baseUrl, WORKSPACE_TASKS_API_KEY: apiKey } = process.env;
 const client = createClient({ baseUrl, apiKey });
 console.log("passed", (await client.me()).__typename);
@@ -85,6 +85,9 @@ describe("the Dockerfile of the receiver", () => {
     const database = { ...env, DATABASE_URL: server.url() };
     using migration = new RunningCommand(["node", "migrate.mjs"], image, database);
     expect(await migration.ended, migration.output).toBe(0);
+    const list = ["node_modules/.bin/workspace-tasks-inbox", "list", "--store", server.url()];
+    using inbox = new RunningCommand(list, image, env);
+    expect(await inbox.ended, inbox.output).toBe(0);
 
     const port = await freePort();
     const settings = { PORT: String(port), DRAIN_MS: "1000", WORKSPACE_TASKS_SIGNING_SECRET: secretA };
@@ -105,6 +108,13 @@ describe("the Dockerfile of the receiver", () => {
     expect(receiver.output).toMatch(/ready for webhooks/);
     using deadHealth = new RunningCommand(at(port, check), image, env);
     expect(await deadHealth.ended).toBe(1);
+  });
+
+  it("the Dockerfile of the receiver builds an image without the mock, its command and the SDK", () => {
+    const modules = join(folder, "image/node_modules");
+    expect(readdirSync(join(modules, "@workspace-tasks")).sort()).toEqual(["events", "receiver-kit"]);
+    const development = ["workspace-tasks", "graphql", "standardwebhooks"];
+    expect(development.filter((name) => existsSync(join(modules, name)))).toEqual([]);
   });
 
   it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {

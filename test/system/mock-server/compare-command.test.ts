@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { packageFlags } from "../../support/package-flags.ts";
 import { shownArguments } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
-const bin = join(import.meta.dirname, "../../../bin/workspace-tasks.js");
+const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");
 
 /** Runs the command in its own process. */
 function run(argv: readonly string[], env: Readonly<Record<string, string>>) {

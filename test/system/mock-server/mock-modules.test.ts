@@ -4,7 +4,7 @@ import { loadedModules } from "../../support/loaded-modules.ts";
 // The schemas of records and requests load when a snapshot or the control API needs them, not at the start.
 
 const query = `
-  const { createMockServer } = await import("workspace-tasks/mock-server");
+  const { createMockServer } = await import("@workspace-tasks/mock-server");
   const mock = await createMockServer();
   const exchange = \`mutation { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: "\${mock.apiKey}") { userToken } }\`;
   const response = await fetch(mock.baseUrl + "/graphql", {

@@ -6,7 +6,7 @@ import { isAlive } from "../../support/is-alive.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageFlags } from "../../support/package-flags.ts";
 
-const bin = join(import.meta.dirname, "../../../bin/workspace-tasks.js");
+const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");
 const node = [process.execPath, ...packageFlags, bin];
 const started: ChildProcess[] = [];
 

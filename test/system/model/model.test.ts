@@ -1,5 +1,5 @@
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { withoutFencing } from "../../support/broken-inboxes.ts";
 import { atDepth } from "../../support/depth.ts";

@@ -3,10 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Clock, MemoryTransaction } from "@workspace-tasks/receiver-kit";
+import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
+import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import type { Pool } from "pg";
-import type { Clock, MemoryTransaction } from "workspace-tasks/receiver-kit";
-import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
-import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
 import { type InboxStore, storeOf } from "../../../receiver-kit/inbox/inbox.ts";
 import { importPatched } from "../../integration/simulation/patched-product.ts";
 import { interceptSqlite } from "../../support/intercept-sqlite.ts";

@@ -72,7 +72,7 @@ it("the example receiver-sqlite stores the state of an event that `trigger` send
   const [, mockUrl = ""] = await example.said(/with a mock at (\S+?);/);
   await example.said(/ready for webhooks/);
 
-  const bin = join(root, "bin/workspace-tasks.js");
+  const bin = join(root, "mock-server/tools/bin/workspace-tasks.js");
   const args = [...packageFlags, bin, "trigger", "task.completed"];
   const trigger = spawn(process.execPath, [...args, "--mock", mockUrl], { cwd: root, stdio: "ignore" });
   expect(await once(trigger, "close")).toEqual([0, null]);

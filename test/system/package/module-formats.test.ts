@@ -1,28 +1,24 @@
 // The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
 // other tools (Jest, NestJS, TypeScript) is in scripts/consumer-matrix.mjs.
 import { execFile } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { deadLinks } from "../../../scripts/dead-links.mjs";
-import { unpackPackage } from "../../../scripts/unpack-package.mjs";
-
-type Target = string | { readonly [condition: string]: Target };
+import { unpackPackages } from "../../../scripts/pack.mjs";
+import { packages } from "../../../scripts/packages.mjs";
 
 let project: string;
-let installed: string;
-let exports: Readonly<Record<string, Target>>;
+let installed: ReadonlyMap<string, string>;
 
 beforeAll(async () => {
-  if (!existsSync("dist/cjs/sdk/index.js"))
-    throw new Error("there is nothing to pack: run npm run build first");
+  if (!existsSync("sdk/dist/index.cjs")) throw new Error("there is nothing to pack: run npm run build first");
   project = await mkdtemp(join(tmpdir(), "workspace-tasks-formats-"));
-  installed = unpackPackage(project, ["express"]);
-  exports = JSON.parse(readFileSync(join(installed, "package.json"), "utf8")).exports;
+  installed = unpackPackages(project, ["express"]);
 }, 60_000);
 
 afterAll(() => rm(project, { recursive: true, force: true }));
@@ -38,65 +34,47 @@ const commonJs = "--no-experimental-require-module";
 
 const isDocument = (path: string) => path.endsWith(".md") || path === "llms.txt";
 
-describe("the packed tarball", () => {
-  it("the packed tarball contains the target of every link in its documents, pictures included", async () => {
-    const documents = readdirSync(installed, { recursive: true }).map(String).filter(isDocument);
-    expect(documents).toContain("README.md");
-    expect(documents.length).toBeGreaterThan(30);
-    expect(deadLinks(installed, documents)).toEqual([]);
+describe("the packed tarballs", () => {
+  it.each(packages)(
+    "$name contains the target of every link in its documents that leads into it",
+    ({ name }) => {
+      const folder = installed.get(name) ?? "";
+      const documents = readdirSync(folder, { recursive: true }).map(String).filter(isDocument);
+      expect(documents).toContain("README.md");
+      expect(deadLinks(folder, documents)).toEqual([]);
+    },
+  );
+
+  it.each(packages)("$name has no source map, and no sources that one could lead to", ({ name }) => {
+    const files = readdirSync(installed.get(name) ?? "", { recursive: true }).map(String);
+    expect(files.filter((file) => /\.map$|(?<!\.d)\.ts$/.test(file))).toEqual([]);
   });
 
-  it("the packed tarball contains the source of every line that a source map or a declaration map leads to", () => {
-    const files = readdirSync(installed, { recursive: true }).map(String);
-    const maps = files.filter((file) => file.endsWith(".map"));
-    const missing = maps.flatMap((file) => {
-      const map = JSON.parse(readFileSync(join(installed, file), "utf8"));
-      const sources: readonly string[] = map.sources;
-      return sources.filter(
-        (source, index) =>
-          !map.sourcesContent?.[index] && !existsSync(join(installed, dirname(file), source)),
+  it.each(packages)(
+    "$name has every entry point as CommonJS but those that are ES modules only",
+    async ({ name, entries }) => {
+      const others = entries.filter(({ esmOnly, path }) => !esmOnly && path !== "./msw");
+      const text = others.map(
+        ({ path }) => `console.log(Object.keys(require("${path.replace(".", name)}")).length > 0);`,
       );
-    });
-    expect(missing).toEqual([]);
-    const declarations = files.filter((file) => file.endsWith(".d.ts") && file.startsWith("dist"));
-    expect(declarations.filter((file) => !maps.includes(`${file}.map`))).toEqual([]);
-  });
-
-  it("the packed tarball has every entry point as CommonJS, but that of vitest, which is an ES module itself", async () => {
-    const names = Object.keys(exports).filter((name) => name !== "." && typeof exports[name] === "object");
-    const [esmOnly, others] = [
-      names.filter((name) => name.endsWith("/vitest")),
-      names.filter((name) => !/vitest|msw/.test(name)),
-    ];
-    expect(esmOnly).toHaveLength(1);
-    const text = others.map(
-      (name) => `console.log(Object.keys(require("workspace-tasks/${name.slice(2)}")).length > 0);`,
-    );
-    const loaded =
-      "console.log(Object.keys(require.cache).every((path) => !/workspace-tasks.dist.(?!cjs)/.test(path)))";
-    const output = await run(`${text.join("")}${loaded}`, commonJs);
-    expect(output.split("\n")).toEqual([...others, "loaded"].map(() => "true"));
-  });
-});
-
-it("the root of the package is the SDK, for import and for require", async () => {
-  const same = `
-    const [root, sdk] = await Promise.all([import("workspace-tasks"), import("workspace-tasks/sdk")]);
-    console.log(root.createClient === sdk.createClient, require("workspace-tasks") === require("workspace-tasks/sdk"));`;
-  expect(await run(same)).toBe("true true");
-  expect(await run(same, commonJs)).toBe("true true");
+      const loaded =
+        "console.log(Object.keys(require.cache).filter((path) => /workspace-tasks.*dist/.test(path)).every((path) => path.endsWith('.cjs')))";
+      const output = await run(`${text.join("")}${loaded}`, commonJs);
+      expect(output.split("\n")).toEqual([...others, "loaded"].map(() => "true"));
+    },
+  );
 });
 
 describe("import and require in one process", () => {
   it("import and require get the same module on Node, which can require an ES module", async () => {
     const same =
-      'console.log((await import("workspace-tasks/sdk")).createClient === require("workspace-tasks/sdk").createClient)';
+      'console.log((await import("@workspace-tasks/sdk")).createClient === require("@workspace-tasks/sdk").createClient)';
     expect(await run(same)).toBe("true");
     expect(await run(same, commonJs)).toBe("false");
   });
 
   const bothCopies = `
-    const load = async (name) => [await import("workspace-tasks/" + name), require("workspace-tasks/" + name)];
+    const load = async (name) => [await import("@workspace-tasks/" + name), require("@workspace-tasks/" + name)];
     const [esm, cjs] = await load("sdk");
     const [esmMock, cjsMock] = await load("mock-server");
     const [esmKit, cjsKit] = await load("receiver-kit");`;
@@ -133,7 +111,7 @@ describe("import and require in one process", () => {
   it("a middleware of one copy rejects for a receiver of the other as for its own", async () => {
     const output = await run(
       `${bothCopies}
-      const { webhookMiddleware } = require("workspace-tasks/receiver-kit/express");
+      const { webhookMiddleware } = require("@workspace-tasks/receiver-kit/express");
       const rejected = [];
       const receiver = esmKit.createReceiver({
         secrets: ["whsec_" + Buffer.alloc(32).toString("base64")],
@@ -157,7 +135,7 @@ it("a minified handler with a client has at most 120 KB and nothing of graphql-j
   const handler = join(project, "handler.mjs");
   await writeFile(
     handler,
-    `import { createClient } from "workspace-tasks/sdk";
+    `import { createClient } from "@workspace-tasks/sdk";
 const client = createClient({ baseUrl: "https://service.example", apiKey: process.env.KEY });
 export default () => client.me();`,
   );

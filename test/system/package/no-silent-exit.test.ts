@@ -23,8 +23,8 @@ afterAll(() => rm(directory, { recursive: true }));
 /** Runs an ES module, given as text, in a process of its own. */
 async function runModule(source: string): Promise<RunningProgram> {
   const imports = `
-    import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
-    import { sqliteInbox } from "workspace-tasks/receiver-kit/sqlite";
+    import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
+    import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
     import { runningAt } from ${await bundledModule("test/support/inbox-rows.ts")};
     const secrets = [${JSON.stringify(secretA)}];`;
   return new RunningProgram([...packageFlags, "--input-type=module", "--eval", imports + source]);

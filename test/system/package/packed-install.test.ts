@@ -1,12 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
-import { unpackPackage } from "../../../scripts/unpack-package.mjs";
+import { packPackages, unpackPackages } from "../../../scripts/pack.mjs";
+import { packages } from "../../../scripts/packages.mjs";
 import { freePort } from "../../support/listen.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
@@ -26,17 +27,15 @@ const outsideEnvironment: Variables = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^npm_|VITEST|^NODE_OPTIONS$|^NODE_ENV$/.test(name)),
 );
 let project: string;
-let tarball: string;
+let tarballs: ReadonlyMap<string, string>;
 let blocks: readonly MarkedBlock[];
 
 beforeAll(async () => {
-  if (!existsSync("dist/sdk/index.js")) throw new Error("dist is missing: run npm run build first");
+  if (!existsSync("sdk/dist/index.js")) throw new Error("dist is missing: run npm run build first");
   project = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
-  unpackPackage(project);
-  const [packed = ""] = (await readdir(project)).filter((name) => name.endsWith(".tgz"));
-  tarball = join(project, packed);
-  if (usesNpm) await rm(join(project, "node_modules"), { recursive: true });
-  await install("workspace-tasks");
+  if (usesNpm) tarballs = packPackages(project);
+  else unpackPackages(project);
+  await install("@workspace-tasks/sdk", "workspace-tasks");
   blocks = blocksOf(await readFile("README.md", "utf8"));
 }, 180_000);
 
@@ -55,22 +54,35 @@ const blockOf = (example: string) => {
   return block.text;
 };
 
-async function install(...packages: readonly string[]): Promise<void> {
+/** The tarballs of the packages and of those that they depend on, as no registry has these. */
+const tarballsOf = (names: readonly string[]): readonly string[] => {
+  const own = packages.filter(({ name }) => names.includes(name));
+  const needed = own.flatMap(({ manifest }) => Object.keys(manifest.dependencies ?? {}));
+  const others = needed.filter((name) => tarballs.has(name) && !names.includes(name));
+  return others.length > 0
+    ? tarballsOf([...names, ...others])
+    : names.map((name) => tarballs.get(name) ?? name);
+};
+
+async function install(...names: readonly string[]): Promise<void> {
   if (usesNpm) {
-    const specifiers = packages.map((name) => (name === "workspace-tasks" ? tarball : name));
-    await run("npm", ["install", ...specifiers, ...quietly], { cwd: project });
+    await run("npm", ["install", ...tarballsOf(names), ...quietly], { cwd: project });
     return;
   }
   const modules = join(project, "node_modules");
   await mkdir(join(modules, ".bin"), { recursive: true });
-  for (const name of packages) {
+  for (const name of names) {
     const path = join(modules, name);
     if (!existsSync(path)) await symlink(join(root, "node_modules", name), path, "junction");
     const { bin = {} } = JSON.parse(await readFile(join(path, "package.json"), "utf8"));
     for (const [command, file] of Object.entries<string>(typeof bin === "string" ? { [name]: bin } : bin))
-      await symlink(join(path, file), join(modules, ".bin", command));
+      await symlink(join(path, file), join(modules, ".bin", command)).catch(ignoreExisting);
   }
 }
+
+const ignoreExisting = (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EEXIST") throw error;
+};
 
 /** A command of an installed package, as `npx` runs it. */
 const runInstalled = (command: string, args: readonly string[], env: Variables = {}) =>
@@ -89,37 +101,37 @@ async function evaluate(text: string) {
 
 describe("a project without any optional peer dependency", { timeout: 120_000 }, () => {
   const entries = [
-    ["sdk", "createClient"],
-    ["events", "parseEvent"],
-    ["mock-server", "createMockServer"],
-    ["receiver-kit", "createReceiver"],
-    ["receiver-kit/audit", "auditReceiver"],
-    ["receiver-kit/express", "webhookMiddleware"],
-    ["receiver-kit/lambda", "lambdaHandler"],
-    ["receiver-kit/postgres", "postgresInbox"],
-    ["receiver-kit/rabbitmq", "rabbitmqIntake"],
-    ["receiver-kit/sqlite", "sqliteInbox"],
-    ["receiver-kit/telemetry", "openTelemetry"],
+    ["@workspace-tasks/sdk", "createClient"],
+    ["@workspace-tasks/events", "parseEvent"],
+    ["@workspace-tasks/mock-server", "createMockServer"],
+    ["@workspace-tasks/receiver-kit", "createReceiver"],
+    ["@workspace-tasks/receiver-kit/express", "webhookMiddleware"],
+    ["@workspace-tasks/receiver-kit/lambda", "lambdaHandler"],
+    ["@workspace-tasks/receiver-kit/postgres", "postgresInbox"],
+    ["@workspace-tasks/receiver-kit/sqlite", "sqliteInbox"],
+    ["@workspace-tasks/receiver-kit/telemetry", "openTelemetry"],
+    ["@workspace-tasks/receiver-rabbitmq", "rabbitmqIntake"],
+    ["workspace-tasks/check-receiver", "auditReceiver"],
   ] as const;
 
+  beforeAll(() => install("@workspace-tasks/receiver-kit", "@workspace-tasks/receiver-rabbitmq"));
+
   it("every entry point can be imported without any optional peer dependency", async () => {
-    const lines = entries.map(
-      ([entry, name]) => `console.log(typeof (await import("workspace-tasks/${entry}")).${name});`,
-    );
+    const lines = entries.map(([entry, name]) => `console.log(typeof (await import("${entry}")).${name});`);
     expect((await evaluate(lines.join("\n"))).split("\n")).toEqual(entries.map(() => "function"));
   });
 
   it.each([
-    ["msw", `await import("workspace-tasks/mock-server/msw")`],
-    ["vitest", `await import("workspace-tasks/mock-server/vitest")`],
+    ["msw", `await import("@workspace-tasks/mock-server/msw")`],
+    ["vitest", `await import("@workspace-tasks/mock-server/vitest")`],
     [
       "libsql",
-      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+      `const { sqliteInbox } = await import("@workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "libsql" }).open()`,
     ],
     [
       "better-sqlite3",
-      `const { sqliteInbox } = await import("workspace-tasks/receiver-kit/sqlite");
+      `const { sqliteInbox } = await import("@workspace-tasks/receiver-kit/sqlite");
        await sqliteInbox({ path: "a.db", driver: "better-sqlite3" }).open()`,
     ],
   ])("a module that needs %s says so when it is missing", async (peer, text) => {
@@ -127,14 +139,16 @@ describe("a project without any optional peer dependency", { timeout: 120_000 },
   });
 
   it("the inbox command with a PostgreSQL URL says that pg is missing", async () => {
-    const words = ["inbox", "stats", "--store", "postgres://127.0.0.1:1/none"];
-    const failed = await runInstalled("workspace-tasks", words).catch((error: { stderr: string }) => error);
+    const words = ["stats", "--store", "postgres://127.0.0.1:1/none"];
+    const failed = await runInstalled("workspace-tasks-inbox", words).catch(
+      (error: { stderr: string }) => error,
+    );
     expect(failed.stderr).toMatch(/npm install pg/);
     expect(failed.stderr).not.toMatch(/\n {4}at /);
   });
 
   it("an intake says once how to install amqplib when it is missing", async () => {
-    const text = `const { rabbitmqIntake } = await import("workspace-tasks/receiver-kit/rabbitmq");
+    const text = `const { rabbitmqIntake } = await import("@workspace-tasks/receiver-rabbitmq");
       const secrets = ["whsec_" + Buffer.alloc(24, 1).toString("base64")];
       rabbitmqIntake({ urls: ["amqp://127.0.0.1:1"], secrets }).start();`;
     const output = await evaluate(text);
@@ -169,11 +183,12 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
   const steps: Record<string, () => Promise<void>> = {
     "npm start": async () => {}, // start.test.ts
     "npm test": async () => {}, // this very run
-    "npm install workspace-tasks": async () => {}, // before all tests
+    "npm install @workspace-tasks/sdk workspace-tasks": async () => {}, // before all tests
     "npx workspace-tasks mock exec -- node first-request.mjs": async () => {
       expect(await npx("npx workspace-tasks mock exec -- node first-request.mjs")).toMatch(/ is admin of /);
     },
-    "npm install express libsql": () => install("express", "libsql"),
+    "npm install @workspace-tasks/receiver-kit express libsql": () =>
+      install("@workspace-tasks/receiver-kit", "express", "libsql"),
     "npx workspace-tasks mock exec --port 4010 --deliver-to http://127.0.0.1:3000/webhooks -- node receiver.mjs":
       async () => {
         const line = `mock exec --port ${ports.mock} --deliver-to http://127.0.0.1:${ports.receiver}/webhooks`;
@@ -188,8 +203,8 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
       expect(await npx("npx workspace-tasks trigger task.completed")).toMatch(/succeeded after 1 attempt/);
       await receiver.said(/TAX_PREP \S+ is COMPLETED/);
     },
-    "npx workspace-tasks inbox list --store webhooks.db": async () => {
-      const list = await npx("npx workspace-tasks inbox list --store webhooks.db");
+    "npx workspace-tasks-inbox list --store webhooks.db": async () => {
+      const list = await npx("npx workspace-tasks-inbox list --store webhooks.db");
       expect(list).toMatch(/task\.running/);
       expect(list).toMatch(/task\.completed/);
     },

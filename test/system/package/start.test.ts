@@ -4,12 +4,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { packageFlags } from "../../support/package-flags.ts";
+import { packageFlagsOfTypescript } from "../../support/package-flags.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
-/** What `npm start` runs after the build; without a build, its source. */
-const program =
-  packageFlags.length === 0 ? ["dist/examples/start.js"] : [...packageFlags, "examples/start.ts"];
+/** What `npm start` runs, with the build if there is one. */
+const program = [...packageFlagsOfTypescript, "examples/start.ts"];
 const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   new RunningProgram([...program, ...args], { env });
 

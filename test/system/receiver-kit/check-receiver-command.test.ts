@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type AuditReport, auditChecks } from "workspace-tasks/receiver-kit/audit";
-import { runCheckReceiverCommand } from "../../../receiver-kit/cli/check-receiver-command.ts";
+import { type AuditReport, auditChecks } from "workspace-tasks/check-receiver";
+import { runCheckReceiverCommand } from "../../../mock-server/tools/commands/check-receiver-command.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { packageFlags } from "../../support/package-flags.ts";
 import { failedIds, respondingWith, secret } from "../../support/receivers/audit-fixture.ts";
@@ -15,7 +15,7 @@ import { runCommand } from "../../support/run-command.ts";
 import { createSelfSignedCertificate } from "../../support/self-signed-certificate.ts";
 
 const run = promisify(execFile);
-const bin = fileURLToPath(new URL("../../../bin/workspace-tasks.js", import.meta.url));
+const bin = fileURLToPath(new URL("../../../mock-server/tools/bin/workspace-tasks.js", import.meta.url));
 
 const fast = ["--timeout-ms", "5000", "--stall-timeout-ms", "4000"];
 

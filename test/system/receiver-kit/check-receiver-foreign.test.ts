@@ -4,7 +4,7 @@
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { auditReceiver, exitCodeOf } from "workspace-tasks/receiver-kit/audit";
+import { auditReceiver, exitCodeOf } from "workspace-tasks/check-receiver";
 import { failedIds, oldSecret, secret } from "../../support/receivers/audit-fixture.ts";
 import { startKitReceiver } from "../../support/receivers/kit-receiver.ts";
 import type { RunningReceiver } from "../../support/receivers/running-receiver.ts";

@@ -9,7 +9,7 @@ import {
   auditReceiver,
   exitCodeOf,
   renderTextReport,
-} from "workspace-tasks/receiver-kit/audit";
+} from "workspace-tasks/check-receiver";
 import { failedIds, oldSecret, respondingWith, secret } from "../../support/receivers/audit-fixture.ts";
 import { startMistakenReceiver, type Verification } from "../../support/receivers/mistaken-receiver.ts";
 import { startReferenceReceiver } from "../../support/receivers/reference-receiver.ts";

@@ -1,15 +1,13 @@
 // The intake and the consumer on a real broker, which all tests of this file share: each has queues of its own.
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { connect } from "amqplib";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import {
   createReceiver,
   type MemoryTransaction,
   memoryInbox,
   type Receiver,
   silentLogger,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
 import {
   type RabbitmqConsumerOptions,
   type RabbitmqIntakeOptions,
@@ -17,7 +15,9 @@ import {
   rabbitmqIntake,
   type ShardReceiver,
   shardOf,
-} from "workspace-tasks/receiver-kit/rabbitmq";
+} from "@workspace-tasks/receiver-rabbitmq";
+import { connect } from "amqplib";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageEnvironment } from "../../support/package-flags.ts";

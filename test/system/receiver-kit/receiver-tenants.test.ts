@@ -1,9 +1,9 @@
 // Many tenants in one process on the documented pool of 14 clients: in one receiver, and with a receiver each.
 
+import { createReceiver, type Receiver, silentLogger, type Tenant } from "@workspace-tasks/receiver-kit";
+import { type PostgresTransaction, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import type pg from "pg";
 import { expect, it } from "vitest";
-import { createReceiver, type Receiver, silentLogger, type Tenant } from "workspace-tasks/receiver-kit";
-import { type PostgresTransaction, postgresInbox } from "workspace-tasks/receiver-kit/postgres";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";

@@ -1,15 +1,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import vm from "node:vm";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { build as buildWithEsbuild } from "esbuild";
 import { build as buildWithVite } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { itWithChromium } from "../../support/with-chromium.ts";
 import { launchChromium } from "../browser/support/chromium.ts";
 
 // A page that imports the SDK as built, so this needs a build.
-const program = `import { createClient, diagnosticsChannels } from "workspace-tasks/sdk";
+const program = `import { createClient, diagnosticsChannels } from "@workspace-tasks/sdk";
 
 export async function run(baseUrl, apiKey, dangerouslyAllowBrowser) {
   const client = createClient({ baseUrl, apiKey, dangerouslyAllowBrowser });

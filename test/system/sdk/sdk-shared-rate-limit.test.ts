@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import { createClient, postgresRateLimitStore } from "@workspace-tasks/sdk";
 import { beforeAll, expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { createClient, postgresRateLimitStore } from "workspace-tasks/sdk";
 import { busiestWindow } from "../../support/engine-fixture.ts";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { packageFlagsOfTypescript } from "../../support/package-flags.ts";

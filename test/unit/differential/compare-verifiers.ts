@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { sign } from "../../../receiver-kit/audit/target/signing.ts";
+import { sign } from "../../../mock-server/tools/check-receiver/target/signing.ts";
 import type { Counts, DifferentialPart } from "./differential-part.ts";
 import { describeRequest, type GeneratedRequest, generateRequest, macOf } from "./generated-request.ts";
 import {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { mockServerErrorCodes } from "@workspace-tasks/mock-server";
 import { expect, it } from "vitest";
-import { mockServerErrorCodes } from "workspace-tasks/mock-server";
 
 it("docs/mock-errors.md has a heading for every code of a MockServerError", () => {
   const page = readFileSync("docs/mock-errors.md", "utf8");

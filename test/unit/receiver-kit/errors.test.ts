@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
 import {
   isReceiverError,
   NonRetryableError,
   ReceiverError,
   WebhookRejectedError,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
+import { describe, expect, it } from "vitest";
 
 describe("isReceiverError", () => {
   it("recognises every error class of the receiver kit, and a given code", () => {

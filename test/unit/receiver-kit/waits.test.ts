@@ -1,14 +1,14 @@
 // Every wait of the receiver kit: what is waited for never comes, and the error names it and the option with the limit.
 
 import { PassThrough } from "node:stream";
-import { describe, expect, it } from "vitest";
-import type { VirtualClock } from "workspace-tasks/mock-server";
+import type { VirtualClock } from "@workspace-tasks/mock-server";
 import {
   orderWebhook,
   type ReceivedWebhook,
   type WebhookMiddleware,
-} from "workspace-tasks/receiver-kit/express";
-import { primaryPool } from "workspace-tasks/receiver-kit/postgres";
+} from "@workspace-tasks/receiver-kit/express";
+import { primaryPool } from "@workspace-tasks/receiver-kit/postgres";
+import { describe, expect, it } from "vitest";
 import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";

@@ -1,6 +1,7 @@
 // #region page
+
+import { createClient } from "@workspace-tasks/sdk";
 import { connection } from "next/server";
-import { createClient } from "workspace-tasks/sdk";
 
 export default async function Page() {
   await connection(); // at each request, not at the build

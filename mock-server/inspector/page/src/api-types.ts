@@ -1,16 +1,22 @@
 // Types of the control API, shared with the mock.
 
-export type { Page } from "../../../control/contract/fields.ts";
 export type {
+  ApiFault,
+  ApiKeyView,
+  ClockView,
   DeliveryAttempt,
   DeliveryDetail,
+  DeliveryFault,
   DeliverySummary,
-} from "../../../control/deliveries/delivery-routes.ts";
-export type { EndpointDetail, EndpointSummary } from "../../../control/endpoints/endpoint-routes.ts";
-export type { FaultsView, FiredFaultView } from "../../../control/faults/fault-routes.ts";
-export type { ApiKeyView } from "../../../control/keys/key-routes.ts";
-export type { ClockView, Overview } from "../../../control/mock/mock-routes.ts";
-export type { RecordedRequest, RequestDetail } from "../../../control/requests/request-routes.ts";
-export type { SearchHit } from "../../../control/search/search-routes.ts";
-export type { ListedTask, TaskDetail } from "../../../control/tasks/task-routes.ts";
-export type { ApiFault, DeliveryFault } from "../../../state/fault.ts";
+  EndpointDetail,
+  EndpointSummary,
+  FaultsView,
+  FiredFaultView,
+  ListedTask,
+  Overview,
+  Page,
+  RecordedRequest,
+  RequestDetail,
+  SearchHit,
+  TaskDetail,
+} from "@workspace-tasks/mock-server/control";

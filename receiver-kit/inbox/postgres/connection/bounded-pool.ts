@@ -16,8 +16,8 @@
 // messages in place of one would slow every commit down. They also do so where the database has a stricter isolation level
 // by default.
 
-import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
-import { inSeries } from "../../../../sdk/kernel/in-series.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import { begin } from "../sql/postgres-expressions.ts";

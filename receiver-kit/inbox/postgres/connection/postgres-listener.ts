@@ -5,7 +5,7 @@
 // connection that takes longer than the pool's limit to connect, to start listening or to respond to a check is lost.
 // Meanwhile rows are found by polling, so that no subscriber waits for it.
 
-import type { Clock } from "../../../../sdk/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { PostgresPool } from "../sql/postgres-pool.ts";
 import { type BoundedPool, boundPool, type PooledClient } from "./bounded-pool.ts";
 

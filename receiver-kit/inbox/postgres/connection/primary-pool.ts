@@ -4,9 +4,9 @@
 // A new client is asked once whether its server is writable; clients of the pool that are used again are not. A server that
 // is demoted ends its connections, or rejects the inbox's statements as read-only; the inbox then destroys the client.
 
-import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
-import { clock, refine, strictOptions, withDefault } from "../../../../sdk/kernel/schema.ts";
-import { withTimeout } from "../../../../sdk/kernel/with-timeout.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { clock, refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../../../errors.ts";
 import { parseOptions } from "../../../options.ts";
 import { ownQuery } from "../sql/own-query.ts";

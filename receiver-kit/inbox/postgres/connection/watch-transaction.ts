@@ -2,7 +2,7 @@
 // slow or its connection dead is asked of the server, on another connection: a server that is not working on this
 // transaction has nothing to send, so a client that then does not respond to a ping never will.
 
-import { systemClock } from "../../../../sdk/kernel/clock.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { BoundedPool, PooledClient } from "./bounded-pool.ts";
 import { isFromServer } from "./server-errors.ts";
 

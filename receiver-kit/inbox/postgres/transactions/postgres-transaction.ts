@@ -1,4 +1,4 @@
-import { inSeries } from "../../../../sdk/kernel/in-series.ts";
+import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
 import { createLazyTransaction, leaseLost, superseded } from "../../lazy-transaction.ts";
 import { isSuperseded, type RowEndResult, settledEnd } from "../../row-end.ts";

@@ -1,8 +1,8 @@
 // One event in a shared transaction; its states are described in shared-transactions.ts.
 
-import type { Clock } from "../../../../sdk/kernel/clock.ts";
-import { deferred } from "../../../../sdk/kernel/deferred.ts";
-import { inSeries } from "../../../../sdk/kernel/in-series.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
+import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
 import { leftShared, transactionEnded } from "../../lazy-transaction.ts";

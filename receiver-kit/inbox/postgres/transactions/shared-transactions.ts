@@ -20,7 +20,7 @@
 // LOCKS. What a member has locked is locked until the commit: at most for `transactionMsMax`, the turn that is then in
 // progress, and the commit. Two transactions alternate, so that one takes turns while the other is written to disk.
 
-import { type Clock, systemClock } from "../../../../sdk/kernel/clock.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { isReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";

@@ -1,9 +1,9 @@
+import { eventCatalog } from "@workspace-tasks/events";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import { mockHandlers } from "@workspace-tasks/mock-server/msw";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it } from "vitest";
-import { eventCatalog } from "workspace-tasks/events";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { mockHandlers } from "workspace-tasks/mock-server/msw";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 const addresses = { baseUrl: "https://api.example.com/v2", gatewayUrl: "https://partners.example.com/gw/" };

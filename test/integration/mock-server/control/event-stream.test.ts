@@ -1,5 +1,5 @@
+import { createMockServer, createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, createVirtualClock } from "workspace-tasks/mock-server";
 import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
 import type { Transport } from "../../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../../mock-server/settings/settings.ts";

@@ -1,6 +1,6 @@
+import { parseEvent } from "@workspace-tasks/events";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseEvent } from "workspace-tasks/events";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
 
 const urls = { billing: "https://billing.example/hooks", portal: "https://portal.example/hooks" };

@@ -1,8 +1,8 @@
 // The service responds to any input with its own errors: never a 5xx, a stack trace or a crash.
 
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import * as operations from "../../../../sdk/generated/operations.ts";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
 

@@ -1,6 +1,6 @@
 import { networkInterfaces } from "node:os";
+import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
 import { type HeaderLine, requestBytes, sendRaw } from "../../../support/raw-http.ts";
 
 // With raw sockets: no HTTP client sends a foreign Host.

@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { afterAll, describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { createInspector } from "../../../../mock-server/inspector/inspector.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "inspector-"));

@@ -1,6 +1,7 @@
 // The settings that docs/mock-limits.md describes as limits: at the limit the mock accepts, one more it rejects as described.
+
+import { createMockServer, isMockServerError, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, isMockServerError, type MockServer } from "workspace-tasks/mock-server";
 import { defaultSettings, type SettingsChanges } from "../../../../mock-server/settings/settings.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createMockServer, isMockServerError } from "@workspace-tasks/mock-server";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { createMockServer, isMockServerError } from "workspace-tasks/mock-server";
 import { isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
 import {
   defaultSettings,
@@ -80,7 +80,7 @@ describe("the schema of the settings", () => {
   });
 
   it("is the one that editors get, and accepts the defaults", () => {
-    expect(readFileSync("mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
+    expect(readFileSync("mock-server/mock-settings.schema.json", "utf8")).toBe(settingsJsonSchema());
     expect(validate({ $schema: "x", ...defaultSettings }), JSON.stringify(validate.errors)).toBe(true);
     expect(validate({ rateLimit: { request: 5 } })).toBe(false);
     expect(validate({ rateLimit: { requests: "5" } })).toBe(false);

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
 import {
   createMockServer,
   type MockServer,
   type MockServerOptions,
   type Snapshot,
-} from "workspace-tasks/mock-server";
+} from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
 import { readSnapshot } from "../../../../mock-server/snapshot/read-snapshot.ts";
 import { createState } from "../../../../mock-server/state/state.ts";
 import { callGraphql, startConnection, workspaceToken } from "../../../support/mock-client.ts";

@@ -1,5 +1,5 @@
+import { createMockServer, createVirtualClock, isMockServerError } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, createVirtualClock, isMockServerError } from "workspace-tasks/mock-server";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 describe("a virtual clock", () => {

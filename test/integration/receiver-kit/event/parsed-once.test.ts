@@ -1,6 +1,6 @@
+import { type Secrets, silentLogger } from "@workspace-tasks/receiver-kit";
+import { dedupeWebhook, orderWebhook, verifyWebhook } from "@workspace-tasks/receiver-kit/express";
 import { describe, expect, it, vi } from "vitest";
-import { type Secrets, silentLogger } from "workspace-tasks/receiver-kit";
-import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { serveExpress } from "../../../support/express-server.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";

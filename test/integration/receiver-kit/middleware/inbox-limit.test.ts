@@ -1,5 +1,5 @@
+import { dedupeWebhook, orderWebhook, verifyWebhook } from "@workspace-tasks/receiver-kit/express";
 import { describe, expect, it } from "vitest";
-import { dedupeWebhook, orderWebhook, verifyWebhook } from "workspace-tasks/receiver-kit/express";
 import type { InboxStore } from "../../../../receiver-kit/inbox/inbox.ts";
 import { serveExpress } from "../../../support/express-server.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";

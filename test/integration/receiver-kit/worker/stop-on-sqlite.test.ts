@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { createReceiver } from "workspace-tasks/receiver-kit";
 import {
   loadSqliteDriver,
   type SqliteConnection,

@@ -7,7 +7,7 @@ import { isBuilt } from "../../../../scripts/build-inputs.mjs";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const sources = join(root, "mock-server/inspector/page");
-const built = join(root, "dist/mock-server/inspector/page");
+const built = join(root, "mock-server/dist/inspector");
 
 /** Builds the inspector page unless the one in dist/ is newer than everything it is made of. */
 export function buildPage(): void {

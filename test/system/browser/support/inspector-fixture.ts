@@ -1,4 +1,4 @@
-import { createMockServer, type MockServer, type MockServerOptions } from "workspace-tasks/mock-server";
+import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../../../support/mock-client.ts";
 
 /** A mock with receivers in this process, whose responses a test sets. */

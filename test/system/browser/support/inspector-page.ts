@@ -1,5 +1,5 @@
+import type { MockServer } from "@workspace-tasks/mock-server";
 import type { Browser, Locator, Page } from "playwright-core";
-import type { MockServer } from "workspace-tasks/mock-server";
 
 export interface PageOptions {
   readonly width?: number;

@@ -1,6 +1,6 @@
+import { createControlClient } from "@workspace-tasks/mock-server";
+import { mockMatchers, mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { createControlClient } from "workspace-tasks/mock-server";
-import { mockMatchers, mockTest } from "workspace-tasks/mock-server/vitest";
 import { loadedModules } from "../../../support/loaded-modules.ts";
 import { callGraphql } from "../../../support/mock-client.ts";
 
@@ -42,7 +42,7 @@ describe("the entry point for Jest", () => {
     const modules = await loadedModules(`
       const extended = [];
       globalThis.expect = { extend: (matchers) => extended.push(...Object.keys(matchers)) };
-      const { mockMatchers } = await import("workspace-tasks/mock-server/jest");
+      const { mockMatchers } = await import("@workspace-tasks/mock-server/jest");
       if (extended.join() !== ${JSON.stringify(Object.keys(mockMatchers).join())}) throw new Error(extended.join());
       if (extended.join() !== Object.keys(mockMatchers).join()) throw new Error("other matchers");
     `);

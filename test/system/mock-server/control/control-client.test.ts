@@ -1,5 +1,3 @@
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
 import {
   type ControlApi,
   type ControlClientOptions,
@@ -7,7 +5,9 @@ import {
   createMockServer,
   isMockServerError,
   type MockServer,
-} from "workspace-tasks/mock-server";
+} from "@workspace-tasks/mock-server";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import { contract } from "../../../../mock-server/control/contract.ts";
 import { checkedControlClient, startConnection } from "../../../support/mock-client.ts";
 import { packageFlags } from "../../../support/package-flags.ts";
@@ -267,7 +267,7 @@ describe("createControlClient", () => {
 
   it("keeps its process alive until the time limit when fetch does nothing", async () => {
     const program = `
-      import { createControlClient } from "workspace-tasks/mock-server";
+      import { createControlClient } from "@workspace-tasks/mock-server";
       const fetch = () => new Promise(() => {});
       const control = createControlClient({ baseUrl: "http://mock.localhost", fetch, timeoutMs: 50 });
       await control.getHealth().catch((error) => console.log(error.code));

@@ -1,6 +1,6 @@
+import type { MockServer } from "@workspace-tasks/mock-server";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import type { MockServer } from "workspace-tasks/mock-server";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 
 const seen: MockServer[] = [];
 

@@ -1,7 +1,7 @@
+import { isMockServerError, type MockWorld } from "@workspace-tasks/mock-server";
+import { worldPerTest } from "@workspace-tasks/mock-server/jest";
+import { mockFixtures } from "@workspace-tasks/mock-server/playwright";
 import { describe, expect, it } from "vitest";
-import { isMockServerError, type MockWorld } from "workspace-tasks/mock-server";
-import { worldPerTest } from "workspace-tasks/mock-server/jest";
-import { mockFixtures } from "workspace-tasks/mock-server/playwright";
 
 const seen: MockWorld[] = [];
 

@@ -1,6 +1,6 @@
+import type { ControlApi, MockServer } from "@workspace-tasks/mock-server";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import type { ControlApi, MockServer } from "workspace-tasks/mock-server";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";

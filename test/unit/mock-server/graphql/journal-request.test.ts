@@ -1,5 +1,5 @@
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 

@@ -1,6 +1,6 @@
+import type { MockServer, OverrideOptions, OverrideResponse } from "@workspace-tasks/mock-server";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import type { MockServer, OverrideOptions, OverrideResponse } from "workspace-tasks/mock-server";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });

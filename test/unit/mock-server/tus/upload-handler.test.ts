@@ -1,6 +1,6 @@
+import type { MockServer } from "@workspace-tasks/mock-server";
+import { mockTest as it } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import type { MockServer } from "workspace-tasks/mock-server";
-import { mockTest as it } from "workspace-tasks/mock-server/vitest";
 import { parseMetadata } from "../../../../mock-server/tus/tus-headers.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 

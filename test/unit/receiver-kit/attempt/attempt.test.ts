@@ -1,5 +1,5 @@
+import { type MemoryTransaction, NonRetryableError, ReceiverError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { type MemoryTransaction, NonRetryableError, ReceiverError } from "workspace-tasks/receiver-kit";
 import type { InboxLease, InboxStore } from "../../../../receiver-kit/inbox/inbox.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";

@@ -1,6 +1,6 @@
+import { parseEvent } from "@workspace-tasks/events";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseEvent } from "workspace-tasks/events";
 import {
   decodePosition,
   encodePosition,

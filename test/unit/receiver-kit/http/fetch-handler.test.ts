@@ -1,12 +1,12 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
 import {
   createVerifier,
   type DeliverySink,
   ReceiverError,
   type VerifiedWebhook,
   type WebhookRejectedError,
-} from "workspace-tasks/receiver-kit";
+} from "@workspace-tasks/receiver-kit";
+import { describe, expect, it } from "vitest";
 import { handleFetch } from "../../../../receiver-kit/http/fetch-handler.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
 

@@ -1,6 +1,6 @@
+import { createReceiver, memoryInbox, silentLogger } from "@workspace-tasks/receiver-kit";
+import { type LambdaRequest, lambdaHandler } from "@workspace-tasks/receiver-kit/lambda";
 import { describe, expect, it } from "vitest";
-import { createReceiver, memoryInbox, silentLogger } from "workspace-tasks/receiver-kit";
-import { type LambdaRequest, lambdaHandler } from "workspace-tasks/receiver-kit/lambda";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
 

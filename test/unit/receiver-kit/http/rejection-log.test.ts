@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
+import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it, vi } from "vitest";
-import { createReceiver, memoryInbox } from "workspace-tasks/receiver-kit";
 import { storeOf } from "../../../../receiver-kit/inbox/inbox.ts";
 import { consoleLogger } from "../../../../receiver-kit/logger.ts";
 import { createReceiverFixture } from "../../../support/receiver-fixture.ts";

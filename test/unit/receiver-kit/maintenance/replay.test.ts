@@ -1,5 +1,5 @@
+import type { InboxRowReference } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import type { InboxRowReference } from "workspace-tasks/receiver-kit";
 import { completedAt, instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";

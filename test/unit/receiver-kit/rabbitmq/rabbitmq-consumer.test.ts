@@ -1,5 +1,5 @@
+import { ReceiverError, silentLogger, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { ReceiverError, silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";

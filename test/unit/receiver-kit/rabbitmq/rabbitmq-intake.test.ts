@@ -1,5 +1,5 @@
+import { silentLogger, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { silentLogger, type VerifiedWebhook } from "workspace-tasks/receiver-kit";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";

@@ -1,6 +1,6 @@
+import type { ReconcilableTask, ReconcileClient } from "@workspace-tasks/receiver-kit";
+import { clientOfShard, shardOf } from "@workspace-tasks/receiver-rabbitmq";
 import { describe, expect, it } from "vitest";
-import type { ReconcilableTask, ReconcileClient } from "workspace-tasks/receiver-kit";
-import { clientOfShard, shardOf } from "workspace-tasks/receiver-kit/rabbitmq";
 
 describe("shardOf", () => {
   it("is the same in every version: rows and ordering heads of a task stay where they are", () => {

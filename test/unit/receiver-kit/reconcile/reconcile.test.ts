@@ -1,6 +1,6 @@
+import type { ReconcilableTask, ReconcileClient } from "@workspace-tasks/receiver-kit";
+import { NonRetryableError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import type { ReconcilableTask, ReconcileClient } from "workspace-tasks/receiver-kit";
-import { NonRetryableError } from "workspace-tasks/receiver-kit";
 import type { ReconcilableStage } from "../../../../receiver-kit/reconcile/task-changes.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";

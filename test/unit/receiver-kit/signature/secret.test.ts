@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
+import { createVerifier, isReceiverError, type ReceiverError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { createVerifier, isReceiverError, type ReceiverError } from "workspace-tasks/receiver-kit";
 import { parseSecret } from "../../../../receiver-kit/signature/secret.ts";
 
 const bytes = (count: number) => Buffer.alloc(count, 0x5a).toString("base64");

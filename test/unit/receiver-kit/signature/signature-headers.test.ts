@@ -1,5 +1,5 @@
+import { type WebhookHeaders, WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { type WebhookHeaders, WebhookRejectedError } from "workspace-tasks/receiver-kit";
 import { findHeader, readSignatureHeaders } from "../../../../receiver-kit/signature/signature-headers.ts";
 
 const mac = Buffer.alloc(32, 7).toString("base64");

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
+import { type Clock, createVerifier, WebhookRejectedError } from "@workspace-tasks/receiver-kit";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { type Clock, createVerifier, WebhookRejectedError } from "workspace-tasks/receiver-kit";
 import { secretA, secretB, secretX, signBytes, signDelivery } from "../../../support/signed-delivery.ts";
 import signatures from "../../../vectors/signatures.json" with { type: "json" };
 

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
-import type { ReceiverStats } from "workspace-tasks/receiver-kit";
+import type { ReceiverStats } from "@workspace-tasks/receiver-kit";
 import type {
   BrokerConnectionStats,
   RabbitmqConsumerStats,
   RabbitmqIntakeStats,
-} from "workspace-tasks/receiver-kit/rabbitmq";
+} from "@workspace-tasks/receiver-rabbitmq";
+import { describe, expect, it } from "vitest";
 import { emptyStates } from "../../../../receiver-kit/inbox/sql/inbox-row.ts";
 import type { ObservedStats } from "../../../../receiver-kit/stats/receiver-telemetry.ts";
 import { brokerMetrics, metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";

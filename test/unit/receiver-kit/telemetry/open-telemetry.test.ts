@@ -11,10 +11,10 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
+import { memoryInbox, type ReceiverTelemetry, silentLogger } from "@workspace-tasks/receiver-kit";
+import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
+import { rabbitmqConsumer, rabbitmqIntake } from "@workspace-tasks/receiver-rabbitmq";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { memoryInbox, type ReceiverTelemetry, silentLogger } from "workspace-tasks/receiver-kit";
-import { rabbitmqConsumer, rabbitmqIntake } from "workspace-tasks/receiver-kit/rabbitmq";
-import { openTelemetry } from "workspace-tasks/receiver-kit/telemetry";
 import { createFixtureClock, createReceiverFixture } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretX, signDelivery } from "../../../support/signed-delivery.ts";

@@ -1,5 +1,5 @@
+import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { expect, it } from "vitest";
-import { isReceiverError } from "workspace-tasks/receiver-kit";
 import { createByteBudget } from "../../../../receiver-kit/worker/byte-budget.ts";
 
 it("a byte budget rejects what exceeds it, until bytes are given back, and never a single delivery", () => {

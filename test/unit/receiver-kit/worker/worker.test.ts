@@ -1,6 +1,6 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { InboxRowReference } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { InboxRowReference } from "workspace-tasks/receiver-kit";
 import { Handlers } from "../../../../receiver-kit/attempt/handlers.ts";
 import type {
   FailedAttempt,

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import { CallScope } from "../../../../sdk/call/call-scope.ts";
 import { failure } from "../../../../sdk/call/failure.ts";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { createClient, type WorkspaceTasksClient } from "workspace-tasks/sdk";
 import { version } from "../../../../sdk/kernel/version.ts";
 import { connectionLost, createScriptedService } from "../../../support/scripted-service.ts";
 

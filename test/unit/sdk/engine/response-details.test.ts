@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
+import { isWorkspaceTasksError, type WorkspaceTasksError } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { isWorkspaceTasksError, type WorkspaceTasksError } from "workspace-tasks/sdk";
 import { createScriptedService } from "../../../support/scripted-service.ts";
 
 const me = { __typename: "User", id: "u" };

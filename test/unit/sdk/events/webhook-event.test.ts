@@ -1,6 +1,3 @@
-import { Ajv } from "ajv";
-import fc from "fast-check";
-import { describe, expect, it } from "vitest";
 import {
   isKnownEvent,
   isSubtaskEvent,
@@ -10,7 +7,10 @@ import {
   parseOccurredAt,
   payloadJsonSchema,
   type WebhookEvent,
-} from "workspace-tasks/events";
+} from "@workspace-tasks/events";
+import { Ajv } from "ajv";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 
 const completed = {
   id: "0b6c1f6e-7a52-8f0e-9a3b-2f4a5b6c7d8e",

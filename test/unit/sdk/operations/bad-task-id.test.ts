@@ -1,6 +1,6 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient } from "workspace-tasks/sdk";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { codeOf, outcomeOf } from "../../../support/outcome-of.ts";
 

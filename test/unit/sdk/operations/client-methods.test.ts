@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createClient } from "@workspace-tasks/sdk";
 import { buildSchema } from "graphql";
 import { expect, it } from "vitest";
-import { createClient } from "workspace-tasks/sdk";
 
 /** Each method of the client, and the field of the schema it calls. */
 const methods: Record<string, string | null> = {

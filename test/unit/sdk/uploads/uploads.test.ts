@@ -1,10 +1,10 @@
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
 import { inspect } from "node:util";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { type CreateClientOptions, createClient, type Fetch } from "@workspace-tasks/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient, type Fetch } from "workspace-tasks/sdk";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
 import { createUploads, type UploadOptions, type UploadProgress } from "../../../../sdk/uploads/uploads.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";

@@ -1,3 +1,4 @@
+import { schemaText } from "@workspace-tasks/mock-server/control";
 import {
   buildSchema,
   type GraphQLInputType,
@@ -9,7 +10,6 @@ import {
   parse,
   typeFromAST,
 } from "graphql";
-import schemaText from "../../../../../schema.graphql?raw";
 
 export const schema = buildSchema(schemaText);
 

@@ -1,6 +1,5 @@
+import { createControlClient, isMockServerError } from "@workspace-tasks/mock-server/control";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { createControlClient } from "../../../../control/control-client.ts";
-import { isMockServerError } from "../../../../errors.ts";
 import { setReadProblem, versionOf } from "./live.ts";
 import { change, currentState, useLive } from "./store.ts";
 import { worldUrl } from "./worlds.ts";

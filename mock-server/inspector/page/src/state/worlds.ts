@@ -1,4 +1,4 @@
-import { createControlClient } from "../../../../control/control-client.ts";
+import { createControlClient } from "@workspace-tasks/mock-server/control";
 
 // A named world has the page at `/w/{name}/_mock/`; only the mock's own control API knows all worlds.
 

@@ -1,4 +1,9 @@
-import type { ApiFault, DeliveryFault, FaultPlan, ProbabilisticFault } from "../../../../state/fault.ts";
+import type {
+  ApiFault,
+  DeliveryFault,
+  FaultPlan,
+  ProbabilisticFault,
+} from "@workspace-tasks/mock-server/control";
 import { formatDuration } from "./format.ts";
 
 // Labels of injected faults, and the faults that one press adds.

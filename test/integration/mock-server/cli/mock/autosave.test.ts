@@ -1,8 +1,8 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { autosave } from "../../../../../mock-server/cli/mock/autosave.ts";
 import { readSnapshotFile } from "../../../../../mock-server/snapshot/snapshot-file.ts";
 import { withFolder } from "../../../../support/with-folder.ts";

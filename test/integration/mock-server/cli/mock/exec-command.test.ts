@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { runExecCommand } from "../../../../../mock-server/cli/mock/exec-command.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { withFolder } from "../../../../support/with-folder.ts";

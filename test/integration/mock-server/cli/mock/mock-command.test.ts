@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { createControlClient, createMockServer } from "@workspace-tasks/mock-server";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { createControlClient, createMockServer } from "workspace-tasks/mock-server";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { startCapturingReceiver } from "../../../../support/capturing-receiver.ts";

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runClockCommand } from "../../../../../mock-server/cli/running/clock-command.ts";
 import { runLogsCommand } from "../../../../../mock-server/cli/running/logs-command.ts";

@@ -1,5 +1,5 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { workspaceToken } from "../../../../support/mock-client.ts";
 import { runCommand } from "../../../../support/run-command.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { createMockServer, type MockServer, type ScenarioInput } from "@workspace-tasks/mock-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createMockServer, type MockServer, type ScenarioInput } from "workspace-tasks/mock-server";
 import { parseScenario } from "../../../../../mock-server/control/scenarios/read-scenario.ts";
 
 let mock: MockServer;

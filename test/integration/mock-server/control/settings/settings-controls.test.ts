@@ -1,5 +1,5 @@
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../../support/mock-client.ts";
 

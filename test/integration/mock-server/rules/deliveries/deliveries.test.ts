@@ -1,7 +1,7 @@
+import { createMockServer, createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it, vi } from "vitest";
-import { createMockServer, createVirtualClock, type VirtualClock } from "workspace-tasks/mock-server";
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
 import { createTestWorld, responded, type TestWorld } from "../../../../support/mock-world.ts";

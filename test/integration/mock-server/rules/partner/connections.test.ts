@@ -1,5 +1,5 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { deferred } from "../../../../../sdk/kernel/deferred.ts";
 import { callGraphql, workspaceToken } from "../../../../support/mock-client.ts";
 

@@ -1,5 +1,5 @@
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createMockServer, type MockServer } from "workspace-tasks/mock-server";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";

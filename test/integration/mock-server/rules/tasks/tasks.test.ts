@@ -1,6 +1,6 @@
+import { createMockServer } from "@workspace-tasks/mock-server";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMockServer } from "workspace-tasks/mock-server";
 import { recordProgress, resumeProgress } from "../../../../../mock-server/rules/tasks/progression.ts";
 import { setStageStatus, setTaskStatus } from "../../../../../mock-server/rules/tasks/task-status.ts";
 import { startTask } from "../../../../../mock-server/rules/tasks/tasks.ts";

@@ -2,9 +2,9 @@ import { copyFileSync, existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
   type SqliteDriverName,

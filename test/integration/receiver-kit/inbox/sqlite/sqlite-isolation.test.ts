@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createReceiver, silentLogger } from "@workspace-tasks/receiver-kit";
+import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { describe, expect, it } from "vitest";
-import { createReceiver, silentLogger } from "workspace-tasks/receiver-kit";
-import type { SqliteTransaction } from "workspace-tasks/receiver-kit/sqlite";
 import {
   loadSqliteDriver,
   type SqliteConnection,

@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { SqliteConnection } from "@workspace-tasks/receiver-kit/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { SqliteConnection } from "workspace-tasks/receiver-kit/sqlite";
 import type { InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { listStepRows } from "../../../../../receiver-kit/inbox/sqlite/sqlite-counts.ts";
 import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";

@@ -1,5 +1,5 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import type { SqliteConnection } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { SqliteWriter } from "../../../../../receiver-kit/inbox/sqlite/sqlite-writer.ts";
 

@@ -2,9 +2,9 @@
 // and the server's clock.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import type { InboxClaim, InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, doneWith, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";

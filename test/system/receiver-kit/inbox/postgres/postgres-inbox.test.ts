@@ -1,7 +1,7 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import type { Pool } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import { postgresStatements } from "../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
 import {
   describeCrashes,

@@ -1,8 +1,8 @@
 // What one handler sets or leaves in its session, no other handler sees, also in a shared transaction.
 
+import type { PostgresInboxOptions } from "@workspace-tasks/receiver-kit/postgres";
 import pg, { type Pool } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { PostgresInboxOptions } from "workspace-tasks/receiver-kit/postgres";
 import type { InboxClaim } from "../../../../../receiver-kit/inbox/inbox.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";

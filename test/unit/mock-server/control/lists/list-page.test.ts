@@ -1,5 +1,5 @@
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { listPage } from "../../../../../mock-server/control/lists/list-page.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });

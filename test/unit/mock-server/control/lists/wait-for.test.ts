@@ -1,5 +1,5 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import { waitFor } from "../../../../../mock-server/control/lists/wait-for.ts";
 import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { createWorld } from "../../../../../mock-server/world/world.ts";

@@ -1,6 +1,6 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import { expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import type { MemoryTransaction } from "workspace-tasks/receiver-kit";
 import {
   describeInbox,
   describeRandomOperations,

@@ -1,5 +1,5 @@
+import { operationDocuments } from "@workspace-tasks/mock-server/control";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { operationDocuments } from "../../../../../generated/operation-documents.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CodeEditor } from "../../parts/controls/code-editor.tsx";
 import { Select, TextField } from "../../parts/controls/fields.tsx";

@@ -1,5 +1,5 @@
+import { defaultSettings } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import { defaultSettings } from "../../../../../settings/settings.ts";
 import type { ListedTask } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Select } from "../../parts/controls/fields.tsx";

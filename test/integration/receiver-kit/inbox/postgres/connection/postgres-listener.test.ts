@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import { listenForRows } from "../../../../../../receiver-kit/inbox/postgres/connection/postgres-listener.ts";
 import type {
   PostgresClient,

@@ -1,5 +1,5 @@
+import type { PostgresInboxOptions, PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { PostgresInboxOptions, PostgresTransaction } from "workspace-tasks/receiver-kit/postgres";
 import type { InboxClaim } from "../../../../../../receiver-kit/inbox/inbox.ts";
 import { claimOptions, runningAt } from "../../../../../support/inbox-rows.ts";
 import { seeded } from "../../../../../support/latency.ts";

@@ -1,5 +1,5 @@
+import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { expect } from "vitest";
-import { mockTest } from "workspace-tasks/mock-server/vitest";
 import { canBeSent } from "../../../../../../mock-server/inspector/page/src/run/sent-query.ts";
 
 mockTest.for([

@@ -1,5 +1,5 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
 import { boundPool } from "../../../../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
 import type {
   PostgresClient,

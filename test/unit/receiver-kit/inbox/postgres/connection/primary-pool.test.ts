@@ -1,6 +1,6 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { type PostgresClient, type PostgresPool, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { describe, expect, it } from "vitest";
-import { createVirtualClock } from "workspace-tasks/mock-server";
-import { type PostgresClient, type PostgresPool, primaryPool } from "workspace-tasks/receiver-kit/postgres";
 
 type Server = "primary" | "standby" | "absent" | "silent" | "connects, then silent";
 

@@ -1,0 +1,87 @@
+// Most checks are independent of each other and run a few at a time. Those that count effects, or that could starve
+// others, run alone afterwards; those that review the responses of all others run last.
+
+import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import { stillResponding } from "./checks/catalog.ts";
+import { type AuditCheck, describedCheck, type Finding } from "./checks/check.ts";
+import type { AuditReport, AuditResult } from "./result.ts";
+import { UnfinishedError, UnreachableError } from "./target/errors.ts";
+import type { Target } from "./target/target.ts";
+
+export async function runChecks(
+  target: Target,
+  checks: readonly AuditCheck[],
+): Promise<Pick<AuditReport, "results" | "stoppedDuring">> {
+  const { clock, concurrency, onProgress } = target;
+  const results = new Map<string, AuditResult>();
+  const inProgress = new Set<string>();
+  let stoppedDuring: readonly string[] | undefined;
+
+  async function findingOf(check: AuditCheck): Promise<Finding> {
+    if (stoppedDuring && check.id !== stillResponding) {
+      throw new UnfinishedError("the receiver no longer accepts connections");
+    }
+    if (check.needs && target[check.needs] === undefined) {
+      return { outcome: "skipped", received: "needs --old-secret" };
+    }
+    return bounded(target, () => check.run(target), 3 * target.timeoutMs + target.stallTimeoutMs);
+  }
+
+  async function run(check: AuditCheck): Promise<void> {
+    const { id } = check;
+    inProgress.add(id);
+    const startedAt = clock.monotonic();
+    const { unreachable, ...finding } = await findingOf(check).catch((error) => withoutResult(id, error));
+    const durationMs = Math.round(clock.monotonic() - startedAt);
+    // One failed connection may mean that the receiver is at its limit; two mean that it has stopped.
+    if (!stoppedDuring && unreachable && (await hasStopped(target))) stoppedDuring ??= [...inProgress];
+    inProgress.delete(id);
+    results.set(id, { ...describedCheck(check), ...finding, durationMs });
+    notifyListener(onProgress, { done: results.size, total: checks.length, id });
+  }
+
+  const waiting = checks.filter(({ stage }) => stage === undefined).values();
+  const worker = async () => {
+    for (const check of waiting) await run(check);
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  for (const stage of ["alone", "last"] as const) {
+    for (const check of checks) if (check.stage === stage) await run(check);
+  }
+  return {
+    results: checks.flatMap(({ id }) => results.get(id) ?? []),
+    ...(stoppedDuring && { stoppedDuring }),
+  };
+}
+
+function withoutResult(id: string, error: unknown): Finding {
+  if (!(error instanceof UnfinishedError)) throw error;
+  const unreachable = error instanceof UnreachableError;
+  const outcome = unreachable && id === stillResponding ? "failed" : "unfinished";
+  return { outcome, received: error.message, unreachable };
+}
+
+/** Settles as `use` does; rejects at the limit, at the time limit of the run, and when the run is stopped. */
+export function bounded<Value>(
+  { signal, clock, leftMs }: Target,
+  use: () => Promise<Value>,
+  limitMs = Number.POSITIVE_INFINITY,
+): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new UnfinishedError("check-receiver was stopped"));
+    if (signal?.aborted) return stop();
+    const ms = Math.round(Math.min(limitMs, leftMs()));
+    if (ms <= 0) return reject(new UnfinishedError("the time limit of the whole run was reached"));
+    signal?.addEventListener("abort", stop, { once: true });
+    withTimeout(use(), ms, clock, () => new UnfinishedError(`no result within ${ms} ms`))
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener("abort", stop));
+  });
+}
+
+const hasStopped = (target: Target): Promise<boolean> =>
+  target.send(target.compose()).then(
+    () => false,
+    (error) => error instanceof UnreachableError,
+  );

@@ -1,0 +1,58 @@
+import { exampleEvent, type KnownEventName } from "@workspace-tasks/events";
+
+/** A payload to serialize; some checks send values that no event type allows. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Each makes a payload; `overrides` replace or add fields. */
+export interface SampleEvents {
+  of(name: KnownEventName, overrides?: JsonObject): JsonObject;
+  task(overrides?: JsonObject): JsonObject;
+  stage(overrides?: JsonObject): JsonObject;
+  documents(overrides?: JsonObject): JsonObject;
+}
+
+/**
+ * Payloads with the fields of the interface. Each contains the canary, so that a response that repeats a payload is
+ * recognized.
+ *
+ * @see interface §6
+ */
+export function createSampleEvents(canary: string, nextId: () => string, now: () => number): SampleEvents {
+  const of = (name: KnownEventName, overrides?: JsonObject) => {
+    const example = exampleEvent(name);
+    const subjects = ["taskId", "subTaskId"].filter((field) => field in example);
+    return {
+      ...example,
+      id: nextId(),
+      occurredAt: new Date(now()).toISOString(),
+      workspaceId: "audit-workspace",
+      clientId: canary,
+      ...Object.fromEntries(subjects.map((field) => [field, nextId()])),
+      ...overrides,
+    };
+  };
+  return {
+    of,
+    task: (overrides) => of("task.running", overrides),
+    stage: (overrides) => of("subtask.completed", overrides),
+    documents: (overrides) => of("documents.synced", overrides),
+  };
+}
+
+/** The fields that `task.completed` of a tax preparation adds. */
+export function completedTaxPrep(reviewItemCount = 1): JsonObject {
+  const item = { severity: "info", category: "audit", description: "review item" };
+  return {
+    event: "task.completed",
+    status: "COMPLETED",
+    taxPrepResult: {
+      taxYear: 2025,
+      returnType: "F1040",
+      summary: "audit",
+      documentCount: 1,
+      extractedFormCount: 1,
+      reviewItemCount,
+      reviewItems: Array.from({ length: reviewItemCount }, () => item),
+    },
+  };
+}

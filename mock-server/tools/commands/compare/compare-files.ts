@@ -1,0 +1,155 @@
+import { appendFileSync } from "node:fs";
+import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, extname } from "node:path";
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
+import type { Plan } from "../../compare/catalogue/catalogue.ts";
+import { parseCaptured } from "../../compare/observe/captured-file.ts";
+import type { Observation } from "../../compare/observe/observation.ts";
+import type { Captured } from "../../compare/observe/observe-delivery.ts";
+import { type ComparisonRecord, headerLine, observationLine, parseRecord } from "../../compare/record.ts";
+import type { CompareReport } from "../../compare/report/compare-report.ts";
+import { renderJsonReport } from "../../compare/report/json-report.ts";
+import { renderJunitReport } from "../../compare/report/junit-report.ts";
+
+const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
+  ".json": renderJsonReport,
+  ".xml": renderJunitReport,
+};
+
+export interface OutputPaths {
+  readonly report: readonly string[];
+  readonly write?: string | undefined;
+  readonly record?: string | undefined;
+}
+
+/** Checked before anything is sent: a run takes minutes. @throws CommandError for a file that cannot be written */
+export async function checkOutputs({ report, write, record }: OutputPaths): Promise<void> {
+  for (const path of report) rendererOf(path);
+  const targets = [
+    ...report.map((path) => ["--report", path] as const),
+    ...(write === undefined ? [] : [["--write", write] as const]),
+    ...(record === undefined ? [] : [["--record", record] as const]),
+  ];
+  for (const [flag, path] of targets) await checkWritable(flag, path);
+}
+
+async function checkWritable(flag: string, path: string): Promise<void> {
+  try {
+    const found = await stat(path).catch(() => null);
+    if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
+    await access(found ? path : dirname(path), constants.W_OK);
+  } catch (error) {
+    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
+  }
+}
+
+function rendererOf(path: string): (report: CompareReport) => string {
+  const render = renderers[extname(path).toLowerCase()];
+  if (render) return render;
+  const got = JSON.stringify(path);
+  throw new UsageError(`--report: expected a file that ends with .json or .xml, got ${got}`);
+}
+
+/** Writes every file that it can. Returns what failed, a sentence each. */
+export async function writeOutputs(
+  { report: reports, write }: OutputPaths,
+  report: CompareReport,
+  io: CommandIo,
+): Promise<readonly string[]> {
+  const writing = reports.map((path) => save("--report", path, rendererOf(path)(report)));
+  if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
+  const results = await Promise.allSettled(writing);
+  return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
+}
+
+async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
+  const { settings, notExpressed } = report;
+  const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
+  await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
+  io.stderr.write(`compare: wrote ${path}; use it with workspace-tasks mock --settings ${path}\n`);
+  if (notExpressed.length > 0) {
+    io.stderr.write(`compare: no setting expresses ${notExpressed.join(", ")}\n`);
+  }
+}
+
+export interface OpenRecord {
+  append(observation: Observation): void;
+  /** Why the record is incomplete; `null` when it is not. */
+  problem(): string | null;
+}
+
+/**
+ * Each observation is in the file before the next request is sent.
+ * @param onProblem is called when the disk is full, for example
+ */
+export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
+  await save("--record", path, headerLine(plan));
+  let problem: string | null = null;
+  return {
+    append(observation) {
+      if (problem !== null) return;
+      try {
+        appendFileSync(path, observationLine(observation));
+      } catch (error) {
+        problem = `--record: cannot write ${path}: ${reasonOf(error)}`;
+        onProblem();
+      }
+    },
+    problem: () => problem,
+  };
+}
+
+const recordBytesMax = 64 * 1_048_576;
+
+export async function readRecord(path: string): Promise<ComparisonRecord> {
+  const text = await readText("--replay", path, recordBytesMax);
+  try {
+    return parseRecord(text);
+  } catch (error) {
+    throw new CommandError(`--replay: ${path}: ${reasonOf(error)}`, 2);
+  }
+}
+
+const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
+const capturedBytesMax = 256 * 1_048_576;
+
+/** Reads a file of captured deliveries; its secrets come from the environment. */
+export async function readCaptured(path: string, { env }: CommandIo): Promise<Captured> {
+  const secrets = (env[secretVariable] ?? "").split(/[\s,]+/).filter(Boolean);
+  if (secrets.length === 0 || !secrets.every((secret) => secretForm.test(secret)))
+    throw new UsageError(
+      `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
+    );
+  const text = await readText("--deliveries", path, capturedBytesMax);
+  try {
+    return { deliveries: parseCaptured(text), secrets };
+  } catch (error) {
+    throw new CommandError(`--deliveries: ${path}: ${reasonOf(error)}`, 2);
+  }
+}
+
+/** @throws CommandError for what is no file, or is larger */
+async function readText(flag: string, path: string, bytesMax: number): Promise<string> {
+  try {
+    const found = await stat(path);
+    // A device such as /dev/zero has no end.
+    if (found.isCharacterDevice()) throw Object.assign(new Error(), { code: "ENXIO" });
+    if (found.size <= bytesMax) {
+      const text = await readFile(path, "utf8");
+      return text.replace(/^\ufeff/, "");
+    }
+  } catch (error) {
+    throw new CommandError(`${flag}: cannot read ${path}: ${reasonOf(error)}`, 2);
+  }
+  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
+}
+
+async function save(flag: string, path: string, text: string): Promise<void> {
+  try {
+    await writeFile(path, text, { mode: 0o600 });
+  } catch (error) {
+    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
+  }
+}

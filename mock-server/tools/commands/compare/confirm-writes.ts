@@ -1,0 +1,36 @@
+import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
+import { describeProbe } from "../../compare/rules/probe.ts";
+
+/** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
+export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo): Promise<void> {
+  const { permissions } = plan;
+  const texts = [
+    ...(permissions.has("write") ? [writesText(plan, baseUrl)] : []),
+    ...(permissions.has("exceed") ? [exceedText(baseUrl)] : []),
+  ];
+  if (texts.length === 0) return;
+  io.stderr.write(`${texts.join("\n")}\n`);
+  const flag = permissions.has("write") ? "--writes" : "--exceed-rate-limit";
+  if (!io.ask) throw new UsageError(`${flag}: expected a terminal to ask at; write ${flag} --yes to agree`);
+  const agreed = /^y(es)?$/i.test((await io.ask("Continue? [y/N] ")).trim());
+  if (!agreed) throw new CommandError("nothing was sent", 2);
+}
+
+function writesText(plan: Plan, baseUrl: string): string {
+  const writes = planProbes(plan).filter(({ permission }) => permission !== "read");
+  const lines = writes.map((probe) => `  ${describeProbe(probe)}\n`).join("");
+  return `compare would send these mutations to ${baseUrl}:
+
+${lines}
+The webhook endpoints have URLs at receiver.invalid, or at the loopback address of the service, where no receiver gets a
+delivery. They are removed at the end, also after Ctrl-C. The other mutations refer to records that do not exist, or are
+validated without being executed.
+`;
+}
+
+const exceedText = (baseUrl: string) =>
+  `compare would use up the rate limit of the key at ${baseUrl}: about 250 queries in three minutes, until it gets a 429. Other
+users of the key are rejected for up to a minute, and make the result wrong.
+`;

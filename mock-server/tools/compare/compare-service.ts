@@ -1,0 +1,127 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import type { SettingsChanges, VirtualClock } from "@workspace-tasks/mock-server";
+import { withSettings } from "@workspace-tasks/mock-server/parts";
+import { type Plan, planProbes } from "./catalogue/catalogue.ts";
+import { endpointList } from "./catalogue/endpoints.ts";
+import { evaluateAssumptions } from "./evaluate/assumptions.ts";
+import { evaluate } from "./evaluate/evaluate-rules.ts";
+import { proposedSettings } from "./evaluate/proposed-settings.ts";
+import { type MockSide, observeMock } from "./mock-side.ts";
+import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
+import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
+import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { roleOf } from "./rules/read-response.ts";
+import { isUnknown, responseOf } from "./rules/rule.ts";
+import { measureRateLimit } from "./run/measure-rate-limit.ts";
+import { createPacer, type Pacer, shareOf } from "./run/pacer.ts";
+import { preflight } from "./run/preflight.ts";
+import { type Removal, removeCreated } from "./run/remove-created.ts";
+import { runProbes } from "./run/run-probes.ts";
+import { createSender, type SenderStats } from "./run/send-request.ts";
+import { type Access, createSession } from "./run/session.ts";
+
+export type ObserveMock = (side: MockSide) => Promise<Evidence>;
+
+export interface CompareOptions {
+  readonly access: Access;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly clock: Clock | VirtualClock;
+  readonly plan: Plan;
+  readonly runId: string;
+  /** Deliveries that a receiver has captured. */
+  readonly captured?: Captured | undefined;
+  /** Settings of the mock that the service is compared with. The run takes a third of their rate limit. */
+  readonly settings?: SettingsChanges | undefined;
+  /** Default: a mock that is started for the comparison. */
+  readonly mock?: ObserveMock | undefined;
+  readonly signal: AbortSignal;
+  readonly onObservation?: ((observation: Observation, done: number, total: number) => void) | undefined;
+  readonly onWait?: ((ms: number, reason: string) => void) | undefined;
+}
+
+/** Sends what the rules send to a service and to a mock, and compares what both did. */
+export async function compareService(options: CompareOptions): Promise<CompareReport> {
+  const { access, clock, plan, settings, captured } = options;
+  const { rateLimit } = withSettings(settings);
+  const pacer = createPacer(clock, shareOf(rateLimit));
+  const writes = plan.permissions.has("write");
+  const sender = createSender({ ...options, pacer, writes });
+  const session = createSession(access, sender, clock);
+  const problem = await preflight(access, sender, session);
+  if (problem) return { ...emptyReport, problem, stats: sender.stats };
+  const probes = planProbes(plan);
+  const onObservation = (observation: Observation, done = probes.length) =>
+    options.onObservation?.(observation, done, probes.length);
+  const mark = `/workspace-tasks-compare/${options.runId}/`;
+  const context = { ...options, onObservation, sender, session, mark, rateLimit };
+  let removal: Removal | null = null;
+  const { observations, stopped } = await runProbes(probes, context).finally(async () => {
+    if (writes) removal = await clean({ ...options, pacer, mark }, sender.stats);
+  });
+  // Last: requests of the removal would be rejected after it.
+  const exceeds = plan.permissions.has("exceed") && stopped === null;
+  const further = [
+    ...(captured ? [observeDeliveries(captured)] : []),
+    ...(exceeds ? [await measureRateLimit(context)] : []),
+  ];
+  for (const observation of further) onObservation(observation);
+  const report = await evaluateRecord([...observations, ...further], plan, settings, options.mock);
+  return { ...report, removal, stats: sender.stats, stopped };
+}
+
+interface Cleaning extends CompareOptions {
+  readonly pacer: Pacer;
+  readonly mark: string;
+}
+
+const cleaningMsMax = 120_000;
+
+/** Removes what the run has created, also after it was stopped. */
+async function clean(
+  { access, clock, pacer, mark, fetch, onWait }: Cleaning,
+  stats: SenderStats,
+): Promise<Removal> {
+  const deadline = new AbortController();
+  const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
+  // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
+  const unpaced = { ...pacer, waitMs: pacer.pausedMs };
+  const { signal } = deadline;
+  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true });
+  const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
+  cancel();
+  stats.requests += sender.stats.requests;
+  stats.rateLimited += sender.stats.rateLimited;
+  stats.lost += sender.stats.lost;
+  return removal;
+}
+
+/** Evaluates observations without a service. */
+export async function evaluateRecord(
+  observations: readonly Observation[],
+  plan: Plan,
+  base: SettingsChanges = {},
+  mock: ObserveMock = observeMock,
+): Promise<CompareReport> {
+  const service = toEvidence(observations);
+  const evaluateWith = async (settings: SettingsChanges) =>
+    evaluate(service, await mock({ plan: planProbes(plan), settings, service }), plan);
+  const rules = await evaluateWith(base);
+  const settings = proposedSettings(rules, base);
+  // What settings express is not claimed but tried: a mock that has them is compared again.
+  const isTried = rules.some((rule) => rule.settings);
+  const remaining = isTried ? await evaluateWith(settings) : rules;
+  const notExpressed = remaining.filter(({ verdict }) => verdict === "refuted").map(({ id }) => id);
+  const assumptions = evaluateAssumptions(rules);
+  return { ...emptyReport, rules, assumptions, notes: notesOf(service, plan), settings, notExpressed };
+}
+
+function notesOf(service: Evidence, { keys }: Plan): readonly string[] {
+  const role = roleOf(service);
+  if (role !== null && role !== "admin")
+    return [`The key's user has the role ${role}: webhook operations need an administrator's key.`];
+  const listed = responseOf(service, endpointList);
+  if (isUnknown(listed) || !listed.errors?.length || !keys.has("admin")) return [];
+  return [
+    "The key may not list webhook endpoints. If it was created as read_only, pass it as WORKSPACE_TASKS_READ_ONLY_API_KEY.",
+  ];
+}

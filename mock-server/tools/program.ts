@@ -1,0 +1,19 @@
+// The command `workspace-tasks`: what each of its commands does, and the module that runs it, which only that command loads.
+
+import { type LazyCommand, runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
+import { commands as mockCommands } from "@workspace-tasks/mock-server/commands";
+
+export const commands: Readonly<Record<string, LazyCommand>> = {
+  ...mockCommands,
+  compare: {
+    about: "compare the mock with the real service",
+    load: async () => (await import("./commands/compare/compare-command.ts")).runCompareCommand,
+  },
+  "check-receiver": {
+    about: "attack a webhook receiver in any language, and report",
+    load: async () => (await import("./commands/check-receiver-command.ts")).runCheckReceiverCommand,
+  },
+};
+
+/** Runs the command that the arguments of this process name. */
+export const run = (): Promise<void> => runProgram({ name: "workspace-tasks", commands });

@@ -1,0 +1,13 @@
+// The command `workspace-tasks-inbox`. It is a part of this package because it is needed in production, without the mock.
+
+import { runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
+
+/** Runs the command that the arguments of this process name. */
+export const run = (): Promise<void> =>
+  runProgram({
+    name: "workspace-tasks-inbox",
+    command: {
+      about: "inspect and repair a receiver's inbox",
+      load: async () => (await import("./cli/inbox-command.ts")).runInboxCommand,
+    },
+  });

@@ -1,1 +1,0 @@
-export declare function unpackPackage(project: string, others?: readonly string[]): string;

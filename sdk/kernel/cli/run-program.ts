@@ -1,0 +1,90 @@
+import { isatty } from "node:tty";
+import { version } from "../version.ts";
+import { ask } from "./ask.ts";
+import { type CommandGroup, type CommandIo, runCommandGroup } from "./command-line.ts";
+
+/** A command whose module is loaded when it runs. */
+export interface LazyCommand {
+  readonly about: string;
+  load(): Promise<(argv: readonly string[], io: CommandIo) => Promise<number>>;
+}
+
+/** What a program does with its arguments: `command` when it is one command, which may have subcommands. */
+export type Program =
+  | { readonly name: string; readonly commands: Readonly<Record<string, LazyCommand>> }
+  | { readonly name: string; readonly command: LazyCommand };
+
+/** Runs the program with the arguments, the streams and the signals of this process, and sets its exit code. */
+export async function runProgram(program: Program): Promise<void> {
+  const { stdout, stderr, env } = process;
+  const stop = new AbortController();
+  // The first signal stops in order; the second one ends the process at once.
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort(signal));
+  watchParent(stop);
+  // A reader that closes its end, such as `| head`, ends the output and not the program.
+  let outputFailed = false;
+  stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE" || outputFailed) return;
+    outputFailed = true;
+    process.exitCode ||= 1;
+    stderr.write(`${program.name}: cannot write the output: ${message}\n`);
+  });
+  stderr.on("error", () => {});
+  const exitCode = await main(program, process.argv.slice(2), {
+    program: program.name,
+    stdout,
+    stderr,
+    env,
+    isTTY: stdout.isTTY === true,
+    // The question is written to stderr.
+    ask:
+      isatty(0) && isatty(2)
+        ? (question) => ask(question, { input: process.stdin, output: stderr, signal: stop.signal })
+        : undefined,
+    stop: stop.signal,
+    endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
+  });
+  process.exitCode = outputFailed ? exitCode || 1 : exitCode;
+}
+
+async function main(program: Program, argv: readonly string[], io: CommandIo): Promise<number> {
+  const [first] = argv;
+  if (first === "--version") {
+    io.stdout.write(`${version}\n`);
+    return 0;
+  }
+  try {
+    if ("command" in program) return await (await program.command.load())(argv, io);
+    return await runCommandGroup(groupOf(program.commands), argv, io);
+  } catch (error) {
+    // An unexpected error: one sentence, the stack only on request.
+    const { stack, message } = error as Error;
+    const name = "command" in program ? program.name : `${program.name} ${first}`;
+    io.stderr.write(`${name}: ${io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message}\n`);
+    return 1;
+  }
+}
+
+const groupOf = (commands: Readonly<Record<string, LazyCommand>>): CommandGroup => ({
+  name: "",
+  subcommands: Object.fromEntries(
+    Object.entries(commands).map(([name, { about, load }]) => [
+      name,
+      { about, run: async (argv, io) => (await load())(argv, io) },
+    ]),
+  ),
+  flags: [["--version", "print the version"]],
+});
+
+// npx and `npm run` start a program through a shell, and a signal to them ends the shell alone. A changed parent is then
+// the only sign. Without npm a parent may end on purpose, as in `workspace-tasks mock &` of a script.
+function watchParent(stop: AbortController): void {
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop.abort("parent ended");
+  }, 250);
+  timer.unref();
+}

@@ -1,0 +1,392 @@
+import { createMockServer, type SettingsChanges } from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
+import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
+import type { Plan } from "../../../../mock-server/tools/compare/catalogue/catalogue.ts";
+import { evaluateRecord } from "../../../../mock-server/tools/compare/compare-service.ts";
+import type { Observation } from "../../../../mock-server/tools/compare/observe/observation.ts";
+import { headerLine, observationLine, parseRecord } from "../../../../mock-server/tools/compare/record.ts";
+import { renderTextReport } from "../../../../mock-server/tools/compare/report/text-report.ts";
+import { keyNames } from "../../../../mock-server/tools/compare/rules/probe.ts";
+import { type Change, changing, withClaims } from "../../../support/changed-responses.ts";
+import {
+  type Around,
+  type ComparedService,
+  compare,
+  idsOf,
+  reasonOf,
+  refutedIn,
+  type ServiceOptions,
+  startComparedService,
+} from "../../../support/compared-service.ts";
+import { atDepth } from "../../../support/depth.ts";
+
+const writing = { permissions: ["read", "write"] } as const;
+const plan: Plan = { permissions: new Set(["read"]), keys: new Set(keyNames), hasGateway: true };
+
+const lost = () =>
+  new TypeError("fetch failed", { cause: Object.assign(new Error(), { code: "ECONNRESET" }) });
+
+/** Other claims in the tokens that the service issues; it gets its own ones back. */
+function otherClaims(edit: Parameters<typeof withClaims>[1], change: Change = () => {}): Around {
+  const original = new Map<string, string>();
+  return (send) => {
+    const changed = changing((exchange) => {
+      const { data } = exchange.json;
+      const issued = data?.exchangeSurfaceRefreshTokenForAccessTokens ?? data?.loginViaPersonalApiToken ?? {};
+      for (const name of Object.keys(issued).filter((each) => each.endsWith("Token"))) {
+        const other = withClaims(issued[name], edit);
+        original.set(`Bearer ${other}`, `Bearer ${issued[name]}`);
+        issued[name] = other;
+      }
+      change(exchange);
+    })(send);
+    return (url, init) => {
+      const headers = new Headers(init.headers);
+      const bearer = original.get(headers.get("authorization") ?? "");
+      if (bearer) headers.set("authorization", bearer);
+      return changed(url, { ...init, headers });
+    };
+  };
+}
+
+/** Calls `before` with the number of each request; what it returns is the response. */
+const numbered =
+  (before: (count: number, body: string) => Promise<Response | undefined> | Response | undefined): Around =>
+  (send) => {
+    let count = 0;
+    return async (url, init) => {
+      count += 1;
+      return (await before(count, String(init.body))) ?? send(url, init);
+    };
+  };
+
+/** Lets so many requests pass. */
+const onlyFirst = (requests: number, respond: () => Response): Around =>
+  numbered((count) => (count > requests ? respond() : undefined));
+
+/** How many records of each kind there are. */
+async function recordsOf({ mock }: ComparedService): Promise<Readonly<Record<string, number>>> {
+  const { state } = await mock.control.getSnapshot();
+  return Object.fromEntries(Object.entries(state).map(([noun, list]) => [noun, list.length]));
+}
+
+describe("compare with an equal service has no refuted rule", () => {
+  it("for different seeds, and confirms more than 90", async () => {
+    for (const seed of Array.from({ length: atDepth(5, 50) }, (_, index) => index + 2)) {
+      await using service = await startComparedService({ seed });
+      const report = await compare(service);
+      expect(refutedIn(report), `seed ${seed}`).toEqual([]);
+      expect(idsOf(report, "confirmed").length).toBeGreaterThan(90);
+    }
+  });
+
+  it("when the workspace is empty, and says what is missing", async () => {
+    const clock = createVirtualClock();
+    await using mock = await createMockServer({ listen: false, clock });
+    const report = await compare(
+      { mock, clock, keys: { admin: mock.apiKey }, [Symbol.asyncDispose]: async () => {} },
+      writing,
+    );
+    expect(refutedIn(report)).toEqual([]);
+    expect(reasonOf(report, "tasks.filter-id")).toBe("the workspace has no task");
+    expect(reasonOf(report, "endpoints.paging")).toBe("the workspace has fewer than two webhook endpoints");
+  });
+
+  const withOthers = (service: ComparedService) =>
+    numbered(async (count) => {
+      const url = `https://receiver.invalid/${count}`;
+      if (count % 2 === 0) await service.mock.control.startTask({ taskType: "BINDER" });
+      if (count % 3 === 0)
+        await service.mock.control.createEndpoint({ url, eventTypes: ["documents.synced"] });
+      return undefined;
+    });
+
+  const slow =
+    (service: ComparedService): Around =>
+    (send) =>
+    async (url, init) => {
+      await service.clock.advance(7_000);
+      const response = await send(url, init);
+      await service.clock.advance(7_000);
+      return response;
+    };
+
+  const unreliable = (service: ComparedService) =>
+    numbered(async (count) => {
+      await service.clock.advance(count % 9 === 0 ? 9_000 : 400);
+      if (count % 7 === 0) throw lost();
+      if (count % 11 === 0) return new Response("<html>Bad Gateway</html>", { status: 502 });
+      return count % 13 === 0 ? new Response("", { status: 503 }) : undefined;
+    });
+
+  const anHourAhead = (service: ComparedService) =>
+    otherClaims(
+      ({ iat: _, exp, ...claims }) => ({ ...claims, exp: exp + 3_600 }),
+      ({ headers }) => {
+        headers["date"] = new Date(service.clock.now() + 3_600_000).toUTCString();
+      },
+    );
+
+  const longerTokens = (): Around => (send) => (url, init) => {
+    const body = String(init.body).replace('"expiresInSeconds":3', '"expiresInSeconds":60');
+    return send(url, typeof init.body === "string" ? { ...init, body } : init);
+  };
+
+  const oneOperation = () =>
+    changing((exchange) => {
+      if (exchange.query.includes("query Check"))
+        exchange.json = { errors: [{ message: "Only one operation", extensions: { code: "BAD_REQUEST" } }] };
+    });
+
+  it.each<[string, ServiceOptions, (service: ComparedService) => Around, [rule: string, reason: string]]>([
+    ["when it has many tasks", { tasks: 60 }, () => (send) => send, ["tasks.default-limit", "20"]],
+    [
+      "when other users create tasks and endpoints",
+      {},
+      withOthers,
+      ["tasks.offset", "the workspace's tasks changed during the run"],
+    ],
+    ["when each response takes 14 s", {}, slow, ["tokens.expired", 'UNAUTHENTICATED "Unauthorized"']],
+    [
+      "when it is slow, rate-limited and unreliable",
+      { settings: { rateLimit: { requests: 30 } } },
+      unreliable,
+      ["endpoints.done", "iterator: yes"],
+    ],
+    [
+      "when its clock is an hour ahead and no token has an iat",
+      {},
+      anHourAhead,
+      ["me.user", "outcome: accepted; type: User"],
+    ],
+    [
+      "when it issues longer tokens than asked for",
+      {},
+      longerTokens,
+      ["tokens.expired", "the service issued a longer token than asked for"],
+    ],
+    [
+      "when it takes no document with several operations",
+      {},
+      oneOperation,
+      ["drift.CreateJobWorks", "the request was rejected with BAD_REQUEST"],
+    ],
+  ])("%s", async (_, options, around, [rule, reason]) => {
+    await using service = await startComparedService(options);
+    const report = await compare(service, { ...writing, around: around(service) });
+    expect([refutedIn(report), report.stopped, reasonOf(report, rule)]).toEqual([[], null, reason]);
+  });
+
+  it("when it is set to a limit of three, so that tokens expire between requests", async () => {
+    const settings = { rateLimit: { requests: 3 } };
+    await using service = await startComparedService({ settings });
+    const report = await compare(service, { settings });
+    expect([refutedIn(report), report.stats.rateLimited]).toEqual([[], 0]);
+    expect(reasonOf(report, "tokens.renewed")).toBe("the token had expired by then");
+  });
+
+  it.each(["admin's key is read-only", "admin's key is of a member"])("when the %s", async (kind) => {
+    await using service = await startComparedService();
+    const { apiKey } = await service.mock.control.createApiKey({ role: "l1" });
+    const admin = kind.endsWith("read-only") ? service.keys.readOnly : apiKey;
+    const keys = { ...service.keys, ...(admin ? { admin } : {}) };
+    const report = await compare({ ...service, keys }, { ...writing, keys: ["admin", "partner"] });
+    expect(refutedIn(report)).toEqual([]);
+    expect(reasonOf(report, "endpoints.limit-0")).toMatch(/^the key may not do this: /);
+  });
+
+  it("when another user of the key sends 75 requests a minute, and neither gets a 429", async () => {
+    await using service = await startComparedService();
+    const { mock, clock } = service;
+    let others = 0;
+    const another = async (): Promise<void> => {
+      others += 1;
+      const { workspaceToken } = await mock.control.createTokens();
+      const response = await mock.fetch("/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${workspaceToken}` },
+        body: '{"query":"{ me { __typename } }"}',
+      });
+      expect(response.status).toBe(200);
+      clock.schedule(800, () => void clock.track(another()));
+    };
+    await another();
+    const report = await compare(service);
+    expect([report.stats.rateLimited, refutedIn(report)]).toEqual([0, []]);
+    expect(others).toBeGreaterThan(50);
+  });
+});
+
+describe("compare with a service in trouble", () => {
+  const limited = (retryAfter: string) => () =>
+    Response.json({ errors: [{ message: "x" }] }, { status: 429, headers: { "retry-after": retryAfter } });
+
+  it("ends when the service wants a wait of a day, without another request", async () => {
+    await using service = await startComparedService();
+    const report = await compare(service, { around: onlyFirst(20, limited("86400")) });
+    expect(report.stopped).toContain("86400 s");
+    expect([report.stats.requests, refutedIn(report)]).toEqual([21, []]);
+  });
+
+  it("ends when five probes in a row have no response, with the reason in the rules", async () => {
+    await using service = await startComparedService();
+    const report = await compare(service, {
+      around: onlyFirst(20, () => new Response(null, { status: 502 })),
+    });
+    expect(report.stopped).toMatch(/^5 probes in a row had no response: .*502/);
+    expect([report.stats.lost, refutedIn(report)]).toEqual([15, []]);
+    expect(report.rules.some(({ received }) => received.includes("502"))).toBe(true);
+  });
+
+  it("stops reading a response without an end", async () => {
+    await using service = await startComparedService();
+    let chunks = 0;
+    const pull = (controller: ReadableStreamDefaultController) => {
+      chunks += 1;
+      controller.enqueue(new Uint8Array(1_048_576));
+    };
+    const endless = () => new Response(new ReadableStream({ pull }));
+    expect((await compare(service, { around: onlyFirst(0, endless) })).problem?.cause).toBe(
+      "not-this-service",
+    );
+    expect(chunks).toBeLessThan(12);
+  });
+});
+
+describe("what compare does to a service", () => {
+  it("a read-only run changes nothing, and sends no mutation but token exchanges", async () => {
+    await using service = await startComparedService();
+    const { control } = service.mock;
+    const before = JSON.stringify((await control.getSnapshot()).state);
+    const { stats } = await compare(service);
+    const { data } = await control.listRequests({ limit: 1_000 });
+    const operations = new Set(data.flatMap((request) => request.operations));
+    expect(operations).toContain("webhookEventCatalog");
+    expect(
+      [...operations].filter((name) =>
+        /^(create|update|delete|rotate|add|start|collect|initiate|trigger)/.test(name),
+      ),
+    ).toEqual([]);
+    expect(JSON.stringify((await control.getSnapshot()).state)).toBe(before);
+    expect(stats.requests).toBeLessThanOrEqual(100);
+  });
+
+  it("a run with writes removes what it created and creates nothing else", async () => {
+    await using service = await startComparedService();
+    const before = await recordsOf(service);
+    const report = await compare(service, writing);
+    expect([refutedIn(report), report.stopped, report.stats.rateLimited]).toEqual([[], null, 0]);
+    expect(report.removal).toEqual({ removed: 3, left: [], problem: null });
+    expect(await recordsOf(service)).toEqual(before);
+  });
+
+  it.each(["stopped", "failed"])(
+    "a run with writes that is %s removes what it created at once",
+    async (end) => {
+      await using service = await startComparedService();
+      const before = await recordsOf(service);
+      const stopping = new AbortController();
+      let stoppedAtMs = 0;
+      const running = compare(service, {
+        ...writing,
+        signal: stopping.signal,
+        onObservation({ probe }) {
+          if (probe !== "endpoint-change.create") return;
+          stoppedAtMs = service.clock.now();
+          if (end === "failed") throw new Error("the disk is full");
+          stopping.abort();
+        },
+      });
+      const report = await running.catch((error: unknown) => error);
+      // A user who waits presses Ctrl-C again, which ends the process.
+      expect(service.clock.now() - stoppedAtMs).toBeLessThan(1_000);
+      expect(report).toMatchObject(
+        end === "failed"
+          ? { message: "the disk is full" }
+          : { stopped: "stopped", removal: { removed: 4, left: [] } },
+      );
+      expect(await recordsOf(service)).toEqual(before);
+    },
+  );
+
+  it("a run with writes that loses responses leaves nothing behind", async () => {
+    await using service = await startComparedService();
+    const before = await recordsOf(service);
+    const around: Around = (send) => {
+      let count = 0;
+      return async (url, init) => {
+        count += 1;
+        if (count % 7 === 0) await send(url, init);
+        if (count % 7 === 0 || count % 10 === 0) throw lost();
+        return send(url, init);
+      };
+    };
+    const report = await compare(service, { ...writing, around });
+    expect([refutedIn(report), report.removal]).toMatchObject([[], { left: [], problem: null }]);
+    expect(await recordsOf(service)).toEqual(before);
+  });
+
+  it("endpoints that the service does not delete are listed", async () => {
+    await using service = await startComparedService();
+    const conflict = () =>
+      Response.json({ data: null, errors: [{ message: "Conflict", extensions: { code: "CONFLICT" } }] });
+    const around = numbered((_, body) => (body.includes("deleteWebhookEndpoint(") ? conflict() : undefined));
+    const report = await compare(service, { ...writing, around });
+    const left = "https://receiver.invalid/workspace-tasks-compare/test/plain";
+    expect(report.removal?.left).toContain(left);
+    expect(renderTextReport(report)).toContain(left);
+  });
+});
+
+describe("what compare finds", () => {
+  it("a record is evaluated again without the service, also when its last line was cut off", async () => {
+    await using service = await startComparedService({ settings: { unauthenticatedStatus: 401 } });
+    const observations: Observation[] = [];
+    const report = await compare(service, { onObservation: (each) => observations.push(each) });
+    const text = headerLine(plan) + observations.map(observationLine).join("");
+    const record = parseRecord(`${text}{"probe":"cut of`);
+    const replayed = await evaluateRecord(record.observations, record.plan);
+    expect(replayed.rules).toEqual(report.rules);
+    expect(refutedIn(replayed)).toEqual(["errors.unauthenticated-status"]);
+  });
+
+  it("with the settings that a comparison has written, the mock does what the service did", async () => {
+    const replaceWith = { code: "INVALID_CURSOR", message: "The cursor is invalid" };
+    const settings: SettingsChanges = {
+      tokenLifetimeSeconds: 300,
+      unauthenticatedStatus: 401,
+      bounds: { endpointPageItemsMax: 50, listItemsMax: 500 },
+      errors: [{ code: "BAD_USER_INPUT", message: "Invalid iterator", replaceWith }],
+      tasks: { plans: { TAX_PREP: { mode: "timed", stages: [{ type: "intake", durationMs: 100 }] } } },
+    };
+    await using service = await startComparedService({ settings });
+    const before = await compare(service);
+    expect(refutedIn(before).length).toBeGreaterThan(6);
+    expect(before.notExpressed).toEqual([]);
+    expect(refutedIn(await compare(service, { settings: before.settings }))).toEqual([]);
+  });
+
+  it("a fact outside of what settings can express is reported without a setting", async () => {
+    await using service = await startComparedService();
+    const around = otherClaims((claims) => ({ ...claims, exp: claims.exp + 20 * 365 * 86_400 }));
+    const report = await compare(service, { around });
+    expect([report.settings, report.notExpressed]).toEqual([{}, expect.arrayContaining(["tokens.lifetime"])]);
+  });
+
+  it("what was sent is shown without keys, and what differs beside what was expected", async () => {
+    await using service = await startComparedService();
+    const around = changing(({ json, variables }) => {
+      for (const client of json.data?.me?.workspace?.clients ?? []) client.taxYear = "2025";
+      if (variables.refreshToken === service.keys.revoked) json.errors[0].message = "The key was revoked";
+    });
+    const report = await compare(service, { around });
+    expect(report.rules.find(({ id }) => id === "drift.ListClients")).toMatchObject({
+      expected: "the types of the contract",
+      received: expect.stringMatching(/taxYear/),
+    });
+    expect(report.rules.find(({ id }) => id === "tokens.revoked-key")).toMatchObject({
+      verdict: "refuted",
+      sent: ['ExchangeApiKey {"refreshToken":"<revoked key>"}, without a token'],
+    });
+  });
+});

@@ -1,0 +1,212 @@
+import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import { Webhook } from "standardwebhooks";
+import { beforeAll, describe, expect, it } from "vitest";
+import { evaluateRecord } from "../../../../mock-server/tools/compare/compare-service.ts";
+import { parseCaptured } from "../../../../mock-server/tools/compare/observe/captured-file.ts";
+import {
+  type CapturedDelivery,
+  observeDeliveries,
+} from "../../../../mock-server/tools/compare/observe/observe-delivery.ts";
+import { observationLine } from "../../../../mock-server/tools/compare/record.ts";
+import { type CapturedDeliveries, captureDeliveries } from "../../../support/capture-deliveries.ts";
+import { idsOf, observeOnce, reasonOf } from "../../../support/compared-service.ts";
+
+type Captures = Pick<CapturedDeliveries, "deliveries" | "secrets">;
+
+async function refutedIn(captured: Captures, settings?: SettingsChanges) {
+  const plan = { permissions: new Set(["read"] as const), keys: new Set<never>(), hasGateway: false };
+  const report = await evaluateRecord([observeDeliveries(captured)], plan, settings, observeOnce);
+  const confirmed = idsOf(report, "confirmed");
+  return { refuted: idsOf(report, "refuted"), confirmed, report };
+}
+
+let captured: CapturedDeliveries;
+beforeAll(async () => {
+  captured = await captureDeliveries();
+});
+
+/** Changes each delivery, and signs it again. */
+function changed(
+  edit: (event: Record<string, unknown>, delivery: CapturedDelivery) => void,
+): CapturedDeliveries {
+  const signer = new Webhook(captured.secrets[0] ?? "");
+  const deliveries = captured.deliveries.map((delivery) => {
+    const event = JSON.parse(delivery.body.toString("utf8")) as Record<string, unknown>;
+    const copy = { ...delivery, headers: { ...delivery.headers } };
+    edit(event, copy);
+    const body = JSON.stringify(event);
+    const { "webhook-id": id = "", "webhook-timestamp": seconds } = delivery.headers;
+    const signature = signer.sign(id, new Date(Number(seconds) * 1_000), body);
+    return {
+      ...copy,
+      headers: {
+        "webhook-signature": signature,
+        ...copy.headers,
+        ...(body === delivery.body.toString() ? {} : { "webhook-signature": signature }),
+      },
+      body: Buffer.from(body),
+    };
+  });
+  return { ...captured, deliveries };
+}
+
+const withHeaders = (edit: (headers: Record<string, string>) => void) =>
+  captured.deliveries.map((delivery) => {
+    const headers = { ...delivery.headers };
+    edit(headers);
+    return { ...delivery, headers };
+  });
+
+describe("compare with deliveries", () => {
+  it("deliveries of an equal service have no refuted rule", async () => {
+    const { refuted, confirmed } = await refutedIn(captured);
+    expect(refuted).toEqual([]);
+    expect(confirmed).toEqual(
+      expect.arrayContaining([
+        "deliveries.signature",
+        "deliveries.retry-waits",
+        "deliveries.customer-errors",
+        "deliveries.stages",
+        "deliveries.payload-documents.synced",
+      ]),
+    );
+  });
+
+  it.each<[string, Readonly<Record<string, (value: string) => string | undefined>>]>([
+    ["deliveries.signature", { "webhook-signature": () => `v2,${Buffer.alloc(32).toString("base64")}` }],
+    ["deliveries.signature", { "webhook-signature": (value) => value.replace("v1,", "v1,A") }],
+    ["deliveries.headers", { "webhook-id": () => undefined }],
+    ["deliveries.headers", { "webhook-attempt": () => "1" }],
+    ["deliveries.timestamp", { "webhook-timestamp": (seconds) => `${seconds}000` }],
+    ["deliveries.content-type", { "content-type": () => "text/plain" }],
+  ])("%s names changed headers", async (rule, edits) => {
+    const deliveries = withHeaders((headers) => {
+      for (const [name, edit] of Object.entries(edits)) {
+        const other = edit(headers[name] ?? "");
+        if (other === undefined) delete headers[name];
+        else headers[name] = other;
+      }
+    });
+    expect((await refutedIn({ ...captured, deliveries })).refuted).toContain(rule);
+  });
+
+  const other = { code: "OTHER", action: { type: "WAIT", connectionId: null } };
+
+  it.each<[string, string, Record<string, unknown>]>([
+    ["deliveries.payload-task.running", "task.running", { clientId: undefined }],
+    ["deliveries.payload-task.completed", "task.completed", { taskId: 7 }],
+    ["deliveries.payload-task.failed", "task.failed", { retryable: true }],
+    ["deliveries.payload-documents.synced", "documents.synced", { documents: undefined, files: [] }],
+    ["deliveries.names", "documents.synced", { event: "documents.pulled" }],
+    ["deliveries.status", "task.running", { version: "3" }],
+    ["deliveries.stages", "subtask.completed", { subTaskType: "intake" }],
+    ["deliveries.customer-errors", "task.failed", { customerError: other }],
+  ])("%s names a changed body of %s", async (rule, name, fields) => {
+    const edit = (event: Record<string, unknown>) =>
+      void (event["event"] === name && Object.assign(event, fields));
+    expect((await refutedIn(changed(edit))).refuted).toContain(rule);
+  });
+
+  it("deliveries.order names events of a task that arrive in another order, unless the first attempt is missing", async () => {
+    const arrivals = captured.deliveries.map(({ receivedAtMs }) => receivedAtMs);
+    const ofTask = captured.deliveries.filter(({ body }) => body.includes('"TAX_PREP"')).slice(0, 3);
+    const [first, , third] = ofTask;
+    const swapped = (laterMs: number) =>
+      captured.deliveries
+        .map((each) =>
+          each === first && third ? { ...each, receivedAtMs: third.receivedAtMs + laterMs } : each,
+        )
+        .toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
+    expect(arrivals.length).toBeGreaterThan(10);
+    expect((await refutedIn({ ...captured, deliveries: swapped(500) })).refuted).toEqual([
+      "deliveries.order",
+    ]);
+    expect((await refutedIn({ ...captured, deliveries: swapped(20_000) })).refuted).toEqual([]);
+  });
+
+  it("events of nearly the same time, and documents of several clients, have no order", async () => {
+    let count = 0;
+    const quick = changed((event) => {
+      count += 1;
+      const earlierMs = event["event"] === "documents.synced" ? count * 60_000 : count % 2 ? 0 : 900;
+      event["occurredAt"] = new Date(Date.parse(String(event["occurredAt"])) - earlierMs).toISOString();
+    });
+    expect((await refutedIn(quick)).refuted).not.toContain("deliveries.order");
+  });
+
+  it("a receiver that missed the first attempts shows no retry schedule", async () => {
+    const [first] = captured.deliveries;
+    const deliveries = captured.deliveries.filter((each) => each !== first);
+    const { refuted, report } = await refutedIn({ ...captured, deliveries });
+    expect(refuted).toEqual([]);
+    expect(reasonOf(report, "deliveries.retry-waits")).toBe("no retry arrived while the receiver listened");
+  });
+
+  it("a delivery that is sent again after it was accepted says nothing about retries", async () => {
+    const accepted = captured.deliveries.map((each) => ({ ...each, responded: 200 }));
+    const { report } = await refutedIn({ ...captured, deliveries: accepted });
+    expect(reasonOf(report, "deliveries.retry-waits")).toBe("no retry arrived while the receiver listened");
+  });
+
+  it("a clock that is an hour off is named, and a time that is not that of the attempt is refuted", async () => {
+    const later = captured.deliveries.map((each) => ({
+      ...each,
+      receivedAtMs: each.receivedAtMs + 3_600_000,
+    }));
+    const { refuted, report } = await refutedIn({ ...captured, deliveries: later });
+    expect(refuted).toEqual([]);
+    expect(reasonOf(report, "deliveries.timestamp")).toMatch(/differ by about 3600 s/);
+    const [first] = captured.deliveries;
+    const ofFirst = withHeaders((headers) => {
+      if (headers["webhook-id"] === first?.headers["webhook-id"])
+        headers["webhook-timestamp"] = first?.headers["webhook-timestamp"] ?? "";
+    });
+    expect((await refutedIn({ ...captured, deliveries: ofFirst })).refuted).toContain("deliveries.timestamp");
+  });
+
+  it("during a rotation the newest secret signs first", async () => {
+    const newer = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;
+    const [older = ""] = captured.secrets;
+    const rotated = (newestFirst: boolean) => {
+      const [first, ...others] = captured.deliveries;
+      if (!first) throw new Error("nothing was captured");
+      const { "webhook-id": id = "", "webhook-timestamp": seconds, "webhook-signature": old } = first.headers;
+      const at = new Date(Number(seconds) * 1_000);
+      const signatures = [new Webhook(newer).sign(id, at, first.body.toString("utf8")), old];
+      const text = (newestFirst ? signatures : signatures.toReversed()).join(" ");
+      return [{ ...first, headers: { ...first.headers, "webhook-signature": text } }, ...others];
+    };
+    const secrets = [newer, older];
+    expect((await refutedIn({ deliveries: rotated(true), secrets })).confirmed).toContain(
+      "deliveries.rotation",
+    );
+    expect((await refutedIn({ deliveries: rotated(false), secrets })).refuted).toEqual([
+      "deliveries.rotation",
+    ]);
+  });
+
+  it("another retry schedule is refuted, and written as a setting with which it is confirmed", async () => {
+    const other = await captureDeliveries({ delivery: { scheduleMs: [0, 60_000, 120_000, 240_000] } });
+    const { refuted, report } = await refutedIn(other);
+    expect(refuted).toEqual(["deliveries.retry-waits"]);
+    expect(report.notExpressed).toEqual([]);
+    expect((await refutedIn(other, report.settings)).refuted).toEqual([]);
+  });
+
+  it("an observation of deliveries holds no text of a body, and no secret", () => {
+    const line = observationLine(observeDeliveries(captured));
+    expect([...captured.texts, ...captured.secrets].filter((text) => line.includes(text))).toEqual([]);
+    expect(captured.texts.length).toBeGreaterThan(20);
+  });
+
+  it("a file of captured deliveries is read, and a wrong line is named", () => {
+    const [delivery] = captured.deliveries;
+    const line = JSON.stringify({
+      receivedAt: "2026-01-15T12:00:00Z",
+      headers: { "Webhook-Id": "a" },
+      body: delivery?.body.toString("base64"),
+    });
+    expect(parseCaptured(`${line}\n`)).toMatchObject([{ headers: { "webhook-id": "a" }, responded: null }]);
+    expect(() => parseCaptured(`${line}\n{}`)).toThrow("line 2 is not");
+  });
+});

@@ -1,0 +1,243 @@
+import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
+import { allRules } from "../../../../mock-server/tools/compare/catalogue/catalogue.ts";
+import {
+  type Change,
+  changing,
+  type Exchange,
+  eachObject,
+  type Loose,
+  withClaims,
+} from "../../../support/changed-responses.ts";
+import { compare, refutedIn, startComparedService } from "../../../support/compared-service.ts";
+
+type Where = (exchange: Exchange) => boolean;
+
+/** Another status or body of the responses to some requests. */
+const respond =
+  (where: Where, other: Partial<Pick<Exchange, "status" | "json">>): Change =>
+  (exchange) =>
+    void (where(exchange) && Object.assign(exchange, structuredClone(other)));
+
+/** Another value of a field, in every object that has it; `undefined` removes it. */
+const field =
+  (
+    name: string,
+    value: unknown,
+    where: (object: Loose, exchange: Exchange) => boolean = () => true,
+  ): Change =>
+  (exchange) =>
+    eachObject(exchange.json.data, (object) => {
+      if (!Object.hasOwn(object, name) || !where(object, exchange)) return;
+      object[name] = typeof value === "function" ? value(object[name], object) : value;
+      if (value === undefined) delete object[name];
+    });
+
+/** Another message, code or path of errors. */
+const error =
+  (where: (error: Loose, exchange: Exchange) => boolean, other: Loose): Change =>
+  (exchange) => {
+    for (const each of exchange.json.errors ?? [])
+      if (where(each, exchange)) {
+        const { code = each.extensions.code, ...fields } = other;
+        Object.assign(each, fields, { extensions: { ...each.extensions, code, ...other.extensions } });
+      }
+  };
+const says = (start: string) => (each: Loose) => each.message.startsWith(start);
+const failed = (message: string, code: string, data?: Loose) => ({
+  json: {
+    ...(data === undefined ? {} : { data }),
+    errors: [{ message, path: ["me"], extensions: { code } }],
+  },
+});
+
+const replaced = (code: string, message: string, replaceWith: object): SettingsChanges => ({
+  errors: [{ code, message, replaceWith }],
+});
+const notFound = (noun: string) => replaced("NOT_FOUND", `${noun} not found`, { code: "BAD_USER_INPUT" });
+
+const claims = (edit: (claims: Loose) => Loose, where: Where, name = "workspaceToken") =>
+  field(
+    name,
+    (token: string) => withClaims(token, edit),
+    (_, exchange) => where(exchange),
+  );
+
+const entry =
+  (name: string, edit: (entry: Loose) => void): Change =>
+  (exchange) => {
+    for (const each of exchange.json.data?.webhookEventCatalog ?? []) if (each.name === name) edit(each);
+  };
+const ofList = (noun: string, edit: (list: Loose[]) => Loose[], where: Where = () => true) =>
+  field(
+    noun,
+    (list: Loose) => (Array.isArray(list) ? edit(list) : list),
+    (_, exchange) => where(exchange),
+  );
+const created = (name: string, value: unknown) =>
+  field(name, value, (object, { query }) => "url" in object && query.includes("createWebhookEndpoint("));
+const updated = (name: string, value: unknown, where: (input: Loose) => boolean = () => true) =>
+  field(name, value, (object, { query, input }) => {
+    return "url" in object && query.includes("updateWebhookEndpoint(") && where(input);
+  });
+
+const isMe: Where = ({ query }) => query === "{ me { __typename } }";
+const isUpload: Where = ({ path, method }) => path.endsWith("/api/uploads") && method === "POST";
+const has =
+  (text: string): Where =>
+  (exchange) =>
+    exchange.query.includes(text);
+const stage = (type: string) => ({ type, durationMs: 500 });
+
+type Planted = Change | SettingsChanges;
+
+/** By the rule that names it: settings of the mock, or a change of its responses. */
+const planted: Readonly<Record<string, Planted | readonly Planted[]>> = {
+  "transport.get": respond(({ method }) => method === "GET", { status: 200 }),
+  "transport.base-introspection": respond(has("__schema"), {
+    json: { data: { __schema: { queryType: { name: "Query" } } } },
+  }),
+  "transport.base-unknown-field": error(says("Cannot query"), {
+    message: 'Cannot query field "mee". Did you mean "me"?',
+  }),
+  "transport.syntax": error(says("Syntax"), { code: "BAD_REQUEST" }),
+  "transport.content-type": ({ headers }) => Object.assign(headers, { "content-type": "text/json" }),
+  "errors.no-internals": error(says("Limit must"), {
+    extensions: { stacktrace: ["at resolve (/srv/app/index.js:3:1)"] },
+  }),
+  "errors.unauthenticated-status": { unauthenticatedStatus: 401 },
+  "me.no-token": [
+    respond((exchange) => isMe(exchange) && exchange.json.errors, { json: { data: { me: null } } }),
+    error(({ extensions }) => extensions.code === "UNAUTHENTICATED", { code: "UNAUTHORIZED" }),
+  ],
+  "errors.null-field": [
+    error(says("Unauthorized"), { path: undefined }),
+    ({ json }) => void (json.errors && Object.assign(json, { data: null })),
+  ],
+  "tokens.lifetime": { tokenLifetimeSeconds: 300 },
+  "tokens.workspace-claim": claims(({ workspaceId: _, ...rest }) => rest, has("userToken")),
+  "tokens.wrong-key": replaced("UNAUTHENTICATED", "Invalid refresh token", { message: "Invalid API key" }),
+  "tokens.expired": respond(
+    ({ json, authorization, ...exchange }) =>
+      isMe({ json, authorization, ...exchange }) && json.errors && authorization.length > 200,
+    { json: { data: { me: { __typename: "WorkspaceUser" } } } },
+  ),
+  "endpoints.read-only": error(({ extensions }) => extensions.code === "FORBIDDEN", { message: "Forbidden" }),
+  "drift.Me": [
+    field("role", "owner"),
+    field("name", null, (object) => "email" in object),
+    field("emailHash", undefined),
+    field("createdAt", (time: string) => time.replace(/\.\d+Z/, "Z")),
+    respond(has("novuHash"), failed('Cannot query field "novuHash"', "GRAPHQL_VALIDATION_FAILED")),
+  ],
+  "catalog.events": [
+    ofList("webhookEventCatalog", (list) => [...list, { ...list[0], name: "task.cancelled" }]),
+    ofList("webhookEventCatalog", (list) => list.slice(1)),
+  ],
+  "catalog.task.running": entry("task.running", (each) => Object.assign(each, { version: "3" })),
+  "catalog.payload-documents.synced": entry("documents.synced", ({ payloadSchema: { properties } }) => {
+    properties.files = properties.documents;
+    delete properties.documents;
+  }),
+  "endpoints.limit-101": { bounds: { endpointPageItemsMax: 50 } },
+  "endpoints.bad-iterator": [
+    respond(({ variables }) => variables.iterator === "not-an-iterator", { json: { data: { me: {} } } }),
+    replaced("BAD_USER_INPUT", "Invalid iterator", { code: "INVALID_CURSOR" }),
+  ],
+  "endpoints.done": field("iterator", "end", ({ done }) => done),
+  "endpoints.paging": ofList(
+    "data",
+    (list) => list.toReversed(),
+    ({ variables }) => variables.limit === 100,
+  ),
+  "tasks.order": ofList("tasks", (list) => list.toReversed()),
+  "tasks.default-limit": ofList("tasks", (list) => list.slice(0, 10), has("tasks {")),
+  "tasks.filter-id": ofList(
+    "tasks",
+    (list) => [...list, ...list],
+    ({ variables }) => variables.filters?.ids,
+  ),
+  "tasks.offset": ofList(
+    "tasks",
+    ([first]) => [{ ...first, id: "other" }],
+    ({ variables }) => variables.offset === 1,
+  ),
+  "drift.ListTasks": [
+    field("status", "PAUSED", (object) => "subTasks" in object),
+    field("__typename", "TaskBinderResult", (object) => object.__typename === "TaskTaxPrepResult"),
+    field("attributes", null),
+  ],
+  "tasks.limit-1001": { bounds: { listItemsMax: 5_000 } },
+  "tasks.stages": {
+    tasks: { plans: { TAX_PREP: { mode: "timed", stages: [stage("intake"), stage("review")] } } },
+  },
+  "clients.unknown": respond(
+    ({ json }) => json.data?.me?.workspace?.client === null,
+    failed("Client not found", "NOT_FOUND", {}),
+  ),
+  "ids.form": field("id", (id: string) => id.replace(/^(.{14})7/, "$14")),
+  "uploads.options": respond(({ method }) => method === "OPTIONS", { status: 404 }),
+  "uploads.unknown": respond(({ method, status }) => method === "HEAD" && status === 404, { status: 410 }),
+  "gateway.workspace-token": respond(
+    (exchange) => exchange.isGateway && isMe(exchange) && exchange.authorization !== "",
+    failed("Unauthorized", "FORBIDDEN", { me: null }),
+  ),
+  "endpoints.create": [
+    created("enabled", false),
+    created("description", null),
+    field("signingSecret", "c2VjcmV0"),
+  ],
+  "endpoints.duplicate-events": created("eventTypes", (list: Loose) => list?.toSorted() ?? null),
+  "endpoints.loopback-url": { allowLoopbackHttp: false },
+  "endpoints.create-user-token": error((_, { input }) => String(input.url).endsWith("/user"), {
+    code: "UNAUTHENTICATED",
+  }),
+  "endpoints.clear-description": updated(
+    "description",
+    "workspace-tasks compare",
+    ({ description }) => description === null,
+  ),
+  "endpoints.updated-at": [
+    updated("updatedAt", (_: unknown, { createdAt }: Loose) => createdAt),
+    updated("createdAt", (_: unknown, { updatedAt }: Loose) => updatedAt),
+  ],
+  "endpoints.pause": updated("enabled", true, ({ enabled }) => enabled === false),
+  "endpoints.rotate": field("signingSecret", "whsec_c2FtZQ==", (_, { query }) =>
+    query.includes("rotateWebhookEndpointSecret("),
+  ),
+  "endpoints.delete": field("deleteWebhookEndpoint", false),
+  "endpoints.update-unknown": notFound("Webhook endpoint"),
+  "routers.webhooks-on-gateway": respond(
+    ({ isGateway, query }) => isGateway && query.includes("mutation CreateWebhookEndpoint"),
+    {
+      json: { data: { __typename: "Query" } },
+    },
+  ),
+  "drift.UpdateWebhookEndpoint": updated("updatedAt", undefined),
+  "errors.status": ["FORBIDDEN", "BAD_USER_INPUT"].map((code) =>
+    respond(({ json }) => json.errors?.[0]?.extensions?.code === code, { status: 400 }),
+  ),
+  "uploads.no-length": respond((exchange) => isUpload(exchange) && exchange.status === 400, { status: 201 }),
+};
+
+const reading = ["read"] as const;
+const writing = ["read", "write"] as const;
+
+const cases = Object.entries(planted).flatMap(([id, differences]) => {
+  const { title, send } = allRules.find((rule) => rule.id === id) ?? { title: "no such rule", send: [] };
+  const permissions = send.some(({ permission }) => permission === "write") ? writing : reading;
+  return [differences].flat().map((difference) => ({ id, title, permissions, difference }));
+});
+
+describe("compare", () => {
+  it.each(cases)("names $id, when it is not true that $title", async ({ id, permissions, difference }) => {
+    const [settings, around] =
+      typeof difference === "function" ? [{}, { around: changing(difference) }] : [difference, {}];
+    await using service = await startComparedService({
+      settings,
+      tasks: id === "tasks.default-limit" ? 25 : 0,
+    });
+    expect(refutedIn(await compare(service, { permissions, ...around }))).toContain(id);
+    expect((await service.mock.control.listEndpoints()).data).toHaveLength(4);
+  });
+});

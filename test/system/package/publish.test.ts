@@ -1,0 +1,115 @@
+// scripts/publish.mjs against a registry in this process, which speaks as much of npm's protocol as publishing needs.
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { packages } from "../../../scripts/packages.mjs";
+import { RunningProgram } from "../../support/running-program.ts";
+
+interface Document {
+  readonly name: string;
+  readonly versions: Readonly<
+    Record<string, { readonly dist: { readonly integrity: string }; readonly repository?: unknown }>
+  >;
+}
+
+let server: Server;
+let folder: string;
+let documents = new Map<string, Document>();
+let accepts = (_name: string) => true;
+
+beforeAll(async () => {
+  server = createServer(async (request, response) => {
+    const name = decodeURIComponent((request.url ?? "").slice(1).replace(/\?.*/, ""));
+    const send = (status: number, body: unknown) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (request.method === "PUT") {
+      const document = JSON.parse(await text(request)) as Document;
+      if (!accepts(name)) return send(400, { error: "this registry is out of order" });
+      documents.set(name, document);
+      return send(201, { ok: true });
+    }
+    const found = documents.get(name);
+    return found ? send(200, found) : send(404, { error: "Not found" });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  folder = mkdtempSync(join(tmpdir(), "workspace-tasks-registry-"));
+});
+
+afterEach(() => {
+  documents = new Map();
+  accepts = () => true;
+});
+
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function publish(
+  env: Readonly<Record<string, string>> = { WORKSPACE_TASKS_REPOSITORY: "https://example.com/a/b" },
+) {
+  const { port } = server.address() as AddressInfo;
+  const registry = `http://127.0.0.1:${port}/`;
+  const settings = join(folder, "npmrc");
+  writeFileSync(settings, `registry=${registry}\n//127.0.0.1:${port}/:_authToken=token\nfetch-retries=0\n`);
+  using running = new RunningProgram(["scripts/publish.mjs"], {
+    env: { ...env, npm_config_userconfig: settings, npm_config_registry: registry },
+  });
+  return await running.ended();
+}
+
+const names = packages.map(({ name }) => name);
+const positionOf = (name: string) => [...documents.keys()].indexOf(name);
+
+describe("publishing", { timeout: 120_000 }, () => {
+  it("publishing sends every package once, each after those that it depends on, with the repository of the release", async () => {
+    const { code, output } = await publish();
+    expect(code, output).toBe(0);
+    expect([...documents.keys()].sort()).toEqual([...names].sort());
+    for (const { name, manifest } of packages) {
+      const needed = Object.keys(manifest.dependencies ?? {}).filter((each) => names.includes(each));
+      expect(needed.filter((each) => positionOf(each) > positionOf(name))).toEqual([]);
+      const published = documents.get(name)?.versions[manifest.version];
+      expect(published?.repository).toMatchObject({ url: "git+https://example.com/a/b.git" });
+    }
+  });
+
+  it("publishing that ended in the middle sends only what is missing when it is run again", async () => {
+    accepts = (name) => name !== "@workspace-tasks/mock-server";
+    const first = await publish();
+    expect(first.code).toBe(1);
+    expect(first.output).toContain("run this again");
+    expect(documents.has("workspace-tasks")).toBe(false);
+    const before = new Map(documents);
+    accepts = () => true;
+    expect((await publish()).code).toBe(0);
+    expect([...documents.keys()].sort()).toEqual([...names].sort());
+    for (const [name, document] of before) expect(documents.get(name)).toBe(document);
+  });
+
+  it("publishing sends nothing when the registry has the version of one package with another content", async () => {
+    const [{ name, manifest } = { name: "", manifest: { version: "" } }] = packages.slice(-1);
+    const dist = { integrity: "sha512-other", tarball: "http://127.0.0.1/none.tgz" };
+    documents.set(name, {
+      name,
+      "dist-tags": { latest: manifest.version },
+      versions: { [manifest.version]: { name, version: manifest.version, dist } },
+    } as never);
+    const { code, output } = await publish();
+    expect(code).toBe(1);
+    expect(output).toContain(`the registry has another ${manifest.version}; nothing was published`);
+    expect([...documents.keys()]).toEqual([name]);
+  });
+
+  it("publishing without the URL of the repository ends before it sends anything", async () => {
+    const { code, output } = await publish({});
+    expect(code).toBe(1);
+    expect(output).toContain("expected WORKSPACE_TASKS_REPOSITORY");
+    expect(documents.size).toBe(0);
+  });
+});
