@@ -12,6 +12,7 @@ import {
 } from "./attempt/handlers.ts";
 import { storeGraceMs } from "./attempt/running-attempts.ts";
 import { ReceiverError } from "./errors.ts";
+import { requireEventsVersion } from "./event/require-events-version.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
@@ -97,10 +98,11 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  * await receiver.start();
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work, `VERSION_MISMATCH`
  * @see interface §6
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
+  requireEventsVersion();
   const settings = resolveReceiverOptions(options);
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry, acceptTimeoutMs } =
     settings;

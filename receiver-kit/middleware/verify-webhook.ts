@@ -2,6 +2,7 @@ import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
+import { requireEventsVersion } from "../event/require-events-version.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
@@ -46,10 +47,11 @@ const verifyOptions = strictOptions<VerifyWebhookOptions>()({
  * );
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work, `VERSION_MISMATCH`
  * @see interface §6, "Delivery headers and verification"
  */
 export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {
+  requireEventsVersion();
   const settings = parseOptions("verifyWebhook", verifyOptions, options);
   const { toleranceSeconds, clock, limits, onRejected = createMountingWarning() } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
