@@ -12,7 +12,6 @@ import {
 } from "./attempt/handlers.ts";
 import { storeGraceMs } from "./attempt/running-attempts.ts";
 import { ReceiverError } from "./errors.ts";
-import { requireEventsVersion } from "./event/require-events-version.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
@@ -30,6 +29,7 @@ import {
 } from "./receiver-options.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
 import type { ReconcileClient } from "./reconcile/task-changes.ts";
+import { requireEventsVersion } from "./require-events-version.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { tenantSource } from "./signature/tenant-source.ts";
 import { createVerifier } from "./signature/verifier.ts";

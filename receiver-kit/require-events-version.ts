@@ -1,6 +1,6 @@
 import { version } from "@workspace-tasks/events/catalog";
 import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
-import { ReceiverError } from "../errors.ts";
+import { ReceiverError } from "./errors.ts";
 
 /** @throws {ReceiverError} `VERSION_MISMATCH` */
 export function requireEventsVersion(): void {
