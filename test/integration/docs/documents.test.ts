@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
+import { packages } from "../../../scripts/packages.mjs";
 import { projectFiles } from "../../../scripts/project-files.mjs";
 
 const documents = projectFiles(".", ".md");
@@ -67,7 +68,6 @@ describe("docs/errors.md", () => {
 /** Messages of TypeScript, Node, Jest and Babel. */
 const foreignMessages = new Set([
   'Unexpected token, expected "from"',
-  "has no exported member 'createReceiver'",
   "Cannot find package 'msw'",
   "Must use import to load ES Module",
 ]);
@@ -83,6 +83,19 @@ it("docs/troubleshooting.md quotes messages that exist", () => {
   expect(ours.length).toBeGreaterThan(15);
   const parts = ours.flatMap((text) => text.split("…").map((part) => part.replace(/^--\w+: /, "").trim()));
   expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
+});
+
+it("docs/compatibility.md names the peers of each package, from their oldest version", () => {
+  const page = read("docs/compatibility.md");
+  const rowOf = (name: string) => page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+  const peers = packages.flatMap(({ name, manifest }) =>
+    Object.entries(manifest.peerDependencies ?? {}).map(([peer, range]) => {
+      const [oldest] = /\d+(\.[1-9]\d*)?/.exec(range) ?? [];
+      return { name, expected: `\`${peer}\` ${oldest}` };
+    }),
+  );
+  expect(peers.length).toBeGreaterThan(8);
+  expect(peers.filter(({ name, expected }) => !rowOf(name).includes(expected))).toEqual([]);
 });
 
 it("docs/mock-server.md names every kind of fault", () => {
