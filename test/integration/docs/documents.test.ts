@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
-import { packages } from "../../../scripts/packages.mjs";
 import { projectFiles } from "../../../scripts/project-files.mjs";
 
 const documents = projectFiles(".", ".md");
@@ -83,19 +82,6 @@ it("docs/troubleshooting.md quotes messages that exist", () => {
   expect(ours.length).toBeGreaterThan(15);
   const parts = ours.flatMap((text) => text.split("…").map((part) => part.replace(/^--\w+: /, "").trim()));
   expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
-});
-
-it("docs/compatibility.md names the peers of each package, from their oldest version", () => {
-  const page = read("docs/compatibility.md");
-  const rowOf = (name: string) => page.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
-  const peers = packages.flatMap(({ name, manifest }) =>
-    Object.entries(manifest.peerDependencies ?? {}).map(([peer, range]) => {
-      const [oldest] = /\d+(\.[1-9]\d*)?/.exec(range) ?? [];
-      return { name, expected: `\`${peer}\` ${oldest}` };
-    }),
-  );
-  expect(peers.length).toBeGreaterThan(8);
-  expect(peers.filter(({ name, expected }) => !rowOf(name).includes(expected))).toEqual([]);
 });
 
 it("docs/mock-server.md names every kind of fault", () => {
