@@ -1,6 +1,8 @@
 // The commands of the mock server: what each does, and the module that runs it, which only that command loads. Not public:
 // the package `workspace-tasks` makes a program of them.
 
+export { version } from "@workspace-tasks/kernel/version.ts";
+
 export const commands = {
   mock: {
     about: "run the whole service in memory; mock exec -- <command>: while a command runs",

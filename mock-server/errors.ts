@@ -18,6 +18,8 @@ export const mockServerErrorCodes = [
   // Options and arguments that can never work.
   "CONFIGURATION_INVALID",
   "ARGUMENT_INVALID",
+  // Packages of different releases.
+  "VERSION_MISMATCH",
   // The request to the control API.
   "BODY_INVALID",
   "QUERY_INVALID",

@@ -1,7 +1,10 @@
+import { version as eventsVersion } from "@workspace-tasks/events/catalog";
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
+import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import { invalidOption } from "./checks/check-options.ts";
 import { wrongFaultRule } from "./control/faults/check-fault-plan.ts";
+import { MockServerError } from "./errors.ts";
 import { type HttpListener, listenHttp } from "./http/listener.ts";
 import { createHandler } from "./http/router.ts";
 import type { Service } from "./http/service.ts";
@@ -42,9 +45,11 @@ function nextPortlessNumber(): number {
  * });
  * ```
  *
- * @throws MockServerError CONFIGURATION_INVALID for a wrong option; Error with code EADDRINUSE for a port in use
+ * @throws MockServerError CONFIGURATION_INVALID for a wrong option, VERSION_MISMATCH; Error with code EADDRINUSE for a port in use
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  const mismatch = versionMismatch("@workspace-tasks/mock-server", "@workspace-tasks/events", eventsVersion);
+  if (mismatch) throw new MockServerError("VERSION_MISMATCH", mismatch);
   await checkMockOptions(options);
   const clock = clockOf(options.clock ?? "real");
   const settings = withSettings(options.settings);

@@ -34,6 +34,8 @@ export const receiverErrorCodes = [
   "ARGUMENT_INVALID",
   "SECRET_INVALID",
   "MIDDLEWARE_MISSING",
+  // Packages of different releases.
+  "VERSION_MISMATCH",
   // The inbox.
   "INBOX_UNAVAILABLE",
   "RELEASE_TOO_OLD",

@@ -1,6 +1,7 @@
 // What `@workspace-tasks/receiver-rabbitmq` and the command `check-receiver` are made of. Not public: it changes with any
 // release, and packages that depend on each other have the same version.
 
+export { version } from "@workspace-tasks/kernel/version.ts";
 export { namedWorkspace, readJson } from "./event/parse-delivery.ts";
 export { handleFetch } from "./http/fetch-handler.ts";
 export { createRejectionLog } from "./http/rejection-log.ts";

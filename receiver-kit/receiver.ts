@@ -29,6 +29,7 @@ import {
 } from "./receiver-options.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
 import type { ReconcileClient } from "./reconcile/task-changes.ts";
+import { requireEventsVersion } from "./require-events-version.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { tenantSource } from "./signature/tenant-source.ts";
 import { createVerifier } from "./signature/verifier.ts";
@@ -97,10 +98,11 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  * await receiver.start();
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work, `VERSION_MISMATCH`
  * @see interface §6
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
+  requireEventsVersion();
   const settings = resolveReceiverOptions(options);
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry, acceptTimeoutMs } =
     settings;

@@ -1,7 +1,11 @@
 // The command `workspace-tasks`: what each of its commands does, and the module that runs it, which only that command loads.
 
 import { type LazyCommand, runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
-import { commands as mockCommands } from "@workspace-tasks/mock-server/commands";
+import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import {
+  commands as mockCommands,
+  version as mockServerVersion,
+} from "@workspace-tasks/mock-server/commands";
 
 export const commands: Readonly<Record<string, LazyCommand>> = {
   ...mockCommands,
@@ -16,4 +20,9 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
 };
 
 /** Runs the command that the arguments of this process name. */
-export const run = (): Promise<void> => runProgram({ name: "workspace-tasks", commands });
+export const run = (): Promise<void> =>
+  runProgram({
+    name: "workspace-tasks",
+    commands,
+    problem: versionMismatch("workspace-tasks", "@workspace-tasks/mock-server", mockServerVersion),
+  });

@@ -7,6 +7,7 @@ import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
+import { requireEventsVersion } from "../require-events-version.ts";
 import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import { setReceived, type WebhookMiddleware } from "./received-webhook.ts";
@@ -46,10 +47,11 @@ const verifyOptions = strictOptions<VerifyWebhookOptions>()({
  * );
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work, `VERSION_MISMATCH`
  * @see interface §6, "Delivery headers and verification"
  */
 export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware {
+  requireEventsVersion();
   const settings = parseOptions("verifyWebhook", verifyOptions, options);
   const { toleranceSeconds, clock, limits, onRejected = createMountingWarning() } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });

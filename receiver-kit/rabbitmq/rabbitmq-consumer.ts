@@ -21,6 +21,7 @@ import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
 import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
+import { requireReceiverKitVersion } from "./require-receiver-kit-version.ts";
 import { declareTopology, parkingQueueName, partitionQueues } from "./topology.ts";
 
 export interface RabbitmqConsumerOptions extends RabbitmqOptions {
@@ -93,7 +94,7 @@ export interface RabbitmqConsumer extends AsyncDisposable {
  * await consumer.start();
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID`
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`, `VERSION_MISMATCH`
  */
 export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqConsumer {
   return createConsumer(options, connectAmqplib);
@@ -101,6 +102,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
 
 /** A consumer with another AMQP client. */
 export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpConnect): RabbitmqConsumer {
+  requireReceiverKitVersion();
   const settings = parseOptions("rabbitmqConsumer", consumerOptions, options);
   const { shards, receivers, clock, operationTimeoutMs, telemetry } = settings;
   if (receivers.length !== shards) {

@@ -32,6 +32,7 @@ import { connectAmqplib } from "./connect-amqplib.ts";
 import { encodeDelivery, routingKeyOf } from "./delivery-message.ts";
 import { Publisher } from "./publisher.ts";
 import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
+import { requireReceiverKitVersion } from "./require-receiver-kit-version.ts";
 import { shardOf } from "./shard.ts";
 import { declareTopology, exchangeName } from "./topology.ts";
 
@@ -83,7 +84,7 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
  * app.post("/webhooks", webhookMiddleware(intake));
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` or `SECRET_INVALID` for options that can never work, `VERSION_MISMATCH`
  * @see interface §6
  */
 export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
@@ -92,6 +93,7 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
 
 /** An intake with another AMQP client. */
 export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnect): RabbitmqIntake {
+  requireReceiverKitVersion();
   const settings = parseOptions("rabbitmqIntake", intakeOptions, options);
   const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });

@@ -1,2 +1,2 @@
-/** The version in package.json; a test compares the two. */
+/** The version of every package, built into each; a test compares it with the manifests. */
 export const version = "0.1.0";

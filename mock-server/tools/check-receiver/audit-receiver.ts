@@ -1,3 +1,6 @@
+import { version } from "@workspace-tasks/events/catalog";
+import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import { selectChecks, validDelivery } from "./checks/catalog.ts";
 import { type AuditCheck, describedCheck, failed } from "./checks/check.ts";
 import { describeResult, isAcknowledged } from "./checks/probe-check.ts";
@@ -24,10 +27,12 @@ import { createTarget, type Target } from "./target/target.ts";
  * expect(verdictOf(report), renderTextReport(report)).toBe("passed");
  * ```
  *
- * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, or `SECRET_INVALID`
+ * @throws {ReceiverError} `CONFIGURATION_INVALID` for an option that can never work, `SECRET_INVALID` or `VERSION_MISMATCH`
  * @see interface §6, "Delivery headers and verification"
  */
 export async function auditReceiver(given: AuditOptions): Promise<AuditReport> {
+  const mismatch = versionMismatch("workspace-tasks", "@workspace-tasks/events", version);
+  if (mismatch) throw new ReceiverError("VERSION_MISMATCH", mismatch);
   const options = resolveAuditOptions(given);
   const checks = selectChecks(options.only);
   const { clock, toleranceSeconds } = options;

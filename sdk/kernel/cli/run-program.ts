@@ -10,9 +10,11 @@ export interface LazyCommand {
 }
 
 /** What a program does with its arguments: `command` when it is one command, which may have subcommands. */
-export type Program =
-  | { readonly name: string; readonly commands: Readonly<Record<string, LazyCommand>> }
-  | { readonly name: string; readonly command: LazyCommand };
+export type Program = {
+  readonly name: string;
+  /** Why no command can run. */
+  readonly problem?: string | undefined;
+} & ({ readonly commands: Readonly<Record<string, LazyCommand>> } | { readonly command: LazyCommand });
 
 /** Runs the program with the arguments, the streams and the signals of this process, and sets its exit code. */
 export async function runProgram(program: Program): Promise<void> {
@@ -52,6 +54,10 @@ async function main(program: Program, argv: readonly string[], io: CommandIo): P
   if (first === "--version") {
     io.stdout.write(`${version}\n`);
     return 0;
+  }
+  if (program.problem) {
+    io.stderr.write(`${program.name}: ${program.problem}\n`);
+    return 1;
   }
   try {
     if ("command" in program) return await (await program.command.load())(argv, io);

@@ -67,7 +67,6 @@ describe("docs/errors.md", () => {
 /** Messages of TypeScript, Node, Jest and Babel. */
 const foreignMessages = new Set([
   'Unexpected token, expected "from"',
-  "has no exported member 'createReceiver'",
   "Cannot find package 'msw'",
   "Must use import to load ES Module",
 ]);

@@ -33,7 +33,7 @@ describe("the house rules", () => {
       path: "receiver-kit/receiver.ts",
       text: 'import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";',
     },
-    "the event contract imports only zod": {
+    "the event contract imports only zod and its version": {
       path: "sdk/events/a.ts",
       text: 'import { createHash } from "node:crypto";',
     },

@@ -35,7 +35,8 @@ beforeAll(async () => {
   project = await mkdtemp(join(tmpdir(), "workspace-tasks-newcomer-"));
   if (usesNpm) tarballs = packPackages(project);
   else unpackPackages(project);
-  await install("@workspace-tasks/sdk", "workspace-tasks");
+  await install("@workspace-tasks/sdk");
+  await install("workspace-tasks");
   blocks = blocksOf(await readFile("README.md", "utf8"));
 }, 180_000);
 
@@ -183,7 +184,8 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
   const steps: Record<string, () => Promise<void>> = {
     "npm start": async () => {}, // start.test.ts
     "npm test": async () => {}, // this very run
-    "npm install @workspace-tasks/sdk workspace-tasks": async () => {}, // before all tests
+    "npm install @workspace-tasks/sdk": async () => {}, // before all tests
+    "npm install --save-dev workspace-tasks": async () => {},
     "npx workspace-tasks mock exec -- node first-request.mjs": async () => {
       expect(await npx("npx workspace-tasks mock exec -- node first-request.mjs")).toMatch(/ is admin of /);
     },
@@ -208,6 +210,8 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
       expect(list).toMatch(/task\.running/);
       expect(list).toMatch(/task\.completed/);
     },
+    "npm install --save-dev @workspace-tasks/mock-server vitest msw": () =>
+      install("@workspace-tasks/mock-server", "vitest", "msw"),
   };
 
   it("every command of the README works as described", async () => {
@@ -218,7 +222,7 @@ describe("the README in a new project", { timeout: 180_000 }, () => {
   });
 
   it("the tests of the README pass in vitest, the one with MSW included", async () => {
-    await install("vitest", "msw");
+    await steps["npm install --save-dev @workspace-tasks/mock-server vitest msw"]?.();
     const { stdout } = await runInstalled("vitest", ["run"]);
     expect(stdout).toMatch(/Tests .*2 passed/);
   });

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createClient, type WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { version } from "../../../../sdk/kernel/version.ts";
@@ -66,8 +65,7 @@ describe("headers", () => {
 });
 
 describe("the user agent", () => {
-  it("names the version in package.json", async () => {
-    expect(version).toBe(JSON.parse(readFileSync("package.json", "utf8")).version);
+  it("names the version of the SDK", async () => {
     const { client, calls } = createScriptedService([me]);
     await client.me();
     expect(calls[0]?.headers.get("user-agent")).toBe(`workspace-tasks/${version}`);

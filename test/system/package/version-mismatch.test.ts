@@ -1,0 +1,162 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { unpackPackages } from "../../../scripts/pack.mjs";
+import { packages } from "../../../scripts/packages.mjs";
+import { version } from "../../../sdk/kernel/version.ts";
+
+// The packed packages, of which one says that it is of another release.
+
+const otherVersion = "9.9.9";
+let project: string;
+let folders: ReadonlyMap<string, string>;
+let restore: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "workspace-tasks-versions-"));
+  folders = unpackPackages(project);
+}, 180_000);
+
+beforeEach(async () => {
+  for (const undo of restore) await undo();
+  restore = [];
+});
+
+afterAll(() => rm(project, { recursive: true, force: true }));
+
+/** Changes the version that is built into a package. */
+async function setOtherVersion(name: string): Promise<void> {
+  const dist = join(folders.get(name) ?? "", "dist");
+  const files = (await readdir(dist, { recursive: true })).filter((file) => /\.c?js$/.test(file));
+  let count = 0;
+  for (const file of files.map((each) => join(dist, each))) {
+    const text = await readFile(file, "utf8");
+    const changed = text.replace(`const version = "${version}"`, `const version = "${otherVersion}"`);
+    if (changed === text) continue;
+    count += 1;
+    restore.push(() => writeFile(file, text));
+    await writeFile(file, changed);
+  }
+  expect(count, `files of ${name} with its version`).toBeGreaterThan(0);
+}
+
+/** What a program prints, on both streams, and its exit code. */
+const run = (args: readonly string[]) =>
+  new Promise<{ readonly code: unknown; readonly output: string }>((resolve) => {
+    execFile(
+      process.execPath,
+      args,
+      { cwd: project, env: { PATH: process.env["PATH"] } },
+      (error, out, err) => resolve({ code: error?.code ?? 0, output: out + err }),
+    );
+  });
+
+const events = "@workspace-tasks/events";
+const receiverKit = "@workspace-tasks/receiver-kit";
+const rabbitmq = "@workspace-tasks/receiver-rabbitmq";
+const mockServer = "@workspace-tasks/mock-server";
+
+const secret = JSON.stringify(`whsec_${Buffer.alloc(32, 1).toString("base64")}`);
+const calls = {
+  createReceiver: `const { createReceiver, memoryInbox } = await import("${receiverKit}");
+    createReceiver({ secrets: [${secret}], inbox: memoryInbox() });`,
+  verifyWebhook: `const { verifyWebhook } = await import("${receiverKit}/express");
+    verifyWebhook({ secrets: [${secret}] });`,
+  rabbitmqIntake: `const { rabbitmqIntake } = await import("${rabbitmq}");
+    rabbitmqIntake({ urls: ["amqp://127.0.0.1"], shards: 1, secrets: [${secret}] });`,
+  rabbitmqConsumer: `const { rabbitmqConsumer } = await import("${rabbitmq}");
+    rabbitmqConsumer({ urls: ["amqp://127.0.0.1"], shards: 1, receivers: [{ accept() {} }] });`,
+  createMockServer: `const { createMockServer } = await import("${mockServer}");
+    await (await createMockServer({ listen: false })).close();`,
+  auditReceiver: `const { auditReceiver } = await import("workspace-tasks/check-receiver");
+    await auditReceiver({ url: "http://127.0.0.1:9/", secret: ${secret}, only: ["baseline"] });`,
+};
+
+const programOf = (call: keyof typeof calls) => `
+  async function main() { ${calls[call]} }
+  main().then(() => console.log("no error"), (error) => console.log(error.code, error.message));`;
+
+const messageOf = (dependent: string, dependency: string) =>
+  `expected ${dependency} ${version}, the version of ${dependent}, got ${otherVersion}; install the same version of ` +
+  `both: npm install ${dependent}@${version} ${dependency}@${version}\n`;
+
+const cases = [
+  ["createReceiver", receiverKit, events],
+  ["verifyWebhook", receiverKit, events],
+  ["rabbitmqIntake", rabbitmq, receiverKit],
+  ["rabbitmqConsumer", rabbitmq, receiverKit],
+  ["createMockServer", mockServer, events],
+  ["auditReceiver", "workspace-tasks", events],
+] as const;
+
+it("every package that another one depends on is compared by it", () => {
+  const names = new Set(packages.map(({ name }) => name));
+  const pairs = packages.flatMap(({ name, manifest }) =>
+    Object.keys(manifest.dependencies ?? {})
+      .filter((dependency) => names.has(dependency))
+      .map((dependency) => `${name} ${dependency}`),
+  );
+  const compared = [...cases.map(([, ...pair]) => pair.join(" ")), `workspace-tasks ${mockServer}`];
+  expect(new Set(pairs)).toEqual(new Set(compared));
+});
+
+describe.each(cases)("%s of %s", (call, dependent, dependency) => {
+  const expected = `VERSION_MISMATCH ${messageOf(dependent, dependency)}`;
+
+  it(`rejects ${dependency} of another version, as an ES module, as CommonJS and in a bundle`, async () => {
+    await setOtherVersion(dependency);
+    const program = programOf(call);
+    const required = program.replaceAll("await import(", "require(");
+    expect((await run(["--input-type=module", "--eval", program])).output).toBe(expected);
+    expect((await run(["--input-type=commonjs", "--eval", required])).output).toBe(expected);
+    const outfile = join(project, `${call}.mjs`);
+    await build({
+      stdin: {
+        contents: program
+          .replaceAll(/const (\{.*\}) = await import\((.*)\);/g, "")
+          .replace(/^/, importsOf(program)),
+        resolveDir: project,
+      },
+      ...{ bundle: true, minify: true, platform: "node", format: "esm", outfile, logLevel: "error" },
+      external: ["express", "amqplib", "graphql", "standardwebhooks"],
+    });
+    expect((await run([outfile])).output).toBe(expected);
+  });
+
+  it(`takes ${dependency} of its own version`, async () => {
+    const { output } = await run(["--input-type=module", "--eval", programOf(call)]);
+    expect(output).toBe("no error\n");
+  });
+});
+
+/** The dynamic imports of a program as static ones, from which a bundler leaves out what is not used. */
+const importsOf = (program: string) =>
+  [...program.matchAll(/const (\{.*\}) = await import\((.*)\);/g)]
+    .map(([, imported, name]) => `import ${imported} from ${name};`)
+    .join("\n");
+
+describe("the command", () => {
+  const bin = () => join(folders.get("workspace-tasks") ?? "", "bin/workspace-tasks.js");
+
+  it("rejects a mock server of another version", async () => {
+    await setOtherVersion(mockServer);
+    const message = `workspace-tasks: ${messageOf("workspace-tasks", mockServer)}`;
+    expect(await run([bin(), "mock"])).toEqual({ code: 1, output: message });
+    expect(await run([bin(), "--help"])).toEqual({ code: 1, output: message });
+  });
+
+  it("prints its version whatever the others have", async () => {
+    await setOtherVersion(mockServer);
+    expect(await run([bin(), "--version"])).toEqual({ code: 0, output: `${version}\n` });
+  });
+
+  it("says what a mock server misses whose events are of another version", async () => {
+    await setOtherVersion(events);
+    const { code, output } = await run([bin(), "mock"]);
+    expect(output).toContain(messageOf(mockServer, events).trim());
+    expect(code).toBe(1);
+  });
+});
