@@ -13,7 +13,7 @@ import {
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
-import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
+import type { RowEnd } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
 import { boundPool } from "./connection/bounded-pool.ts";
@@ -134,9 +134,12 @@ export function postgresInbox(
     const run = (client: PostgresQueryable) => client.query(statement, [...values]);
     return (await operations.inTransaction(database, run, limitOf(statement))).rows.length;
   };
-  const methods = sqlMethods(
+  const { settle, ...methods } = sqlMethods(
     {
       ...{ read: query, change, now, wake: notify },
+      insertRow: (row) => insert(row).catch(nameLock),
+      endRow: (requested) => end(requested).catch(nameLock),
+      replayRow: (row, columns) => operations.replayRow(database, row, columns),
       countStates: () => query(sql.countStates, [now()]),
       listStepRows: Number.MAX_SAFE_INTEGER,
       beginInline({ id, timestamp, body }, { source, leaseMs }) {
@@ -147,11 +150,6 @@ export function postgresInbox(
     sql,
     (states) => states,
   );
-  const endRow = async (requested: RowEnd) => {
-    const ended = await end(requested).catch(nameLock);
-    if (ended?.hasMore) notify(requested.claim.source);
-    return ended;
-  };
   // Receivers may share the inbox: each of them opens and closes it.
   let users = 0;
   const leave = () => {
@@ -183,11 +181,6 @@ export function postgresInbox(
       leave();
       if (users === 0) await pool.close();
     },
-    async insert(row) {
-      const result = await insert(row).catch(nameLock);
-      if (result.outcome === "new") notify(row.source);
-      return result;
-    },
     async beginInline(webhook, inlineOptions) {
       const begun = await methods.beginInline(webhook, inlineOptions);
       if (begun.state === "done") await query(sql.awaitReplication, []);
@@ -196,30 +189,17 @@ export function postgresInbox(
     claim: (claimOptions) => operations.claimRows(database, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
     begin(claim, settlement, { timeoutMs, isAlone }) {
-      const settleInGroup = async () => {
-        const requested = settledEnd(claim, settlement);
-        return settleOutcome(requested, await endRow(requested));
-      };
       const resets = settings.resetSessions ?? beginsPlain(callersPool);
       const dependencies = {
-        ...{ database, claim, settlement, timeoutMs, isAlone, settleInGroup, notify },
+        ...{ database, claim, settlement, timeoutMs, isAlone, notify },
+        settleInGroup: () => settle(claim, settlement),
         resetSession: resets ? sql.resetSession : "",
       };
       if (isAlone || !resets || !shared.isPossible) return beginPostgresTransaction(dependencies);
       return beginSharedTransaction(dependencies, shared);
     },
-    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
-    async replay(row, columns) {
-      const isReplayed = await operations.replayRow(database, row, columns);
-      if (isReplayed) notify(row.source);
-      return isReplayed;
-    },
     subscribe: (wake) =>
       listenForRows({ pool: callersPool, channel, clock: systemClock, queryTimeoutMs }, wake),
-    async advanceHead({ source, key, position }) {
-      if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
-      return (await methods.head(source, key))?.position === position ? "same" : "stale";
-    },
   };
   return store;
 }

@@ -129,6 +129,37 @@ function rowStatements(dialect: SqlDialect) {
   };
 }
 
+interface InlineDialect extends Pick<SqlDialect, "deliveries" | "keys" | "now"> {
+  /** A condition, with a table in front of it where it needs one, that makes the commit of the statement durable. */
+  readonly durably: string;
+}
+
+/** Inline rows, and the heads that they advance. */
+export function inlineStatements({ deliveries, keys, now, durably }: InlineDialect) {
+  return {
+    /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
+    beginInline: `
+    INSERT INTO ${deliveries} AS delivery
+      (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
+    SELECT $2, $3, 'webhook', $4, ${now}, 'inline', ${now} + $5, ${now}, 1 ${durably}
+    ON CONFLICT (source, webhook_id) DO UPDATE
+    SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
+    WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ${now}
+    RETURNING seq, generation`,
+
+    finishInline: `
+    UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0
+    ${durably} AND source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'`,
+
+    advanceHead: `
+    INSERT INTO ${keys} AS ordering_key (source, order_key, position, moved_at, waiting)
+    SELECT $2, $3, $4, ${now}, 0 ${durably}
+    ON CONFLICT (source, order_key) DO UPDATE
+    SET position = excluded.position, status = NULL, moved_at = excluded.moved_at
+    WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position`,
+  };
+}
+
 function operatorStatements(dialect: SqlDialect) {
   const { deliveries, bodies, keys, queue, now, least, returning } = dialect;
   return {

@@ -25,10 +25,10 @@ export interface ServerFunction {
 
 export interface FunctionSource {
   readonly name: string;
-  /** Types, in the order of `$1`, `$2` and so on. */
-  readonly parameters: readonly string[];
+  /** Types, in the order of `$1`, `$2` and so on, with commas. */
+  readonly parameters: string;
   /** Columns of the result, each with its type. */
-  readonly columns: readonly string[];
+  readonly columns: string;
   readonly settingsOff: readonly string[];
   readonly statement: string;
 }
@@ -36,24 +36,23 @@ export interface FunctionSource {
 export function serverFunction(schema: string, source: FunctionSource): ServerFunction {
   const { parameters, columns, settingsOff, statement } = source;
   const settings = ["plan_cache_mode = force_generic_plan", ...settingsOff.map((name) => `${name} = off`)];
-  const definition = `(${parameters.join(", ")}) RETURNS TABLE (${columns.join(", ")}) LANGUAGE plpgsql
+  const definition = `(${parameters}) RETURNS TABLE (${columns}) LANGUAGE plpgsql
     ${settings.map((setting) => `SET ${setting}`).join(" ")} AS $function$
     #variable_conflict use_column
     BEGIN
       ${requireVersion(schema)}
       RETURN QUERY ${statement};
     END $function$`;
-  const name = hashedName(source.name, definition);
-  const values = parameters.map((_, index) => `$${index + 1}`);
-  return {
-    name,
-    definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
-    call: `SELECT * FROM ${schema}.${name}(${values.join(", ")})`,
-  };
+  const values = parameters.match(/[^\s,]+/g)?.map((_, index) => `$${index + 1}`) ?? [];
+  const created = namedFunction(schema, source.name, definition);
+  return { ...created, call: `SELECT * FROM ${created.call}(${values.join(", ")})` };
 }
 
-export function hashedName(name: string, definition: string): string {
-  return `${name}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
+/** `call`: its name with the schema. */
+export function namedFunction(schema: string, ownName: string, definition: string): ServerFunction {
+  const name = `${ownName}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
+  const call = `${schema}.${name}`;
+  return { name, definition: `CREATE OR REPLACE FUNCTION ${call} ${definition}`, call };
 }
 
 /** SQLSTATE of a function that its release may not call any more. */
