@@ -48,6 +48,7 @@
 //
 // TEXT. Sources, ids, keys and positions compare by bytes and contain no NUL. Ids have up to 255 characters, keys up to 500.
 
+import { objectWith } from "@workspace-tasks/kernel/schema.ts";
 import type { InboxAcceptStore, InboxInlineStore } from "./accept-store.ts";
 import type { InboxMaintenanceStore } from "./maintenance-store.ts";
 import type { InboxOperatorStore } from "./operator-store.ts";
@@ -99,6 +100,12 @@ export interface InboxStore<Transaction = unknown>
     InboxWorkQueue<Transaction>,
     InboxOperatorStore,
     InboxMaintenanceStore {}
+
+export const inboxOption = objectWith<InboxStore>(
+  "an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()",
+  "insert",
+  "claim",
+);
 
 /** Every inbox is a store. */
 export const storeOf = <Transaction>(inbox: Inbox<Transaction>): InboxStore<Transaction> =>

@@ -20,6 +20,7 @@ import { boundPool } from "./connection/bounded-pool.ts";
 import { migratePostgres, requireMigrated } from "./connection/migrate-postgres.ts";
 import { listenForRows } from "./connection/postgres-listener.ts";
 import { createNotifier } from "./connection/postgres-notifier.ts";
+import { codeOf } from "./connection/server-errors.ts";
 import { identifier } from "./sql/postgres-expressions.ts";
 import { callFunction } from "./sql/postgres-functions.ts";
 import {
@@ -206,7 +207,7 @@ export function postgresInbox(
 
 /** The server's error says neither what is locked nor why that ends the call. */
 function nameLock(error: unknown): never {
-  if ((error as { code?: unknown } | null)?.code !== "55P03") throw error;
+  if (codeOf(error) !== "55P03") throw error;
   const message =
     "postgres inbox: another session holds a lock of the inbox for longer than lock_timeout: two fifths of " +
     "queryTimeoutMs, 2 s at most, and a minute for a migration, unless the server sets it";
@@ -238,6 +239,4 @@ function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) 
  * Classes 22 and 23 are about values and constraints, 54 about sizes, 55P03 is the lock of a key that another session
  * holds; other errors would fail every row alike.
  */
-function isCausedByItem(error: unknown): boolean {
-  return /^(22|23|54|55P03)/.test(String((error as { code?: unknown }).code ?? ""));
-}
+const isCausedByItem = (error: unknown) => /^(22|23|54|55P03)/.test(codeOf(error));

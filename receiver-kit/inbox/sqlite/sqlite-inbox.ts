@@ -11,6 +11,7 @@ import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
+import { createSubscribers } from "../subscribers.ts";
 import { claimRows, renewLeases } from "./sqlite-claims.ts";
 import { countStates, listStepRows } from "./sqlite-counts.ts";
 import {
@@ -102,10 +103,7 @@ export function sqliteInbox(
     busyTimeoutMs,
     turnsMax: eventsPerTransactionMax,
   });
-  const subscribers = new Map<symbol, (source?: string) => void>();
-  const wake = (source: string) => {
-    for (const subscriber of subscribers.values()) subscriber(source);
-  };
+  const { subscribe, wake } = createSubscribers();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
   const query = (statement: string, values: readonly unknown[]) => (connection: SqliteConnection) =>
@@ -158,11 +156,7 @@ export function sqliteInbox(
         now: () => clock.now(),
       });
     },
-    async subscribe(subscriber) {
-      const name = Symbol("subscriber");
-      subscribers.set(name, subscriber);
-      return async () => void subscribers.delete(name);
-    },
+    subscribe,
   };
   return store;
 }

@@ -135,9 +135,12 @@ export class SharedTransaction {
   readonly #undone: Turn[] = [];
   readonly #written: { readonly operation: WriteOperation; readonly result: unknown }[] = [];
   readonly #unwritten: WriteOperation[] = [];
-  #isBroken = false;
-  #hasOtherSettings = false;
-  #failure: unknown;
+  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
+  isBroken = false;
+  /** A handler left the connection with other settings, so it is to be closed. */
+  hasOtherSettings = false;
+  /** Why it was not committed, where that was tried. */
+  failure: unknown;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -147,33 +150,18 @@ export class SharedTransaction {
     return this.#kept.length + this.#undone.length;
   }
 
-  /** A handler left the connection with other settings, so it is to be closed. */
-  get hasOtherSettings(): boolean {
-    return this.#hasOtherSettings;
-  }
-
-  /** Why it was not committed, where that was tried. */
-  get failure(): unknown {
-    return this.#failure;
-  }
-
-  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
   /** Never rejects. */
   async take(turn: Turn): Promise<void> {
     try {
       this.#connection.exec(`SAVEPOINT ${savepoint}`);
     } catch (error) {
-      this.#isBroken = true;
+      this.isBroken = true;
       turn.reject(error);
       return;
     }
     await turn.run(this.#connection);
-    this.#hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
-    if (this.#hasOtherSettings && !turn.isAlone) this.#isBroken = true;
+    this.hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
+    if (this.hasOtherSettings && !turn.isAlone) this.isBroken = true;
     const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
     (isKept ? this.#kept : this.#undone).push(turn);
   }
@@ -197,9 +185,9 @@ export class SharedTransaction {
       if (!isKept) this.#connection.exec(`ROLLBACK TO ${savepoint}`);
       this.#connection.exec(`RELEASE ${savepoint}`);
     } catch {
-      this.#isBroken = true;
+      this.isBroken = true;
     }
-    return !this.#isBroken;
+    return !this.isBroken;
   }
 
   /** Returns the operations that failed, or that were not committed, for the caller to repeat. */
@@ -207,7 +195,7 @@ export class SharedTransaction {
     const isCommitted = this.#tryCommit(commit);
     for (const turn of this.#kept) {
       if (isCommitted) turn.settle("settled");
-      else turn.fail(this.#failure ?? endedBySql(sqliteEndings));
+      else turn.fail(this.failure ?? endedBySql(sqliteEndings));
     }
     for (const turn of this.#undone) turn.settle("repeat");
     if (!isCommitted) return [...this.#written.map(({ operation }) => operation), ...this.#unwritten];
@@ -217,13 +205,13 @@ export class SharedTransaction {
 
   #tryCommit(commit: (connection: SqliteConnection) => void): boolean {
     try {
-      if (!this.#isBroken) commit(this.#connection);
+      if (!this.isBroken) commit(this.#connection);
     } catch (error) {
-      this.#failure = error;
-      this.#isBroken = true;
+      this.failure = error;
+      this.isBroken = true;
     }
-    if (this.#isBroken) tryRollback(this.#connection);
-    return !this.#isBroken;
+    if (this.isBroken) tryRollback(this.#connection);
+    return !this.isBroken;
   }
 }
 

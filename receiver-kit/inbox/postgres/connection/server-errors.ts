@@ -1,6 +1,7 @@
 // What the SQLSTATE of an error says about the server and the connection.
 
-const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+/** Empty where there is none. */
+export const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
 /**
  * True for an error that the server reported and that leaves its connection usable: not one that ends it, nor that of a

@@ -1,7 +1,7 @@
 import { ReceiverError } from "../../../errors.ts";
 import { firstWords } from "../../sql/first-words.ts";
+import { codeOf } from "../connection/server-errors.ts";
 
-const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 /** The transaction is aborted by an earlier error. */
 const aborted = "25P02";
 

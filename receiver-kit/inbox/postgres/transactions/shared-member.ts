@@ -5,10 +5,10 @@ import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
-import { leftShared, transactionEnded } from "../../lazy-transaction.ts";
+import { leftShared, outcomeOf, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
-import { isFromServer } from "../connection/server-errors.ts";
+import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
 
@@ -155,14 +155,14 @@ export class Member implements SharedMember {
       // A query that the handler did not wait for, or whose error it caught.
       await this.#turn.promise;
     } catch (error) {
-      if (this.#state !== "evicted") return toOutcome(error);
+      if (this.#state !== "evicted") return outcomeOf(error);
     }
     if (this.#state === "evicted" || this.#mustRepeat) {
       this.#end("evicted");
       return "repeat";
     }
     this.#end("kept");
-    return this.#settled.promise.catch(toOutcome);
+    return this.#settled.promise.catch(outcomeOf);
   }
 
   async discard(): Promise<"repeat" | undefined> {
@@ -212,14 +212,8 @@ export class Member implements SharedMember {
 const sendSingle = (client: PostgresClient, text: string, values: unknown[] | null) =>
   values?.length ? client.query(text, values) : client.query({ text, queryMode: "extended" });
 
-function toOutcome(error: unknown): InboxSettleOutcome {
-  if (isReceiverError(error, "LEASE_LOST")) return "lost";
-  if (isReceiverError(error, "SUPERSEDED")) return "superseded";
-  throw error;
-}
-
 /** Deadlocks, serialization failures, statements that were cancelled or waited for a lock; a connection that was lost. */
 function isCausedBySharing(error: unknown): boolean {
   if (isReceiverError(error, "INBOX_UNAVAILABLE") || !isFromServer(error)) return true;
-  return /^(40|55P03|57)/.test(String((error as { code?: unknown }).code ?? ""));
+  return /^(40|55P03|57)/.test(codeOf(error));
 }
