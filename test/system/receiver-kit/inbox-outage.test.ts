@@ -68,6 +68,12 @@ async function serve(inbox: InboxStore) {
 
 type Served = Awaited<ReturnType<typeof serve>>;
 
+/** Of the error and of what the database or its driver reported. */
+const messagesOf = (line: LogLine | undefined) => {
+  const { err } = (line?.fields ?? {}) as { readonly err?: Error };
+  return `${err?.message}: ${String(err?.cause)}`;
+};
+
 async function expectOutage(served: Served, id: string, cause: RegExp): Promise<void> {
   const response = await served.send(id);
   expect(response.status).toBe(503);
@@ -75,7 +81,7 @@ async function expectOutage(served: Served, id: string, cause: RegExp): Promise<
   expect(await response.text()).not.toMatch(cause);
   const errors = served.log.filter(({ message }) => message.startsWith("the inbox cannot store deliveries"));
   expect(errors).toHaveLength(1);
-  expect(errors[0]?.fields).toMatchObject({ err: { message: expect.stringMatching(cause) } });
+  expect(messagesOf(errors[0])).toMatch(cause);
 }
 
 async function expectRecovery(served: Served, id: string): Promise<void> {
@@ -111,9 +117,7 @@ describe("a receiver with a SQLite inbox", () => {
     const refused = await served.send("large", 200_000);
     expect(refused.status).toBe(503);
     current().query("PRAGMA max_page_count = 1000000");
-    expect(served.log.filter(({ level }) => level === "error")[0]?.fields).toMatchObject({
-      err: { message: expect.stringContaining("full") },
-    });
+    expect(messagesOf(served.log.find(({ level }) => level === "error"))).toContain("full");
     await expectRecovery(served, "large");
   });
 
@@ -141,19 +145,6 @@ describe("a receiver with a SQLite inbox", () => {
     other.exec("COMMIT");
     other.close();
     await expectRecovery(served, "second");
-  });
-
-  it("a receiver on SQLite waits for a short lock instead of returning 503", async () => {
-    const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db", 20_000);
-    await using served = await serve(inbox);
-    expect((await served.send("first")).status).toBe(200);
-    const other = open(file);
-    other.exec("BEGIN IMMEDIATE");
-    const sent = served.send("second");
-    await pause(50);
-    other.exec("COMMIT");
-    other.close();
-    expect((await sent).status).toBe(200);
   });
 
   it("a receiver on SQLite fails to start while the directory is missing, and starts once it exists", async () => {

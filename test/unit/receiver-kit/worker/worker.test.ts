@@ -222,21 +222,6 @@ describe("a worker", () => {
     expect(clock.pending().timers).toBe(0);
   });
 
-  it("leaves the rows behind an attempt whose end was not recorded to the end of their lease", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    handlers.on("*", () => {});
-    queue.outcome = "lost";
-    const recorded = deferred();
-    queue.commit = () => recorded.promise;
-    queue.due.push(...chainOf(["1", "2"]));
-    await worker.start();
-    await clock.settle();
-    const stopped = worker.stop(10_000);
-    recorded.resolve();
-    await stopped;
-    expect(calls.filter((call) => call.includes("fail"))).toEqual([]);
-  });
-
   it("runs handlers again, alone and as the same attempt, when their shared transaction was not committed", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     const attempts: number[] = [];
