@@ -1,5 +1,4 @@
-import type { InboxMaintenanceStore } from "../maintenance-store.ts";
-import type { ReconcileCandidate } from "../order-head.ts";
+import type { InboxMaintenanceStore, ReconcileCandidate } from "../inbox.ts";
 import type { MemoryKeys } from "./memory-keys.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 

@@ -22,7 +22,6 @@ import { listenForRows } from "./connection/postgres-listener.ts";
 import { createNotifier } from "./connection/postgres-notifier.ts";
 import { codeOf } from "./connection/server-errors.ts";
 import { identifier } from "./sql/postgres-expressions.ts";
-import { callFunction } from "./sql/postgres-functions.ts";
 import {
   ignorePoolErrors,
   letPoolErrorsThrow,
@@ -127,13 +126,11 @@ export function postgresInbox(
   const limitOf = (statement: string) => (slow.has(statement) ? 6 * queryTimeoutMs : undefined);
   const query = async (statement: string, values: readonly unknown[]) =>
     (await pool.query(statement, [...values], limitOf(statement))).rows;
-  const call = async (statement: string, values: readonly unknown[]) =>
-    (await callFunction(pool, statement, [...values])).rows;
   const calls = new Set(sql.functions.map((each) => each.call));
   const change = async (statement: string, values: readonly unknown[]) => {
-    if (calls.has(statement)) return (await call(statement, values)).length;
+    if (calls.has(statement)) return (await query(statement, values)).length;
     const run = (client: PostgresQueryable) => client.query(statement, [...values]);
-    return (await operations.inTransaction(database, run, limitOf(statement))).rows.length;
+    return (await pool.transaction(sql.requireVersion, run, limitOf(statement))).rows.length;
   };
   const { settle, ...methods } = sqlMethods(
     {
@@ -145,7 +142,7 @@ export function postgresInbox(
       listStepRows: Number.MAX_SAFE_INTEGER,
       beginInline({ id, timestamp, body }, { source, leaseMs }) {
         const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-        return call(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
+        return query(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
       },
     },
     sql,

@@ -23,7 +23,6 @@ import {
   toNumber,
   toStats,
   toSummary,
-  toWaiting,
 } from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
@@ -201,7 +200,8 @@ export function sqlMethods(
     },
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
-      return (await read(sql.waitingSources, [now(), source, from, to])).map(toWaiting);
+      const rows = await read(sql.waitingSources, [now(), source, from, to]);
+      return rows.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);

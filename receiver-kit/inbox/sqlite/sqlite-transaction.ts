@@ -71,18 +71,20 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     rollBack: (transaction) => transaction.rollback(),
     settleInGroup,
   });
-  const leaveShared = () => {
-    repeats = true;
-    return fail(leftShared("the statement concerns the connection"));
-  };
   return {
     handle: {
       async query(statement, values) {
         const keyword = controlKeyword(statement, "sqlite");
         if (keyword) return fail(controlRejected(keyword));
-        if (hasSecondStatement(statement)) throw severalStatements();
+        if (hasSecondStatement(statement)) {
+          const message = "query: statement: expected one SQL statement, got several: call query for each";
+          throw new ReceiverError("ARGUMENT_INVALID", message);
+        }
         const concerns = concernsConnection(statement);
-        if (concerns && isShared) return leaveShared();
+        if (concerns && isShared) {
+          repeats = true;
+          return fail(leftShared("the statement concerns the connection"));
+        }
         setsConnection ||= concerns;
         const transaction = await opened();
         const connection = transaction.connection();
@@ -104,12 +106,6 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     },
   };
 }
-
-const severalStatements = () =>
-  new ReceiverError(
-    "ARGUMENT_INVALID",
-    "query: statement: expected one SQL statement, got several: call query for each",
-  );
 
 // Statements on the driver's connection are not seen: COMMIT and then BEGIN would leave a transaction open, but without
 // this savepoint.

@@ -1,5 +1,7 @@
 // What the SQLSTATE of an error says about the server and the connection.
 
+import { isReceiverError } from "../../../errors.ts";
+
 /** Empty where there is none. */
 export const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
@@ -8,6 +10,7 @@ export const codeOf = (error: unknown) => String((error as { code?: unknown } | 
  * server that is read-only because another one is the primary now.
  */
 export function isFromServer(error: unknown): boolean {
+  if (isReceiverError(error, "RELEASE_TOO_OLD")) return true;
   const code = codeOf(error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
 }

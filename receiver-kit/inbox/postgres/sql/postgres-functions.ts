@@ -13,7 +13,7 @@ import { createHash } from "node:crypto";
 import { ReceiverError } from "../../../errors.ts";
 import { tooOldMessage } from "../../sql/schema-version.ts";
 import { postgresVersion } from "./postgres-migrations.ts";
-import type { PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
 
 export interface ServerFunction {
   readonly name: string;
@@ -71,24 +71,7 @@ function requireVersion(schema: string): string {
       END IF;`;
 }
 
-/**
- * Calls a function of the schema.
- *
- * @throws {ReceiverError} `RELEASE_TOO_OLD`
- */
-export async function callFunction(
-  queries: PostgresQueryable,
-  call: string,
-  values: unknown[],
-): Promise<PostgresResult> {
-  try {
-    return await queries.query(call, values);
-  } catch (error) {
-    throw asVersionError(error);
-  }
-}
-
-/** The error itself when it is another one. */
+/** `RELEASE_TOO_OLD` for the error of a function whose release may not call it any more; another error as it is. */
 export function asVersionError(error: unknown): unknown {
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (code !== tooOldState) return error;

@@ -41,7 +41,7 @@ export function postgresStatements(schema: string) {
     beginInline: serverFunction(schema, inline.begin),
     finishInline: serverFunction(schema, inline.finish),
     advanceHead: serverFunction(schema, inline.advanceHead),
-    /** At the start of a transaction of other statements that write. */
+    /** At the start of a transaction of statements that write and are not functions of the schema. */
     requireVersion: serverFunction(schema, requireVersion),
     resetSession: resetSessionFunction(schema),
   };
