@@ -216,13 +216,16 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     async stats() {
       await openToRead();
-      const { counts: attempts, running, lateQueries, clockStats } = worker;
+      const { counts: attempts, running, lateQueries, claimer } = worker;
       return {
-        ...{ source, running, lateQueries, clock: clockStats },
+        ...{ source, running, lateQueries, clock: claimer.storeClock.stats },
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },
-        outage: { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs },
+        outage: {
+          storingForMs: ingest.outage.failingForMs,
+          claimingForMs: claimer.outage.failingForMs,
+        },
         inbox: await inbox.stats(),
       };
     },

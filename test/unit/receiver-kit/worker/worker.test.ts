@@ -147,7 +147,7 @@ describe("a worker", () => {
     await clock.advance(100_000);
     const times = calls.map((call) => Number(call.split(" ")[0]));
     expect(times.slice(0, 7)).toEqual([0, 2_000, 6_000, 14_000, 24_000, 34_000, 44_000]);
-    expect(worker.failingForMs).toBe(100_000);
+    expect(worker.claimer.outage.failingForMs).toBe(100_000);
     expect([...new Set(logged)]).toEqual(["events cannot be claimed from the inbox, so none are handled"]);
     await worker.stop(0);
   });
