@@ -17,8 +17,7 @@ import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
-import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
-import { replayReadable } from "./maintenance/replay-readable.ts";
+import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";
 import { parseOptions } from "./options.ts";
 import {
   closeSchema,
@@ -30,7 +29,7 @@ import {
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
 import type { ReconcileClient } from "./reconcile/task-changes.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
-import { tenantSource } from "./signature/tenant-source.ts";
+import { tenantSource } from "./signature/tenant.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import type { ReceiverStats } from "./stats/receiver-stats.ts";
 import { observe } from "./stats/receiver-telemetry.ts";

@@ -15,7 +15,7 @@ import { randomName } from "@workspace-tasks/kernel/random.ts";
 import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource } from "../signature/tenant-source.ts";
+import { includesSource } from "../signature/tenant.ts";
 import { OutageLog } from "./outage-log.ts";
 import { StoreClock } from "./store-clock.ts";
 import { TenantTurns } from "./tenant-turns.ts";

@@ -29,7 +29,7 @@ import { watchUnhandled } from "../attempt/unhandled-errors.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { splitSource } from "../signature/tenant-source.ts";
+import { splitSource } from "../signature/tenant.ts";
 import { reported } from "../stats/delivery-telemetry.ts";
 import type { AttemptOutcome, WorkerCounts } from "../stats/receiver-stats.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";

@@ -1,4 +1,4 @@
-import { includesSource } from "../../signature/tenant-source.ts";
+import { includesSource } from "../../signature/tenant.ts";
 import type { InboxHeadReference, InboxLease, InboxWaitingSource } from "../inbox.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 

@@ -216,18 +216,17 @@ const purges = (sql: PostgresStatements) =>
 
 function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
   // Bodies are sent in one buffer, which both sides hold in memory.
-  const shared = { isCausedByItem, itemsMax: 256, bytesMax: 8_000_000, timeoutMs, clock: systemClock };
+  const limits = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, timeoutMs };
+  const shared = { ...limits, isCausedByItem, clock: systemClock };
   const insert = createGroupCommit({
     ...shared,
     commit: (rows: readonly NewInboxRow[]) => operations.insertRows(database, rows),
     bytesOf: ({ body }) => body.byteLength,
-    concurrency: 2,
   });
   const end = createGroupCommit({
     ...shared,
     commit: (ends: readonly RowEnd[]) => operations.endRows(database.pool, database, ends),
     bytesOf: () => 0,
-    concurrency: 2,
   });
   return { insert, end };
 }

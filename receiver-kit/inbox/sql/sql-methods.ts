@@ -1,6 +1,6 @@
 // The methods of an inbox that need single statements, the same for both databases.
 
-import { tenantRange } from "../../signature/tenant-source.ts";
+import { tenantRange } from "../../signature/tenant.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type {
   InboxClaim,

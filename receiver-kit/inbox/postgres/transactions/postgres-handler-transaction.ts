@@ -6,7 +6,7 @@ import {
   type PostgresTransaction,
   type TransactionDependencies,
 } from "./postgres-transaction.ts";
-import type { SharedMember } from "./shared-member.ts";
+import type { Member } from "./shared-member.ts";
 import type { SharedTransactions } from "./shared-transactions.ts";
 
 /** A transaction that is shared with other events while the handler's statements allow it. */
@@ -16,7 +16,7 @@ export function beginSharedTransaction(
 ): HandlerTransaction<PostgresTransaction> {
   const { claim, settlement } = dependencies;
   let alone: HandlerTransaction<PostgresTransaction> | undefined;
-  let member: SharedMember | undefined;
+  let member: Member | undefined;
   let hasEnded = false;
   const throwIfEnded = () => {
     if (hasEnded) throw transactionEnded();

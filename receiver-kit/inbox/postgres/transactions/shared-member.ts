@@ -12,18 +12,6 @@ import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
 
-/** What a handler's transaction does with its event. */
-export interface SharedMember {
-  /** Waits for the turn of the event at the first call. */
-  query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
-  /** Its handlers run again, alone. Returns what to throw. */
-  evict(why: string): ReceiverError;
-  /** `error` is thrown when the event is to be kept. Returns it. */
-  fail(error: Error): Error;
-  keep(): Promise<InboxSettleOutcome>;
-  discard(): Promise<"repeat" | undefined>;
-}
-
 /** Of one member. */
 export interface Turn {
   readonly pooled: PooledClient;
@@ -42,7 +30,7 @@ interface MemberOptions {
   leave(): void;
 }
 
-export class Member implements SharedMember {
+export class Member {
   readonly claim: InboxClaim;
   readonly settlement: InboxSettlement;
   readonly failed = new FailedStatements();
@@ -98,7 +86,10 @@ export class Member implements SharedMember {
     if (!this.#isInFlight) this.evict("its turn took too long");
   }
 
-  /** One at a time, also those that a handler calls at once: what fails leaves none behind it at the client. */
+  /**
+   * Waits for the turn of the event at the first call. One at a time, also those that a handler calls at once: what fails
+   * leaves none behind it at the client.
+   */
   async query(statement: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
     const turn = await this.#turn.promise;
@@ -138,12 +129,14 @@ export class Member implements SharedMember {
     if (this.#state !== "waiting" && this.#state !== "in-turn") throw transactionEnded();
   }
 
+  /** Its handlers run again, alone. Returns what to throw. */
   evict(why: string): ReceiverError {
     if (this.#state === "waiting") this.#options.leave();
     if (this.#state === "waiting" || this.#state === "in-turn") this.#end("evicted");
     return leftShared(why);
   }
 
+  /** `error` is thrown when the event is to be kept. Returns it. */
   fail(error: Error): Error {
     this.#failure ??= error;
     return error;
