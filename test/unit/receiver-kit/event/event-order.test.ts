@@ -30,6 +30,12 @@ describe("orderKey", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  it("is short and unique for ids of any length", () => {
+    const long = "x".repeat(100_000);
+    expect(orderKey([long]).length).toBeLessThan(500);
+    expect(orderKey([long])).not.toBe(orderKey([`${long}y`]));
+  });
+
   it("is the ids themselves up to 500 characters", () => {
     const longest = "x".repeat(500 - '[""]'.length);
     expect(orderKey([longest])).toBe(`["${longest}"]`);

@@ -184,6 +184,37 @@ describe("a rejection by the signature headers", () => {
 });
 
 describe("findHeader", () => {
+  const lists = { host: "a", Traceparent: "b", accept: ["c"], "set-cookie": ["d", "e"], via: undefined };
+  const flat = ["Host", "a", "TRACEPARENT", "b", "accept", "c", "set-cookie", "d", "Set-Cookie", "e"];
+
+  it.each<[string, WebhookHeaders]>([
+    ["a record", lists],
+    ["a flat list", flat],
+    [
+      "fetch headers",
+      new Headers([
+        ["host", "a"],
+        ["Traceparent", "b"],
+        ["accept", "c"],
+      ]),
+    ],
+  ])("finds a header of %s by its name in any case", (_, headers) => {
+    const found = ["host", "HOST", "traceparent", "Accept", "absent", "hose", "via"].map((name) =>
+      findHeader(headers, name),
+    );
+    expect(found).toEqual(["a", "a", "b", "c", undefined, undefined, undefined]);
+  });
+
+  it.each<[string, WebhookHeaders]>([
+    ["a record", lists],
+    ["a record in two cases", { "set-cookie": "d", "Set-Cookie": "e" }],
+    ["a flat list", flat],
+  ])("rejects a header that %s has twice", (_, headers) => {
+    const finding = () => findHeader(headers, "set-cookie");
+    expect(finding).toThrow("set-cookie: expected one header, got several");
+    expect(finding).toThrow(expect.objectContaining({ code: "HEADER_REPEATED" }));
+  });
+
   it("reads no value of a flat list as a name, and no name without a value", () => {
     expect(findHeader(["host", "accept", "accept"], "accept")).toBeUndefined();
     expect(findHeader(["accept", "host", "host", "a"], "host")).toBe("a");

@@ -3,7 +3,7 @@ import { createVerifier, WebhookRejectedError } from "@workspace-tasks/receiver-
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { secretA, secretB, signBytes, signDelivery } from "../../../support/signed-delivery.ts";
+import { secretA, secretB, secretX, signBytes, signDelivery } from "../../../support/signed-delivery.ts";
 import signatures from "../../../vectors/signatures.json" with { type: "json" };
 
 const nowSeconds = 1_772_357_400;
@@ -61,6 +61,45 @@ describe("verifier.verify", () => {
       expect(rejection.message).toContain("raw body as bytes");
     },
   );
+
+  it.each([
+    ["another id", { "webhook-id": "msg_2" }],
+    ["another timestamp", { "webhook-timestamp": String(nowSeconds + 1) }],
+    ["no v1 signature", { "webhook-signature": delivery.headers["webhook-signature"].replace("v1", "v2") }],
+    [
+      "upper-case version",
+      { "webhook-signature": delivery.headers["webhook-signature"].replace("v1", "V1") },
+    ],
+    ["a cut signature", { "webhook-signature": delivery.headers["webhook-signature"].slice(0, -2) }],
+    [
+      "an unpadded signature",
+      { "webhook-signature": delivery.headers["webhook-signature"].replace("=", "") },
+    ],
+    ["a hexadecimal signature", { "webhook-signature": `v1,${"ab".repeat(32)}` }],
+  ])("rejects a delivery with %s", async (_, changed) => {
+    const rejection = await rejectionOf(verifier.verify(delivery.body, { ...delivery.headers, ...changed }));
+    expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401 });
+  });
+
+  it("accepts only one spelling of a valid signature", async () => {
+    const right = delivery.headers["webhook-signature"];
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const lastIndex = alphabet.indexOf(right.at(-2)!);
+    const respelled = `${right.slice(0, -2)}${alphabet[lastIndex ^ 1]}=`;
+    expect(Buffer.from(respelled.slice(3), "base64")).toEqual(Buffer.from(right.slice(3), "base64"));
+    const headers = { ...delivery.headers, "webhook-signature": respelled };
+    expect((await rejectionOf(verifier.verify(delivery.body, headers))).code).toBe("SIGNATURE_MISMATCH");
+  });
+
+  it("finds the valid signature among ten others, at any position", async () => {
+    const right = delivery.headers["webhook-signature"];
+    const wrong = Array.from({ length: 10 }, (_, index) => signBytes(secretX, `${index}`, delivery.body));
+    for (const place of [0, 5, 10]) {
+      const header = wrong.toSpliced(place, 0, right).join(" ");
+      const verified = verifier.verify(delivery.body, { ...delivery.headers, "webhook-signature": header });
+      await expect(verified).resolves.toMatchObject({ id: "msg_1" });
+    }
+  });
 
   it("rejects an invalid byte in place of a signed U+FFFD, which a check over decoded text accepts", async () => {
     const seconds = Math.floor(Date.now() / 1000);
