@@ -8,10 +8,8 @@ export { createRejectionLog } from "./http/rejection-log.ts";
 export { guardLogger, loggerOption } from "./logger.ts";
 export { defaults, nameOption, parseOptions, randomOption, sharedOptions } from "./options.ts";
 export { closeSchema } from "./receiver-options.ts";
-export { parseSecret } from "./signature/secret.ts";
-export { signatureOf } from "./signature/signature-of.ts";
-export { tenantSource } from "./signature/tenant-source.ts";
-export { throwIfOtherWorkspace } from "./signature/tenant-workspace.ts";
+export { parseSecret, signatureOf } from "./signature/secret.ts";
+export { tenantSource, throwIfOtherWorkspace } from "./signature/tenant.ts";
 export type {
   BrokerConnectionStats,
   ConsumeCounts,

@@ -18,9 +18,9 @@ import {
   type InboxKeyOrder,
   type InboxRetention,
   type InboxRowReference,
+  inboxOption,
   storeOf,
 } from "./inbox/inbox.ts";
-import { inboxOption } from "./inbox/inbox-option.ts";
 import { limitInbox } from "./inbox/limited-inbox.ts";
 import { guardLogger, loggerOption, type ReceiverLogger } from "./logger.ts";
 import {

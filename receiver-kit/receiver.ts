@@ -17,8 +17,7 @@ import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
-import { type ReplayOutcome, replayRow } from "./maintenance/replay.ts";
-import { replayReadable } from "./maintenance/replay-readable.ts";
+import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";
 import { parseOptions } from "./options.ts";
 import {
   closeSchema,
@@ -31,7 +30,7 @@ import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./r
 import type { ReconcileClient } from "./reconcile/task-changes.ts";
 import { requireEventsVersion } from "./require-events-version.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
-import { tenantSource } from "./signature/tenant-source.ts";
+import { tenantSource } from "./signature/tenant.ts";
 import { createVerifier } from "./signature/verifier.ts";
 import type { ReceiverStats } from "./stats/receiver-stats.ts";
 import { observe } from "./stats/receiver-telemetry.ts";
@@ -218,13 +217,16 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     async stats() {
       await openToRead();
-      const { counts: attempts, running, lateQueries, clockStats } = worker;
+      const { counts: attempts, running, lateQueries, claimer } = worker;
       return {
-        ...{ source, running, lateQueries, clock: clockStats },
+        ...{ source, running, lateQueries, clock: claimer.storeClock.stats },
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },
-        outage: { storingForMs: ingest.failingForMs, claimingForMs: worker.failingForMs },
+        outage: {
+          storingForMs: ingest.outage.failingForMs,
+          claimingForMs: claimer.outage.failingForMs,
+        },
         inbox: await inbox.stats(),
       };
     },

@@ -5,7 +5,7 @@ import { parseBody } from "../event/parse-delivery.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import { splitSource } from "../signature/tenant-source.ts";
+import { splitSource } from "../signature/tenant.ts";
 import type { AttemptOutcome } from "../stats/receiver-stats.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { HandlerQueries } from "./handler-queries.ts";

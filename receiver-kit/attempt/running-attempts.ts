@@ -14,10 +14,11 @@ export interface RunningAttempt extends Attempt {
 
 /** The attempts in progress of a worker, and their end when it stops. */
 export class RunningAttempts {
+  /** Those with a slot: their handlers run. */
+  handling = 0;
   readonly #clock: Clock;
   readonly #attempts = new Map<InboxLease, RunningAttempt>();
   readonly #handlingOf = new Map<string, number>();
-  #handling = 0;
   #onStopped: (() => void) | undefined;
   #stoppingSinceMs = 0;
   #cancelStopCheck = () => {};
@@ -29,11 +30,6 @@ export class RunningAttempts {
   /** Those that wait for the inbox to record their end included. */
   get size(): number {
     return this.#attempts.size;
-  }
-
-  /** Those with a slot: their handlers run. */
-  get handling(): number {
-    return this.#handling;
   }
 
   /** The first to be started. */
@@ -81,7 +77,7 @@ export class RunningAttempts {
     attempt.hasSlot = hasSlot;
     const { source } = attempt.claim;
     const change = hasSlot ? 1 : -1;
-    this.#handling += change;
+    this.handling += change;
     const count = this.handlingOf(source) + change;
     if (count > 0) this.#handlingOf.set(source, count);
     else this.#handlingOf.delete(source);

@@ -31,12 +31,7 @@ const list = inboxCommand({
   },
   check: noArgument,
   async use(inbox, { flags: { source, state: states, limit, before: beforeSeq } }) {
-    const rows = await inbox.list({
-      limit,
-      ...(source === undefined ? {} : { source }),
-      ...(states === undefined ? {} : { states }),
-      ...(beforeSeq === undefined ? {} : { beforeSeq }),
-    });
+    const rows = await inbox.list({ source, states, limit, beforeSeq });
     return { text: renderRows(rows), value: rows };
   },
 });

@@ -48,14 +48,19 @@
 //
 // TEXT. Sources, ids, keys and positions compare by bytes and contain no NUL. Ids have up to 255 characters, keys up to 500.
 
-import type { InboxAcceptStore, InboxInlineStore } from "./accept-store.ts";
-import type { InboxMaintenanceStore } from "./maintenance-store.ts";
-import type { InboxOperatorStore } from "./operator-store.ts";
+import { objectWith } from "@workspace-tasks/kernel/schema.ts";
+import type { EventColumns } from "../event/event-columns.ts";
+import type { VerifiedWebhook } from "../signature/verifier.ts";
+import type {
+  InboxInsertResult,
+  InboxRowDetails,
+  InboxRowReference,
+  InboxRowState,
+  InboxRowSummary,
+  NewInboxRow,
+} from "./row.ts";
 import type { InboxWorkQueue } from "./work-queue.ts";
 
-export type * from "./accept-store.ts";
-export type * from "./maintenance-store.ts";
-export type * from "./operator-store.ts";
 export * from "./row.ts";
 export type * from "./work-queue.ts";
 
@@ -74,6 +79,166 @@ export interface InboxConnection {
    * again afterwards.
    */
   close(): Promise<void>;
+}
+
+export interface InboxHead {
+  readonly position: string;
+  readonly status: string | null;
+  /** Time since the head last advanced; negative when the clock was set back meanwhile. */
+  readonly unchangedMs: number;
+}
+
+export interface InboxHeadReference {
+  readonly source: string;
+  /** `["taskId"]` or `["taskId","subTaskId"]`. */
+  readonly key: string;
+}
+
+/** A key whose state may be behind the service's. */
+export interface ReconcileCandidate {
+  readonly key: string;
+  readonly reason: "running-too-long" | "dead" | "quarantined";
+  /** `null` where it is not known. */
+  readonly workspaceId: string | null;
+}
+
+/** For requests. */
+export interface InboxAcceptStore {
+  /**
+   * Stores a delivery as `pending`, or as `quarantined` when `quarantine` is given. The response 200 is sent when it
+   * resolves, so the row must be durable then: written, flushed and, with replicas, on as many of them as must not lose it.
+   *
+   * The row and its place in the order of its key appear in one step. An id that is stored already, in whatever state,
+   * changes nothing and resolves as `duplicate`, but not before the first is durable; if storing the first fails, so does
+   * the duplicate. Of concurrent copies exactly one is `new`.
+   *
+   * The body is opaque, up to the receiver's `bodyBytesMax`, and must be copied: the caller may reuse the bytes.
+   */
+  insert(row: NewInboxRow): Promise<InboxInsertResult>;
+  /**
+   * How many rows of a source are pending or running, counted up to `limit`: cheap enough to call every second. It may be
+   * out of date by the rows that are being stored.
+   */
+  backlog(source: string, limit: number): Promise<number>;
+}
+
+export type InboxBeginInlineResult =
+  /** The id was not applied yet: the caller applies it now and then calls `finishInline`. */
+  | { readonly state: "begun"; readonly generation: number }
+  /** The id was applied before, is in quarantine, or was stored by `insert`. */
+  | { readonly state: "done" }
+  /** Another caller is applying the id and its lease has not ended. */
+  | { readonly state: "busy"; readonly retryAfterMs: number };
+
+/**
+ * For deliveries that a request handles itself: `dedupeWebhook` and `orderWebhook`. They have rows of their own kind, as a
+ * receiver of the same source would claim ordinary ones, and count them as pending.
+ */
+export interface InboxInlineStore {
+  /**
+   * Stores the delivery as `inline`, or takes over one whose earlier attempt failed or lost its lease: of concurrent
+   * callers exactly one begins. Durable when it resolves with `begun`. Every take-over raises the generation.
+   */
+  beginInline(
+    webhook: VerifiedWebhook,
+    options: { readonly source: string; readonly leaseMs: number },
+  ): Promise<InboxBeginInlineResult>;
+  /**
+   * Ends what `beginInline` began; after `failed` the sender's next attempt begins again. `done` is durable when it
+   * resolves. False when another caller has taken over (the generation differs); nothing is changed then.
+   */
+  finishInline(
+    id: string,
+    options: { readonly source: string; readonly generation: number; readonly outcome: "done" | "failed" },
+  ): Promise<boolean>;
+  /**
+   * Advances the head of `key` to `position` unless it is already there or further: comparing and writing are one step, so
+   * of concurrent callers with one position exactly one gets `newer`. Durable when it resolves.
+   *
+   * `same`: this event advanced it before, as when its first attempt failed afterwards; it may be applied. Only `stale`
+   * must not be.
+   */
+  advanceHead(options: {
+    readonly source: string;
+    readonly key: string;
+    readonly position: string;
+  }): Promise<"newer" | "same" | "stale">;
+}
+
+/** Small facts that outlive the process, by name. */
+export type InboxMarks = Readonly<Record<string, string>>;
+
+export interface InboxRetention {
+  /** How long the bodies of settled rows are kept. */
+  readonly bodiesMs: number;
+  /** How long settled rows, and with them their ids, are kept. */
+  readonly rowsMs: number;
+  /** How long unchanged ordering heads are kept. */
+  readonly headsMs: number;
+  /** How long the bodies of dead and quarantined rows are kept. */
+  readonly unhandledBodiesMs: number;
+  /** Counts ages up to this time where the inbox's clock is ahead of it. Default: the inbox's clock. */
+  readonly asOfMs?: number | undefined;
+}
+
+/** For reconciling and retention. */
+export interface InboxMaintenanceStore {
+  head(source: string, key: string): Promise<InboxHead | undefined>;
+  /**
+   * Keys whose head is RUNNING and has not advanced for `runningForMs`, and keys with dead or quarantined rows that their
+   * heads do not cover. In the order of the keys, each key once, so that pages reach every candidate.
+   */
+  reconcileCandidates(options: {
+    readonly source: string;
+    readonly runningForMs: number;
+    /** Only keys after this one. */
+    readonly afterKey: string;
+    readonly limit: number;
+  }): Promise<readonly ReconcileCandidate[]>;
+  /** The marks of a source, and the inbox's time. */
+  readMarks(source: string): Promise<{ readonly nowMs: number; readonly marks: InboxMarks }>;
+  /** Writes these marks and keeps the others. Durable when it resolves. */
+  writeMarks(source: string, marks: InboxMarks): Promise<void>;
+  /**
+   * Removes at most `rowsMax` of each kind, oldest first; returns how many it changed, to be called until 0. A replayed row
+   * is as old as its last replay. Kept, whatever their age: pending and running rows with their bodies, dead and
+   * quarantined rows (without bodies after their limit), and the head of a key with a waiting row.
+   */
+  purge(retention: InboxRetention, rowsMax: number): Promise<number>;
+}
+
+export interface InboxRowFilter {
+  readonly states?: readonly InboxRowState[] | undefined;
+  readonly source?: string | undefined;
+  /** Only rows stored before this one; for pages, newest first. */
+  readonly beforeSeq?: number | undefined;
+  /** Default 50. */
+  readonly limit?: number | undefined;
+}
+
+export interface InboxStats {
+  readonly rows: Readonly<Record<InboxRowState, number>>;
+  /** Age of the longest waiting due row; `null` when none waits. */
+  readonly oldestPendingMs: number | null;
+  /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
+  readonly storedAheadMs: number;
+}
+
+/** For operators, the command line and `receiver.stats()`. */
+export interface InboxOperatorStore {
+  /** Newest first. May read in several steps: a row that changes its state meanwhile may be missing or listed as it was. */
+  list(filter: InboxRowFilter): Promise<readonly InboxRowSummary[]>;
+  get(row: InboxRowReference): Promise<InboxRowDetails | undefined>;
+  /**
+   * Makes a settled, dead or quarantined row pending again, due at once, with new columns, no attempts and one more replay.
+   * Durable when it resolves with true; of concurrent calls one does so. False in other states, or without a body.
+   * A worker that had claimed the row before is fenced off.
+   */
+  replay(row: InboxRowReference, columns: EventColumns): Promise<boolean>;
+  /** Dismisses a dead or quarantined row. False when it is neither. */
+  discard(row: InboxRowReference): Promise<boolean>;
+  /** May read every row, so it is called every few seconds at most. */
+  stats(): Promise<InboxStats>;
 }
 
 declare const transactionOf: unique symbol;
@@ -99,6 +264,12 @@ export interface InboxStore<Transaction = unknown>
     InboxWorkQueue<Transaction>,
     InboxOperatorStore,
     InboxMaintenanceStore {}
+
+export const inboxOption = objectWith<InboxStore>(
+  "an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox()",
+  "insert",
+  "claim",
+);
 
 /** Every inbox is a store. */
 export const storeOf = <Transaction>(inbox: Inbox<Transaction>): InboxStore<Transaction> =>

@@ -20,16 +20,6 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
   let ended = false;
   let failure: Error | undefined;
 
-  const commitOpened = async (pending: Promise<Opened>): Promise<InboxSettleOutcome> => {
-    try {
-      return await options.commit(await pending);
-    } catch (error) {
-      if (isReceiverError(error, "LEASE_LOST")) return "lost";
-      if (isReceiverError(error, "SUPERSEDED")) return "superseded";
-      throw error;
-    }
-  };
-
   const throwIfEnded = () => {
     if (ended) throw transactionEnded();
   };
@@ -53,7 +43,7 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
     async commit(): Promise<InboxSettleOutcome> {
       ended = true;
       if (failure) throw failure;
-      return opening ? commitOpened(opening) : options.settleInGroup();
+      return opening ? opening.then(options.commit).catch(outcomeOf) : options.settleInGroup();
     },
     async rollback(): Promise<undefined> {
       ended = true;
@@ -61,6 +51,13 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
       if (opened) await options.rollBack(opened);
     },
   };
+}
+
+/** What an error says of the row, where it does; throws every other one. */
+export function outcomeOf(error: unknown): InboxSettleOutcome {
+  if (isReceiverError(error, "LEASE_LOST")) return "lost";
+  if (isReceiverError(error, "SUPERSEDED")) return "superseded";
+  throw error;
 }
 
 /** Another worker may have the row. */

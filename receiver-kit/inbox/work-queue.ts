@@ -127,10 +127,7 @@ export interface InboxTransactionOptions {
   readonly isAlone?: boolean | undefined;
 }
 
-export interface InboxRepairOptions {
-  readonly source: string;
-  readonly keyOrder: InboxKeyOrder;
-}
+export type InboxRepairOptions = Pick<InboxClaimOptions, "source" | "keyOrder">;
 
 /** A time of the inbox that is further in the future was stored before its clock was set back. */
 export const setBackMsMin = 1_000;

@@ -10,7 +10,7 @@
 import type { InboxStore } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import type { replayReadable } from "./replay-readable.ts";
+import type { replayReadable } from "./replay.ts";
 
 type Page = Parameters<typeof replayReadable>[1];
 

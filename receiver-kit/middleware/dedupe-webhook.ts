@@ -7,7 +7,7 @@ import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
 import { defaults, parseOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
-import { tenantSource } from "../signature/tenant-source.ts";
+import { tenantSource } from "../signature/tenant.ts";
 import { createAcceptor, orUnavailable } from "../worker/acceptor.ts";
 import {
   afterVerify,

@@ -5,7 +5,7 @@ import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { defaults, parseOptions } from "../options.ts";
-import { tenantSource } from "../signature/tenant-source.ts";
+import { tenantSource } from "../signature/tenant.ts";
 import { orUnavailable } from "../worker/acceptor.ts";
 import { KeyQueue } from "./key-queue.ts";
 import {

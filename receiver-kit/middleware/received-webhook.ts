@@ -7,8 +7,7 @@ import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
-import type { Inbox } from "../inbox/inbox.ts";
-import { inboxOption } from "../inbox/inbox-option.ts";
+import { type Inbox, inboxOption } from "../inbox/inbox.ts";
 import { defaults, sharedOptions } from "../options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 

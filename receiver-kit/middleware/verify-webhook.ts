@@ -8,7 +8,7 @@ import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
 import { requireEventsVersion } from "../require-events-version.ts";
-import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
+import { throwIfOtherWorkspace } from "../signature/tenant.ts";
 import { createVerifier, type VerifiedWebhook, type VerifierOptions } from "../signature/verifier.ts";
 import { setReceived, type WebhookMiddleware } from "./received-webhook.ts";
 

@@ -24,9 +24,8 @@ import {
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
-import type { NewInboxRow } from "../inbox/inbox.ts";
+import type { InboxHead, NewInboxRow, ReconcileCandidate } from "../inbox/inbox.ts";
 import { lateInbox } from "../inbox/limited-inbox.ts";
-import type { InboxHead, ReconcileCandidate } from "../inbox/order-head.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";

@@ -2,7 +2,7 @@
 // the receiver is created, as strictly as the scheme allows, and each reported mistake has its own message. No message
 // contains a part of the secret.
 
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { ReceiverError } from "../errors.ts";
 
 const keyBytesMin = 24;
@@ -58,4 +58,13 @@ export function parseSecret(secret: unknown, label = "secret"): KeyObject {
   throw wrong(
     `expected a key of ${keyBytesMin} to ${keyBytesMax} bytes, got ${bytes.length}; was it truncated or pasted twice?`,
   );
+}
+
+/** The signature of a body without its `v1,`. `signedPrefix`: id and timestamp, each with a dot behind it. */
+export function signatureOf(
+  key: KeyObject | Uint8Array,
+  signedPrefix: string | Uint8Array,
+  body: string | Uint8Array,
+): string {
+  return createHmac("sha256", key).update(signedPrefix).update(body).digest("base64");
 }

@@ -14,8 +14,8 @@ import {
   type SigningKeys,
   type TenantIdentity,
 } from "./key-source.ts";
+import { signatureOf } from "./secret.ts";
 import { readSignatureHeaders, type SignedHeaders, type WebhookHeaders } from "./signature-headers.ts";
-import { signatureOf } from "./signature-of.ts";
 
 /** A delivery whose signature is valid. Its body is the bytes that were signed, not yet parsed. */
 export interface VerifiedWebhook {

@@ -4,56 +4,41 @@ import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 export class Chain {
   readonly lease: InboxLease;
   readonly source: string;
-  readonly #rows: InboxClaim[];
-  #head: string | null;
+  /** Changed here alone. */
+  readonly rows: InboxClaim[];
+  /** Of the key; rows of this chain that were applied have advanced it. */
+  head: string | null;
 
   constructor(rows: readonly [InboxClaim, ...InboxClaim[]]) {
     const [{ lease, source, head }] = rows;
     this.lease = lease;
     this.source = source;
-    this.#rows = [...rows];
-    this.#head = head;
-  }
-
-  get rows(): readonly InboxClaim[] {
-    return this.#rows;
-  }
-
-  /** Of the key; rows of this chain that were applied have advanced it. */
-  get head(): string | null {
-    return this.#head;
+    this.rows = [...rows];
+    this.head = head;
   }
 
   /** Removes the first row. */
   take(): InboxClaim | undefined {
-    return this.#rows.shift();
+    return this.rows.shift();
   }
 
   /** Removes all rows. */
   takeAll(): readonly InboxClaim[] {
-    return this.#rows.splice(0);
+    return this.rows.splice(0);
   }
 
   /** A row was applied. */
   advance({ position }: InboxClaim): void {
-    if (position !== null && (this.#head === null || position > this.#head)) this.#head = position;
+    if (position !== null && (this.head === null || position > this.head)) this.head = position;
   }
 }
 
 /** Chains with a row that may be handled now. Their sources take turns. */
 export class ChainQueue {
   readonly #sources = new Map<string, Chain[]>();
-  #rows = 0;
-  #bytes = 0;
-
-  get rows(): number {
-    return this.#rows;
-  }
-
+  rows = 0;
   /** Of all bodies. */
-  get bytes(): number {
-    return this.#bytes;
-  }
+  bytes = 0;
 
   rowsOf(source: string): number {
     return (this.#sources.get(source) ?? []).reduce((sum, { rows }) => sum + rows.length, 0);
@@ -95,13 +80,13 @@ export class ChainQueue {
   /** Removes all chains. */
   clear(): void {
     this.#sources.clear();
-    this.#rows = 0;
-    this.#bytes = 0;
+    this.rows = 0;
+    this.bytes = 0;
   }
 
   #count({ rows }: Chain, sign: 1 | -1): void {
-    this.#rows += sign * rows.length;
-    this.#bytes += sign * rows.reduce((sum, { body }) => sum + body.byteLength, 0);
+    this.rows += sign * rows.length;
+    this.bytes += sign * rows.reduce((sum, { body }) => sum + body.byteLength, 0);
   }
 }
 

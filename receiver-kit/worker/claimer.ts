@@ -15,8 +15,7 @@ import { randomName } from "@workspace-tasks/kernel/random.ts";
 import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource } from "../signature/tenant-source.ts";
-import type { ClockStats } from "../stats/receiver-stats.ts";
+import { includesSource } from "../signature/tenant.ts";
 import { OutageLog } from "./outage-log.ts";
 import { StoreClock } from "./store-clock.ts";
 import { TenantTurns } from "./tenant-turns.ts";
@@ -52,12 +51,13 @@ interface Claimed {
 }
 
 export class Claimer {
+  readonly storeClock: StoreClock;
+  /** Of claims. */
+  readonly outage: OutageLog;
   readonly #options: ClaimerOptions;
   readonly #settings: ReceiverSettings;
   readonly #name: string;
-  readonly #storeClock: StoreClock;
   readonly #turns: TenantTurns;
-  readonly #outage: OutageLog;
   readonly #clockOutage: OutageLog;
   #mustRepairTimes = true;
   #repairedAtMs = Number.NEGATIVE_INFINITY;
@@ -73,7 +73,7 @@ export class Claimer {
     const { settings } = options;
     this.#options = options;
     this.#settings = settings;
-    this.#outage = new OutageLog(settings, {
+    this.outage = new OutageLog(settings, {
       begins: "events cannot be claimed from the inbox, so none are handled",
       ends: "events are claimed from the inbox again",
     });
@@ -83,16 +83,7 @@ export class Claimer {
     });
     this.#name = randomName(settings.random);
     this.#turns = new TenantTurns(settings);
-    this.#storeClock = new StoreClock(settings.leaseMs);
-  }
-
-  get clockStats(): ClockStats {
-    return this.#storeClock.stats;
-  }
-
-  /** How long no event could be claimed; `null` when the last claim succeeded. */
-  get failingForMs(): number | null {
-    return this.#outage.failingForMs;
+    this.storeClock = new StoreClock(settings.leaseMs);
   }
 
   /** Rows that were not claimed may be due. */
@@ -149,7 +140,7 @@ export class Claimer {
       const claimed = isTenantSecrets(secrets) ? this.#claimFairly(wanted) : this.#claim(source, wanted);
       const { count, nextInMs, isFull } = await claimed;
       this.#failures = 0;
-      this.#outage.end();
+      this.outage.end();
       if (isFull) this.#mayHaveMore = true;
       this.#watchWait(nextInMs);
       if (!isFull || count === 0) {
@@ -160,7 +151,7 @@ export class Claimer {
       // The inbox was closed before the claim returned.
       if (this.#isStopped) return 0;
       this.#failures += 1;
-      this.#outage.add(error);
+      this.outage.add(error);
       this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
       return 0;
     }
@@ -175,7 +166,7 @@ export class Claimer {
     let asked = false;
     turns.expire();
     // Without due rows nothing is claimed, which would show it; later it is too late to see that it was set forward.
-    if (!this.#storeClock.isKnown) await this.#readClock();
+    if (!this.storeClock.isKnown) await this.#readClock();
     while (count < rowsMax && !this.#isStopped) {
       if (turns.left === 0) {
         if (asked) break;
@@ -207,7 +198,7 @@ export class Claimer {
     const worker = `${this.#name}.${this.#claims}`;
     const { attemptsMax } = retry;
     const sentMs = clock.monotonic();
-    const reclaimUntilMs = this.#storeClock.reclaimUntilMs(sentMs);
+    const reclaimUntilMs = this.storeClock.reclaimUntilMs(sentMs);
     const limits = { rowsMax, rowsPerKeyMax: rowsPerKey, bytesMax: bytes, leaseMs, attemptsMax };
     const result = await inbox.claim({ source, worker, keyOrder, ...limits, reclaimUntilMs, retry });
     this.#watchClock(sentMs, result.nowMs);
@@ -238,7 +229,7 @@ export class Claimer {
 
   #watchClock(sentMs: number, nowMs: number): void {
     const { source, clock, logger } = this.#settings;
-    const jumpMs = this.#storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
+    const jumpMs = this.storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
     if (jumpMs === 0) return;
     logger.warn({ source, jumpMs }, "the clock of the inbox was set while the receiver ran");
     if (jumpMs > 0) this.#options.onSetForward();

@@ -4,8 +4,7 @@ import type { AcceptContext, AcceptResult } from "../event/accept-result.ts";
 import { type ParsedDelivery, parseDelivery } from "../event/parse-delivery.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
-import { tenantSource } from "../signature/tenant-source.ts";
-import { throwIfOtherWorkspace } from "../signature/tenant-workspace.ts";
+import { tenantSource, throwIfOtherWorkspace } from "../signature/tenant.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { IngestCounts } from "../stats/receiver-stats.ts";
 import { createAcceptor } from "./acceptor.ts";
@@ -17,15 +16,15 @@ type Settings = ReceiverSettings & { readonly open: () => Promise<void> };
 /** Stores verified deliveries as durable rows. */
 export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
+  readonly outage: OutageLog;
   readonly #settings: Settings;
   readonly #inProgress = new Map<string, Promise<AcceptResult>>();
   readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
-  readonly #outage: OutageLog;
   readonly #accept: ReturnType<typeof createAcceptor>;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#outage = new OutageLog(settings, {
+    this.outage = new OutageLog(settings, {
       begins: "the inbox cannot store deliveries; the response is 503 and they will be sent again",
       ends: "the inbox stores deliveries again",
     });
@@ -48,11 +47,6 @@ export class Ingest {
     const result = this.#store(webhook, parsed, source, context).finally(() => this.#inProgress.delete(name));
     this.#inProgress.set(name, result);
     return result;
-  }
-
-  /** How long no delivery could be stored; `null` when the last one could. */
-  get failingForMs(): number | null {
-    return this.#outage.failingForMs;
   }
 
   /** Resolves once no delivery is being stored. */
@@ -120,11 +114,11 @@ export class Ingest {
     try {
       const insert = () => this.#settings.inbox.insert(row);
       const result = await this.#accept("insert", row.body.byteLength, insert);
-      this.#outage.end();
+      this.outage.end();
       return result;
     } catch (error) {
       // What the store says is wrong, which is the cause of what the request fails with.
-      this.#outage.add((error as Error).cause ?? error);
+      this.outage.add((error as Error).cause ?? error);
       throw error;
     }
   }

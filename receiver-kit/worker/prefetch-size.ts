@@ -8,27 +8,23 @@ const tooSlowMs = 1_000;
 const rowsMax = 512;
 
 export class PrefetchSize {
+  rows: number;
   readonly #concurrency: number;
-  #rows: number;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
-    this.#rows = concurrency;
-  }
-
-  get rows(): number {
-    return this.#rows;
+    this.rows = concurrency;
   }
 
   /** Enough for a chain in every slot. */
   get rowsPerKey(): number {
-    return Math.max(1, Math.floor(this.#rows / this.#concurrency));
+    return Math.max(1, Math.floor(this.rows / this.#concurrency));
   }
 
   /** The rows of a claim that returned as many as requested were used up after this time. */
   usedUpAfter(elapsedMs: number): void {
     const { max, min } = Math;
-    if (elapsedMs < tooQuickMs) this.#rows = max(this.#concurrency, min(rowsMax, this.#rows * 2));
-    else if (elapsedMs > tooSlowMs) this.#rows = max(this.#concurrency, this.#rows >> 1);
+    if (elapsedMs < tooQuickMs) this.rows = max(this.#concurrency, min(rowsMax, this.rows * 2));
+    else if (elapsedMs > tooSlowMs) this.rows = max(this.#concurrency, this.rows >> 1);
   }
 }

@@ -17,19 +17,14 @@ interface Bounds {
 }
 
 export class StoreClock {
+  stats: ClockStats = { jumps: 0, lastJumpMs: null };
   readonly #leaseMs: number;
   #bounds: Bounds | undefined;
   /** The difference before the clock was set forward, and until when it counts. */
   #earlier: { readonly lowMs: number; readonly untilMs: number } | undefined;
-  #jumps = 0;
-  #lastJumpMs: number | null = null;
 
   constructor(leaseMs: number) {
     this.#leaseMs = leaseMs;
-  }
-
-  get stats(): ClockStats {
-    return { jumps: this.#jumps, lastJumpMs: this.#lastJumpMs };
   }
 
   /** A response has shown the inbox's time. */
@@ -55,11 +50,11 @@ export class StoreClock {
     this.#bounds = next;
     const jumpMs = last ? jumpBetween(last, next) : 0;
     if (jumpMs === 0 || !last) return 0;
-    this.#jumps += 1;
-    this.#lastJumpMs = Math.round(jumpMs);
+    const lastJumpMs = Math.round(jumpMs);
+    this.stats = { jumps: this.stats.jumps + 1, lastJumpMs };
     const lowMs = this.#earlier?.lowMs ?? last.lowMs;
     this.#earlier = jumpMs > 0 ? { lowMs, untilMs: receivedMs + this.#leaseMs } : undefined;
-    return this.#lastJumpMs;
+    return lastJumpMs;
   }
 }
 

@@ -29,9 +29,9 @@ import { watchUnhandled } from "../attempt/unhandled-errors.ts";
 import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { splitSource } from "../signature/tenant-source.ts";
+import { splitSource } from "../signature/tenant.ts";
 import { reported } from "../stats/delivery-telemetry.ts";
-import type { AttemptOutcome, ClockStats, WorkerCounts } from "../stats/receiver-stats.ts";
+import type { AttemptOutcome, WorkerCounts } from "../stats/receiver-stats.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
 import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
 import { HeldLeases } from "./held-leases.ts";
@@ -39,11 +39,11 @@ import { PrefetchSize } from "./prefetch-size.ts";
 
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
+  readonly claimer: Claimer;
   lateQueries = 0;
   /** Handlers whose late queries were logged. */
   readonly #lateHandlers = new Set<string>();
   readonly #settings: AttemptSettings<Transaction>;
-  readonly #claimer: Claimer;
   readonly #queue = new ChainQueue();
   /** Those with an attempt in progress included. */
   readonly #chains = new Map<InboxLease, Chain>();
@@ -59,7 +59,7 @@ export class Worker<Transaction> {
 
   constructor(settings: AttemptSettings<Transaction>) {
     this.#settings = settings;
-    this.#claimer = new Claimer({
+    this.claimer = new Claimer({
       settings: settings as unknown as ReceiverSettings,
       wanted: (source) => this.#wanted(source),
       onClaimed: (claims, claim) => this.#add(claims, claim),
@@ -79,21 +79,12 @@ export class Worker<Transaction> {
     return this.#running.size;
   }
 
-  get clockStats(): ClockStats {
-    return this.#claimer.clockStats;
-  }
-
-  /** How long no event could be claimed; `null` when the last claim succeeded. */
-  get failingForMs(): number | null {
-    return this.#claimer.failingForMs;
-  }
-
   async start(): Promise<void> {
     if (this.#state !== "new") return;
     this.#state = "working";
     this.#unwatch = watchUnhandled();
     try {
-      this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.#claimer.wake(source));
+      this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.claimer.wake(source));
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
       this.#unwatch();
@@ -101,7 +92,7 @@ export class Worker<Transaction> {
     }
     // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
     if (this.#state !== "working") await this.#unsubscribe?.();
-    else this.#claimer.poll();
+    else this.claimer.poll();
   }
 
   /** None until half of the rows are used up: a claim of a few rows costs as much as one of many. */
@@ -144,7 +135,7 @@ export class Worker<Transaction> {
       if (this.#leases.has(chain.lease)) void this.#runNext(chain);
       else this.#forget(chain.lease);
     }
-    if (this.#claimer.mayHaveMore && this.#wanted().rows > 0) this.#pollForMore();
+    if (this.claimer.mayHaveMore && this.#wanted().rows > 0) this.#pollForMore();
   }
 
   /** What a handler did is repeated where its end is not recorded; so none starts while the inbox is slow. */
@@ -160,7 +151,7 @@ export class Worker<Transaction> {
     if (this.#fullClaimAtMs !== undefined)
       this.#prefetch.usedUpAfter(clock.monotonic() - this.#fullClaimAtMs);
     this.#fullClaimAtMs = undefined;
-    this.#claimer.poll();
+    this.claimer.poll();
   }
 
   async #runNext(chain: Chain): Promise<void> {
@@ -176,7 +167,7 @@ export class Worker<Transaction> {
     else if (this.#state === "stopping" || this.#isBlockedAfter(outcome)) this.#release(chain);
     else if (this.#chains.has(chain.lease)) this.#queue.add(chain);
     // Only the inbox knows when the row is due again.
-    if (outcome === "retried" || outcome === "released") this.#claimer.poll();
+    if (outcome === "retried" || outcome === "released") this.claimer.poll();
     this.#dispatch();
   }
 
@@ -267,7 +258,7 @@ export class Worker<Transaction> {
     for (const chain of this.#chains.values()) {
       if (!this.#running.has(chain.lease)) this.#release(chain);
     }
-    const claimsEnded = this.#claimer.stop();
+    const claimsEnded = this.claimer.stop();
     const attemptsEnded = this.#running.stop(graceMs, () => this.#leases.renew());
     await settledWithin(Promise.all([unsubscribed, claimsEnded, ...this.#releasing]), storeGraceMs, clock);
     await attemptsEnded;

@@ -4,7 +4,7 @@ import type { Clock } from "./clock.ts";
 export function withTimeout<Value>(
   pending: Promise<Value>,
   timeoutMs: number,
-  clock: Clock,
+  clock: Pick<Clock, "schedule">,
   createError: () => Error,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {

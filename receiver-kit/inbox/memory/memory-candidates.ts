@@ -1,13 +1,8 @@
-import type { ReconcileCandidate } from "../order-head.ts";
+import type { InboxMaintenanceStore, ReconcileCandidate } from "../inbox.ts";
 import type { MemoryKeys } from "./memory-keys.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 
-interface Options {
-  readonly source: string;
-  readonly runningForMs: number;
-  readonly afterKey: string;
-  readonly limit: number;
-}
+type Options = Parameters<InboxMaintenanceStore["reconcileCandidates"]>[0];
 
 /** A time in the future was stored before the clock was set back, and says nothing about age. */
 export function reconcileCandidates(

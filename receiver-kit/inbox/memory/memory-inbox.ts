@@ -12,6 +12,7 @@ import {
   settledEnd,
   settleOutcome,
 } from "../row-end.ts";
+import { createSubscribers } from "../subscribers.ts";
 import { reconcileCandidates } from "./memory-candidates.ts";
 import { claimRows, renewLeases, repairTimes } from "./memory-claims.ts";
 import { endRow, findHeld } from "./memory-ends.ts";
@@ -63,7 +64,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly #rows: MemoryRows;
   readonly #keys = new MemoryKeys();
   readonly #marks = new Map<string, InboxMarks>();
-  readonly #subscribers = new Map<symbol, (source?: string) => void>();
+  readonly #subscribers = createSubscribers();
 
   constructor(clock: Clock, rowsMax: number) {
     this.#clock = clock;
@@ -93,7 +94,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     const row = this.#rows.add(newRow, newRow.quarantine === null ? "pending" : "quarantined", now);
     if (row.state === "pending") {
       this.#keys.addRow(row, now);
-      this.#wakeAll(row.source);
+      this.#subscribers.wake(row.source);
     }
     return { outcome: "new" };
   };
@@ -136,19 +137,11 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   #end(end: RowEnd): RowEndResult | undefined {
     const held = this.#held(end.claim);
     const ended = held && endRow(this.#keys, held, end, this.#clock.now());
-    if (ended?.hasMore) this.#wakeAll(end.claim.source);
+    if (ended?.hasMore) this.#subscribers.wake(end.claim.source);
     return ended;
   }
 
-  #wakeAll(source: string): void {
-    for (const wake of this.#subscribers.values()) wake(source);
-  }
-
-  readonly subscribe: NonNullable<Methods["subscribe"]> = async (wake) => {
-    const subscriber = Symbol("subscriber");
-    this.#subscribers.set(subscriber, wake);
-    return async () => void this.#subscribers.delete(subscriber);
-  };
+  readonly subscribe = this.#subscribers.subscribe;
 
   readonly list: Methods["list"] = async (filter) => this.#rows.list(filter);
 
@@ -159,7 +152,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
 
   readonly repairTimes: Methods["repairTimes"] = async (options) => {
     const repaired = repairTimes(this.#keys, options, this.#clock.now());
-    if (repaired > 0) this.#wakeAll(options.source);
+    if (repaired > 0) this.#subscribers.wake(options.source);
     return repaired;
   };
 
@@ -171,7 +164,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     Object.assign(row, { event, orderKey, position, status, workspaceId, state: "pending", attempts: 0 });
     Object.assign(row, { replays: row.replays + 1, replayedAtMs: now });
     this.#keys.addRow(row, now);
-    this.#wakeAll(row.source);
+    this.#subscribers.wake(row.source);
     return true;
   };
 

@@ -1,6 +1,5 @@
-import { includesSource } from "../../signature/tenant-source.ts";
-import type { InboxLease, InboxWaitingSource } from "../inbox.ts";
-import type { InboxHeadReference } from "../order-head.ts";
+import { includesSource } from "../../signature/tenant.ts";
+import type { InboxHeadReference, InboxLease, InboxWaitingSource } from "../inbox.ts";
 import type { MemoryRow } from "./memory-rows.ts";
 
 interface Head {

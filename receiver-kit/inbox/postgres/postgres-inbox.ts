@@ -13,15 +13,15 @@ import {
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
-import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
+import type { RowEnd } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
 import { boundPool } from "./connection/bounded-pool.ts";
 import { migratePostgres, requireMigrated } from "./connection/migrate-postgres.ts";
 import { listenForRows } from "./connection/postgres-listener.ts";
 import { createNotifier } from "./connection/postgres-notifier.ts";
+import { codeOf } from "./connection/server-errors.ts";
 import { identifier } from "./sql/postgres-expressions.ts";
-import { callFunction } from "./sql/postgres-functions.ts";
 import {
   ignorePoolErrors,
   letPoolErrorsThrow,
@@ -126,32 +126,28 @@ export function postgresInbox(
   const limitOf = (statement: string) => (slow.has(statement) ? 6 * queryTimeoutMs : undefined);
   const query = async (statement: string, values: readonly unknown[]) =>
     (await pool.query(statement, [...values], limitOf(statement))).rows;
-  const call = async (statement: string, values: readonly unknown[]) =>
-    (await callFunction(pool, statement, [...values])).rows;
   const calls = new Set(sql.functions.map((each) => each.call));
   const change = async (statement: string, values: readonly unknown[]) => {
-    if (calls.has(statement)) return (await call(statement, values)).length;
+    if (calls.has(statement)) return (await query(statement, values)).length;
     const run = (client: PostgresQueryable) => client.query(statement, [...values]);
-    return (await operations.inTransaction(database, run, limitOf(statement))).rows.length;
+    return (await pool.transaction(sql.requireVersion, run, limitOf(statement))).rows.length;
   };
-  const methods = sqlMethods(
+  const { settle, ...methods } = sqlMethods(
     {
       ...{ read: query, change, now, wake: notify },
+      insertRow: (row) => insert(row).catch(nameLock),
+      endRow: (requested) => end(requested).catch(nameLock),
+      replayRow: (row, columns) => operations.replayRow(database, row, columns),
       countStates: () => query(sql.countStates, [now()]),
       listStepRows: Number.MAX_SAFE_INTEGER,
       beginInline({ id, timestamp, body }, { source, leaseMs }) {
         const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-        return call(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
+        return query(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
       },
     },
     sql,
     (states) => states,
   );
-  const endRow = async (requested: RowEnd) => {
-    const ended = await end(requested).catch(nameLock);
-    if (ended?.hasMore) notify(requested.claim.source);
-    return ended;
-  };
   // Receivers may share the inbox: each of them opens and closes it.
   let users = 0;
   const leave = () => {
@@ -183,11 +179,6 @@ export function postgresInbox(
       leave();
       if (users === 0) await pool.close();
     },
-    async insert(row) {
-      const result = await insert(row).catch(nameLock);
-      if (result.outcome === "new") notify(row.source);
-      return result;
-    },
     async beginInline(webhook, inlineOptions) {
       const begun = await methods.beginInline(webhook, inlineOptions);
       if (begun.state === "done") await query(sql.awaitReplication, []);
@@ -196,37 +187,24 @@ export function postgresInbox(
     claim: (claimOptions) => operations.claimRows(database, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
     begin(claim, settlement, { timeoutMs, isAlone }) {
-      const settleInGroup = async () => {
-        const requested = settledEnd(claim, settlement);
-        return settleOutcome(requested, await endRow(requested));
-      };
       const resets = settings.resetSessions ?? beginsPlain(callersPool);
       const dependencies = {
-        ...{ database, claim, settlement, timeoutMs, isAlone, settleInGroup, notify },
+        ...{ database, claim, settlement, timeoutMs, isAlone, notify },
+        settleInGroup: () => settle(claim, settlement),
         resetSession: resets ? sql.resetSession : "",
       };
       if (isAlone || !resets || !shared.isPossible) return beginPostgresTransaction(dependencies);
       return beginSharedTransaction(dependencies, shared);
     },
-    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
-    async replay(row, columns) {
-      const isReplayed = await operations.replayRow(database, row, columns);
-      if (isReplayed) notify(row.source);
-      return isReplayed;
-    },
     subscribe: (wake) =>
       listenForRows({ pool: callersPool, channel, clock: systemClock, queryTimeoutMs }, wake),
-    async advanceHead({ source, key, position }) {
-      if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
-      return (await methods.head(source, key))?.position === position ? "same" : "stale";
-    },
   };
   return store;
 }
 
 /** The server's error says neither what is locked nor why that ends the call. */
 function nameLock(error: unknown): never {
-  if ((error as { code?: unknown } | null)?.code !== "55P03") throw error;
+  if (codeOf(error) !== "55P03") throw error;
   const message =
     "postgres inbox: another session holds a lock of the inbox for longer than lock_timeout: two fifths of " +
     "queryTimeoutMs, 2 s at most, and a minute for a migration, unless the server sets it";
@@ -238,18 +216,17 @@ const purges = (sql: PostgresStatements) =>
 
 function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
   // Bodies are sent in one buffer, which both sides hold in memory.
-  const shared = { isCausedByItem, itemsMax: 256, bytesMax: 8_000_000, timeoutMs, clock: systemClock };
+  const limits = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, timeoutMs };
+  const shared = { ...limits, isCausedByItem, clock: systemClock };
   const insert = createGroupCommit({
     ...shared,
     commit: (rows: readonly NewInboxRow[]) => operations.insertRows(database, rows),
     bytesOf: ({ body }) => body.byteLength,
-    concurrency: 2,
   });
   const end = createGroupCommit({
     ...shared,
     commit: (ends: readonly RowEnd[]) => operations.endRows(database.pool, database, ends),
     bytesOf: () => 0,
-    concurrency: 2,
   });
   return { insert, end };
 }
@@ -258,6 +235,4 @@ function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) 
  * Classes 22 and 23 are about values and constraints, 54 about sizes, 55P03 is the lock of a key that another session
  * holds; other errors would fail every row alike.
  */
-function isCausedByItem(error: unknown): boolean {
-  return /^(22|23|54|55P03)/.test(String((error as { code?: unknown }).code ?? ""));
-}
+const isCausedByItem = (error: unknown) => /^(22|23|54|55P03)/.test(codeOf(error));

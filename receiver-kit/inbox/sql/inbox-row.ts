@@ -3,6 +3,7 @@
 import {
   type DeliveryChannel,
   type InboxClaim,
+  type InboxHead,
   type InboxLease,
   type InboxMarks,
   type InboxRowDetails,
@@ -10,11 +11,10 @@ import {
   type InboxRowState,
   type InboxRowSummary,
   type InboxStats,
-  type InboxWaitingSource,
+  type ReconcileCandidate,
   rowStates,
   type StoredInboxRow,
 } from "../inbox.ts";
-import type { InboxHead, ReconcileCandidate } from "../order-head.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
@@ -83,10 +83,6 @@ export function toCandidates(rows: readonly SqlRow[]): readonly ReconcileCandida
 export function toMarks(rows: readonly SqlRow[]): InboxMarks {
   const named = rows.filter((row) => row["name"] !== null);
   return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
-}
-
-export function toWaiting(row: SqlRow): InboxWaitingSource {
-  return { source: String(row["source"]), dueInMs: Number(row["due_in"]) };
 }
 
 export function emptyStates(): Record<InboxRowState, number> {

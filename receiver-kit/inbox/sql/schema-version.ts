@@ -9,6 +9,7 @@
 // A migration is a few short statements: no process can store or claim while it runs. Rows are converted in steps, later.
 
 import { ReceiverError } from "../../errors.ts";
+import type { SqlRow } from "./inbox-row.ts";
 
 export interface Migration<Statements> {
   /** The first release that has it. */
@@ -26,6 +27,12 @@ export interface SchemaVersion {
   /** The first release that may use it. */
   readonly oldestRelease: string;
 }
+
+export const toSchemaVersion = (row: SqlRow): SchemaVersion => ({
+  version: Number(row["version"]),
+  oldestUsable: Number(row["oldest_usable"]),
+  oldestRelease: String(row["oldest_release"]),
+});
 
 /** What the schema records after the last migration. */
 export function schemaVersionOf(migrations: readonly Migration<unknown>[]): SchemaVersion {

@@ -1,8 +1,18 @@
 // The methods of an inbox that need single statements, the same for both databases.
 
-import { tenantRange } from "../../signature/tenant-source.ts";
+import { tenantRange } from "../../signature/tenant.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type { InboxRowState, InboxRowSummary, InboxStore } from "../inbox.ts";
+import type {
+  InboxClaim,
+  InboxInsertResult,
+  InboxRowState,
+  InboxRowSummary,
+  InboxSettlement,
+  InboxSettleOutcome,
+  InboxStore,
+  NewInboxRow,
+} from "../inbox.ts";
+import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
 import {
   type SqlRow,
   toBoolean,
@@ -13,7 +23,6 @@ import {
   toNumber,
   toStats,
   toSummary,
-  toWaiting,
 } from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
@@ -22,6 +31,9 @@ export interface SqlExecutor {
   read(statement: string, values: readonly unknown[]): Promise<readonly SqlRow[]>;
   /** Returns how many rows a statement changed. */
   change(statement: string, values: readonly unknown[]): Promise<number>;
+  insertRow(row: NewInboxRow): Promise<InboxInsertResult>;
+  endRow(end: RowEnd): Promise<RowEndResult | undefined>;
+  replayRow: InboxStore["replay"];
   /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
   countStates(): Promise<readonly SqlRow[]>;
   /** How many rows one statement reads at most to find those of a list; it may block other work. */
@@ -38,12 +50,19 @@ export type InlineOptions = Parameters<InboxStore["beginInline"]>[1];
 
 export interface SqlMethodStatements extends SqlStatements {
   readonly finishInline: string;
+  readonly advanceHead: string;
 }
 
 type Method =
+  | ("insert" | "fail" | "replay" | "advanceHead")
   | ("list" | "get" | "discard" | "beginInline" | "finishInline")
   | ("head" | "readMarks" | "writeMarks" | "repairTimes")
   | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
+
+export interface SqlMethods extends Pick<InboxStore, Method> {
+  /** Settles a row whose handlers used no transaction, together with others. */
+  settle(claim: InboxClaim, settlement: InboxSettlement): Promise<InboxSettleOutcome>;
+}
 
 const isUnhandledState = (state: InboxRowState) => state === "dead" || state === "quarantined";
 
@@ -51,10 +70,16 @@ const isUnhandledState = (state: InboxRowState) => state === "dead" || state ===
 const pageKeys = 5_000;
 
 export function sqlMethods(
-  { read, change, now, wake, countStates, listStepRows, beginInline }: SqlExecutor,
+  executor: SqlExecutor,
   sql: SqlMethodStatements,
   toList: (states: readonly InboxRowState[]) => unknown,
-): Pick<InboxStore, Method> {
+): SqlMethods {
+  const { read, change, now, wake, countStates, listStepRows, beginInline } = executor;
+  const endRow = async (requested: RowEnd) => {
+    const ended = await executor.endRow(requested);
+    if (ended?.hasMore) wake(requested.claim.source);
+    return ended;
+  };
   const readRange = async () => {
     const [range] = await read(sql.seqRange, []);
     return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
@@ -88,7 +113,29 @@ export function sqlMethods(
     }
     return changed;
   };
+  const head: InboxStore["head"] = async (source, key) =>
+    toHead((await read(sql.headOf, [now(), source, key]))[0]);
   return {
+    head,
+    async insert(row) {
+      const result = await executor.insertRow(row);
+      if (result.outcome === "new") wake(row.source);
+      return result;
+    },
+    async settle(claim, settlement) {
+      const requested = settledEnd(claim, settlement);
+      return settleOutcome(requested, await endRow(requested));
+    },
+    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
+    async replay(row, columns) {
+      const isReplayed = await executor.replayRow(row, columns);
+      if (isReplayed) wake(row.source);
+      return isReplayed;
+    },
+    async advanceHead({ source, key, position }) {
+      if ((await change(sql.advanceHead, [now(), source, key, position])) > 0) return "newer";
+      return (await head(source, key))?.position === position ? "same" : "stale";
+    },
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       if (states?.every(isUnhandledState)) {
         const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, toList(states), limit];
@@ -132,7 +179,6 @@ export function sqlMethods(
       if (keys > 0) wake(source);
       return keys + leases;
     },
-    head: async (source, key) => toHead((await read(sql.headOf, [now(), source, key]))[0]),
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
       toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
     async readMarks(source) {
@@ -154,7 +200,8 @@ export function sqlMethods(
     },
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
-      return (await read(sql.waitingSources, [now(), source, from, to])).map(toWaiting);
+      const rows = await read(sql.waitingSources, [now(), source, from, to]);
+      return rows.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);

@@ -90,10 +90,11 @@ function rowStatements(dialect: SqlDialect) {
       delivery.received_at, coalesce(nullif(waiting.due_at, 0), delivery.replayed_at, delivery.received_at) AS due_at,
       coalesce(waiting.attempts, delivery.attempts) AS attempts, delivery.replays,
       coalesce(waiting.last_error, delivery.last_error) AS last_error, delivery.secret_index, delivery.traceparent`;
+  const withBodyBytes = `
+    SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes`;
   return {
     listRows: `
-    SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes
-    FROM (
+    ${withBodyBytes} FROM (
       ${summary} FROM ${withQueue(dialect)}
       WHERE delivery.seq < CAST($1 AS bigint) AND delivery.seq >= CAST($5 AS bigint)
         AND (CAST($2 AS text) IS NULL OR delivery.source = $2)) AS listed
@@ -101,8 +102,7 @@ function rowStatements(dialect: SqlDialect) {
 
     /** Of dead and quarantined rows alone, whose index is small. The plus keeps the planner from the primary key. */
     listUnhandled: `
-    SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes
-    FROM (
+    ${withBodyBytes} FROM (
       ${summary} FROM ${withQueue(dialect)} WHERE delivery.seq IN (
         SELECT seq FROM (
           SELECT seq, outcome AS state FROM ${deliveries}
@@ -126,6 +126,37 @@ function rowStatements(dialect: SqlDialect) {
     repairInline: `
     UPDATE ${deliveries} SET lease_until = ${now} + CAST($4 AS bigint), leased_at = ${now}
     WHERE source = $2 AND webhook_id = $3 AND outcome = 'inline' AND leased_at > ${now} ${dialect.returning}`,
+  };
+}
+
+interface InlineDialect extends Pick<SqlDialect, "deliveries" | "keys" | "now"> {
+  /** A condition, with a table in front of it where it needs one, that makes the commit of the statement durable. */
+  readonly durably: string;
+}
+
+/** Inline rows, and the heads that they advance. */
+export function inlineStatements({ deliveries, keys, now, durably }: InlineDialect) {
+  return {
+    /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
+    beginInline: `
+    INSERT INTO ${deliveries} AS delivery
+      (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
+    SELECT $2, $3, 'webhook', $4, ${now}, 'inline', ${now} + $5, ${now}, 1 ${durably}
+    ON CONFLICT (source, webhook_id) DO UPDATE
+    SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
+    WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ${now}
+    RETURNING seq, generation`,
+
+    finishInline: `
+    UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0
+    ${durably} AND source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'`,
+
+    advanceHead: `
+    INSERT INTO ${keys} AS ordering_key (source, order_key, position, moved_at, waiting)
+    SELECT $2, $3, $4, ${now}, 0 ${durably}
+    ON CONFLICT (source, order_key) DO UPDATE
+    SET position = excluded.position, status = NULL, moved_at = excluded.moved_at
+    WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position`,
   };
 }
 
@@ -175,6 +206,12 @@ function maintenanceStatements(dialect: SqlDialect) {
   const hasBody = `EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq)`;
   const candidates = (select: string) => `
     SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT $5) AS page`;
+  const uncovered = (outcome: "dead" | "quarantined", isCovered: string) =>
+    candidates(`
+      SELECT order_key, min(workspace) AS workspace, '${outcome}' AS reason FROM ${deliveries} AS delivery
+      WHERE source = $2 AND outcome = '${outcome}' AND ${isUnhandled} AND order_key > $4 AND NOT EXISTS (
+        SELECT 1 FROM ${keys} AS head
+        WHERE head.source = delivery.source AND head.order_key = delivery.order_key AND ${isCovered})`);
   return {
     headOf: `
     SELECT position, status, ${now} - moved_at AS unchanged FROM ${keys}
@@ -190,18 +227,8 @@ function maintenanceStatements(dialect: SqlDialect) {
     /** A time in the future was stored before the clock was set back, and says nothing about age. */
     reconcileCandidates: `
     SELECT order_key, workspace, reason FROM (
-      ${candidates(`
-      SELECT order_key, min(workspace) AS workspace, 'dead' AS reason FROM ${deliveries} AS delivery
-      WHERE source = $2 AND outcome = 'dead' AND ${isUnhandled} AND order_key > $4 AND NOT EXISTS (
-        SELECT 1 FROM ${keys} AS head
-        WHERE head.source = delivery.source AND head.order_key = delivery.order_key
-          AND head.position >= delivery.position)`)}
-      UNION ALL ${candidates(`
-      SELECT order_key, min(workspace) AS workspace, 'quarantined' AS reason FROM ${deliveries} AS delivery
-      WHERE source = $2 AND outcome = 'quarantined' AND ${isUnhandled} AND order_key > $4 AND NOT EXISTS (
-        SELECT 1 FROM ${keys} AS head
-        WHERE head.source = delivery.source AND head.order_key = delivery.order_key
-          AND head.moved_at >= delivery.received_at AND head.moved_at <= ${now})`)}
+      ${uncovered("dead", "head.position >= delivery.position")}
+      UNION ALL ${uncovered("quarantined", `head.moved_at >= delivery.received_at AND head.moved_at <= ${now}`)}
       UNION ALL ${candidates(`
       SELECT order_key, min(workspace) AS workspace, 'running-too-long' AS reason FROM ${keys}
       WHERE source = $2 AND status = 'RUNNING' AND order_key > $4

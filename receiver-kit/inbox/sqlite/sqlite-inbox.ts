@@ -10,8 +10,8 @@ import {
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
-import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { sqlMethods } from "../sql/sql-methods.ts";
+import { createSubscribers } from "../subscribers.ts";
 import { claimRows, renewLeases } from "./sqlite-claims.ts";
 import { countStates, listStepRows } from "./sqlite-counts.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type SqliteValue,
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
-import { endRow as endRowNow } from "./sqlite-ends.ts";
+import { endRow } from "./sqlite-ends.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
 import * as operations from "./sqlite-operations.ts";
@@ -103,21 +103,33 @@ export function sqliteInbox(
     busyTimeoutMs,
     turnsMax: eventsPerTransactionMax,
   });
-  const subscribers = new Map<symbol, (source?: string) => void>();
-  const wake = (source: string) => {
-    for (const subscriber of subscribers.values()) subscriber(source);
-  };
+  const { subscribe, wake } = createSubscribers();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
-  const endRow = async (requested: RowEnd) => {
-    const ended = await write((connection, now) => endRowNow(connection, requested, now));
-    if (ended?.hasMore) wake(requested.claim.source);
-    return ended;
-  };
   const query = (statement: string, values: readonly unknown[]) => (connection: SqliteConnection) =>
     connection.queryPrepared(statement, values as readonly SqliteValue[]);
+  const { settle, ...methods } = sqlMethods(
+    {
+      read: (statement, values) => writer.read(query(statement, values)),
+      insertRow: (row) => write((connection, now) => operations.insertRow(connection, row, now)),
+      endRow: (requested) => write((connection, now) => endRow(connection, requested, now)),
+      replayRow: (row, columns) =>
+        write((connection, now) => operations.replayRow(connection, row, columns, now)),
+      countStates: () => countStates(writer, clock.now()),
+      listStepRows,
+      beginInline: (webhook, inlineOptions) =>
+        write((connection, now) => operations.beginInline(connection, webhook, inlineOptions, now)),
+      change: (statement, values) =>
+        writer.write((connection) => connection.changePrepared(statement, values as readonly SqliteValue[])),
+      now: () => clock.now(),
+      wake,
+    },
+    sharedStatements,
+    (states) => JSON.stringify(states),
+  );
 
   const store: InboxStore<SqliteTransaction> = {
+    ...methods,
     durable: true,
     get isOpen() {
       return users > 0;
@@ -132,28 +144,6 @@ export function sqliteInbox(
       await writer.close();
       file.forget();
     },
-    ...sqlMethods(
-      {
-        read: (statement, values) => writer.read(query(statement, values)),
-        countStates: () => countStates(writer, clock.now()),
-        listStepRows,
-        beginInline: (webhook, inlineOptions) =>
-          write((connection, now) => operations.beginInline(connection, webhook, inlineOptions, now)),
-        change: (statement, values) =>
-          writer.write((connection) =>
-            connection.changePrepared(statement, values as readonly SqliteValue[]),
-          ),
-        now: () => clock.now(),
-        wake,
-      },
-      sharedStatements,
-      (states) => JSON.stringify(states),
-    ),
-    async insert(row) {
-      const result = await write((connection, now) => operations.insertRow(connection, row, now));
-      if (result.outcome === "new") wake(row.source);
-      return result;
-    },
     claim: (claimOptions) => write((connection, now) => claimRows(connection, claimOptions, now)),
     renew: (leases, leaseMs) => write((connection, now) => renewLeases(connection, leases, leaseMs, now)),
     begin(claim, settlement, { timeoutMs, isAlone }) {
@@ -162,28 +152,11 @@ export function sqliteInbox(
         ...{ claim, settlement, wake },
         isAlone: isAlone === true || eventsPerTransactionMax === 1,
         begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
-        async settleInGroup() {
-          const requested = settledEnd(claim, settlement);
-          return settleOutcome(requested, await endRow(requested));
-        },
+        settleInGroup: () => settle(claim, settlement),
         now: () => clock.now(),
       });
     },
-    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
-    async replay(row, columns) {
-      const isReplayed = await write((connection, now) =>
-        operations.replayRow(connection, row, columns, now),
-      );
-      if (isReplayed) wake(row.source);
-      return isReplayed;
-    },
-    async subscribe(subscriber) {
-      const name = Symbol("subscriber");
-      subscribers.set(name, subscriber);
-      return async () => void subscribers.delete(name);
-    },
-    advanceHead: ({ source, key, position }) =>
-      write((connection, now) => operations.advanceHead(connection, { source, key }, position, now)),
+    subscribe,
   };
   return store;
 }

@@ -7,8 +7,8 @@
 // rows of a key; the rows of a lease are known by their numbers. Without AUTOINCREMENT a number may be used again once the
 // newest row was purged; nothing refers to it then. A mark of no source counts for the whole file.
 
-import { type Migration, type SchemaVersion, schemaVersionOf, throwIfTooOld } from "../sql/schema-version.ts";
-import { type SqliteConnection, type SqliteRow, tryRollback } from "./sqlite-driver.ts";
+import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../sql/schema-version.ts";
+import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 export const sqliteMigrations: readonly Migration<string>[] = [
   {
@@ -133,9 +133,3 @@ export function beginSqliteWrite(connection: SqliteConnection): void {
     throw error;
   }
 }
-
-const toSchemaVersion = (row: SqliteRow): SchemaVersion => ({
-  version: Number(row["version"]),
-  oldestUsable: Number(row["oldest_usable"]),
-  oldestRelease: String(row["oldest_release"]),
-});

@@ -3,7 +3,6 @@
 import type { EventColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type { InboxInsertResult, InboxRowReference, NewInboxRow } from "../inbox.ts";
-import type { InboxHeadReference } from "../order-head.ts";
 import { toNumber } from "../sql/inbox-row.ts";
 import type { InlineOptions } from "../sql/sql-methods.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
@@ -77,18 +76,13 @@ export function beginInline(
   { source, leaseMs }: InlineOptions,
   nowMs: number,
 ): readonly SqliteRow[] {
-  const begun = connection.queryPrepared(sql.beginInline, [nowMs, source, id, timestamp, leaseMs]);
+  const begun = connection.queryPrepared(sql.sharedStatements.beginInline, [
+    nowMs,
+    source,
+    id,
+    timestamp,
+    leaseMs,
+  ]);
   for (const { seq } of begun) connection.changePrepared(sql.insertBody, [Number(seq), body]);
   return begun;
-}
-
-export function advanceHead(
-  connection: SqliteConnection,
-  { source, key }: InboxHeadReference,
-  position: string,
-  nowMs: number,
-): "newer" | "same" | "stale" {
-  if (connection.changePrepared(sql.advanceHead, [nowMs, source, key, position]) > 0) return "newer";
-  const head = connection.firstPrepared(sql.sharedStatements.headOf, [nowMs, source, key]);
-  return head?.["position"] === position ? "same" : "stale";
 }

@@ -17,20 +17,6 @@ import { endedBySql } from "../sql/transaction-control.ts";
 import { hasOtherSettings, nativeOf } from "./connection-settings.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
-/** A turn, as a handler uses it. */
-export interface OpenTransaction {
-  /** @throws {ReceiverError} `TRANSACTION_ENDED` after its end or the time limit, `TRANSACTION_ENDED_BY_SQL` */
-  connection(): SqliteConnection;
-  /** The driver's own; it is replaced when the handler leaves it with other settings. Throws as `connection` does. */
-  native(): unknown;
-  /** Of one that is alone: the connection is closed at its end, so that what was set there is gone. */
-  replaceConnection(): void;
-  /** `repeat`: nothing was written, because of another event. */
-  commit(): Promise<"settled" | "repeat">;
-  /** Resolves when nothing of it is open any more. Does nothing when it has ended already. */
-  rollback(): Promise<void>;
-}
-
 export interface WriteOperation {
   run(connection: SqliteConnection): unknown;
   resolve(result: unknown): void;
@@ -45,22 +31,23 @@ export interface TurnOptions {
 
 const savepoint = "workspace_tasks_turn";
 
-export class Turn implements OpenTransaction {
+export class Turn {
   readonly isAlone: boolean;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #ended = deferred<void>();
   readonly #settled = deferred<"settled" | "repeat">();
-  readonly #begun: Deferred<OpenTransaction>;
+  readonly #begun: Deferred<Turn>;
   #connection: SqliteConnection | undefined;
   /** Creates what later calls throw: an error with its stack costs more than a statement. */
   #failure: (() => ReceiverError) | undefined;
   #cancelTimeout = () => {};
   isKept = false;
   hadNative = false;
+  /** Of one that is alone: the connection is closed at its end, so that what was set there is gone. */
   isReplaced = false;
 
-  constructor(options: TurnOptions, clock: Clock, begun: Deferred<OpenTransaction>) {
+  constructor(options: TurnOptions, clock: Clock, begun: Deferred<Turn>) {
     this.isAlone = options.isAlone;
     this.#timeoutMs = options.timeoutMs;
     this.#clock = clock;
@@ -82,6 +69,7 @@ export class Turn implements OpenTransaction {
     this.#begun.reject(error);
   }
 
+  /** @throws {ReceiverError} `TRANSACTION_ENDED` after its end or the time limit, `TRANSACTION_ENDED_BY_SQL` */
   connection(): SqliteConnection {
     // SQLite would execute and commit each statement after the end by itself.
     if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(() => endedBySql(sqliteEndings));
@@ -89,16 +77,14 @@ export class Turn implements OpenTransaction {
     return this.#connection;
   }
 
+  /** The driver's own; it is replaced when the handler leaves it with other settings. Throws as `connection` does. */
   native(): unknown {
     const native = nativeOf(this.connection());
     this.hadNative = true;
     return native;
   }
 
-  replaceConnection(): void {
-    this.isReplaced = true;
-  }
-
+  /** `repeat`: nothing was written, because of another event. */
   async commit(): Promise<"settled" | "repeat"> {
     this.connection();
     this.isKept = true;
@@ -106,6 +92,7 @@ export class Turn implements OpenTransaction {
     return this.#settled.promise;
   }
 
+  /** Resolves when nothing of it is open any more. Does nothing when it has ended already. */
   async rollback(): Promise<void> {
     this.#end(transactionEnded);
     await this.#settled.promise;
@@ -135,9 +122,12 @@ export class SharedTransaction {
   readonly #undone: Turn[] = [];
   readonly #written: { readonly operation: WriteOperation; readonly result: unknown }[] = [];
   readonly #unwritten: WriteOperation[] = [];
-  #isBroken = false;
-  #hasOtherSettings = false;
-  #failure: unknown;
+  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
+  isBroken = false;
+  /** A handler left the connection with other settings, so it is to be closed. */
+  hasOtherSettings = false;
+  /** Why it was not committed, where that was tried. */
+  failure: unknown;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -147,33 +137,18 @@ export class SharedTransaction {
     return this.#kept.length + this.#undone.length;
   }
 
-  /** A handler left the connection with other settings, so it is to be closed. */
-  get hasOtherSettings(): boolean {
-    return this.#hasOtherSettings;
-  }
-
-  /** Why it was not committed, where that was tried. */
-  get failure(): unknown {
-    return this.#failure;
-  }
-
-  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
-  get isBroken(): boolean {
-    return this.#isBroken;
-  }
-
   /** Never rejects. */
   async take(turn: Turn): Promise<void> {
     try {
       this.#connection.exec(`SAVEPOINT ${savepoint}`);
     } catch (error) {
-      this.#isBroken = true;
+      this.isBroken = true;
       turn.reject(error);
       return;
     }
     await turn.run(this.#connection);
-    this.#hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
-    if (this.#hasOtherSettings && !turn.isAlone) this.#isBroken = true;
+    this.hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
+    if (this.hasOtherSettings && !turn.isAlone) this.isBroken = true;
     const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
     (isKept ? this.#kept : this.#undone).push(turn);
   }
@@ -197,9 +172,9 @@ export class SharedTransaction {
       if (!isKept) this.#connection.exec(`ROLLBACK TO ${savepoint}`);
       this.#connection.exec(`RELEASE ${savepoint}`);
     } catch {
-      this.#isBroken = true;
+      this.isBroken = true;
     }
-    return !this.#isBroken;
+    return !this.isBroken;
   }
 
   /** Returns the operations that failed, or that were not committed, for the caller to repeat. */
@@ -207,7 +182,7 @@ export class SharedTransaction {
     const isCommitted = this.#tryCommit(commit);
     for (const turn of this.#kept) {
       if (isCommitted) turn.settle("settled");
-      else turn.fail(this.#failure ?? endedBySql(sqliteEndings));
+      else turn.fail(this.failure ?? endedBySql(sqliteEndings));
     }
     for (const turn of this.#undone) turn.settle("repeat");
     if (!isCommitted) return [...this.#written.map(({ operation }) => operation), ...this.#unwritten];
@@ -217,13 +192,13 @@ export class SharedTransaction {
 
   #tryCommit(commit: (connection: SqliteConnection) => void): boolean {
     try {
-      if (!this.#isBroken) commit(this.#connection);
+      if (!this.isBroken) commit(this.#connection);
     } catch (error) {
-      this.#failure = error;
-      this.#isBroken = true;
+      this.failure = error;
+      this.isBroken = true;
     }
-    if (this.#isBroken) tryRollback(this.#connection);
-    return !this.#isBroken;
+    if (this.isBroken) tryRollback(this.#connection);
+    return !this.isBroken;
   }
 }
 

@@ -1,7 +1,7 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
 // row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { isDue, type SqlTables, sqlStatements } from "../sql/sql-statements.ts";
+import { inlineStatements, isDue, type SqlTables, sqlStatements } from "../sql/sql-statements.ts";
 
 const tables: SqlTables = {
   deliveries: "workspace_tasks_deliveries",
@@ -144,24 +144,6 @@ export const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
 /** A key that has neither a head nor a row has nothing to remember. */
 export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = 0`;
 
-// Inline rows, and heads that they advance
-
-/** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
-export const beginInline = `
-  INSERT INTO ${deliveries} AS delivery
-    (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
-  VALUES (?2, ?3, 'webhook', ?4, ?1, 'inline', ?1 + ?5, ?1, 1)
-  ON CONFLICT (source, webhook_id) DO UPDATE
-  SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
-  WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ?1
-  RETURNING seq, generation`;
-
-export const advanceHead = `
-  INSERT INTO ${keys} AS ordering_key (source, order_key, position, moved_at, waiting) VALUES (?2, ?3, ?4, ?1, 0)
-  ON CONFLICT (source, order_key) DO UPDATE
-  SET position = excluded.position, status = NULL, moved_at = excluded.moved_at
-  WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position`;
-
 // Counting
 
 /** Of the keys after ?1 up to ?2. */
@@ -184,10 +166,6 @@ export const countOutcomes = `
   SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
   WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
 
-const finishInline = `
-  UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0
-  WHERE source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'`;
-
 const shared = {
   ...sqlStatements({
     ...{ ...tables, now: "$1", least: "min", wakeSource: "source" },
@@ -196,7 +174,7 @@ const shared = {
     skipLocked: () => "",
     returning: "",
   }),
-  finishInline,
+  ...inlineStatements({ ...tables, now: "$1", durably: "WHERE true" }),
 };
 
 /** SQLite numbers its parameters with `?`. */

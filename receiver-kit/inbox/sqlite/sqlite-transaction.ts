@@ -8,7 +8,7 @@ import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-
 import { concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { endRow, readLease } from "./sqlite-ends.ts";
-import type { OpenTransaction } from "./sqlite-shared-transaction.ts";
+import type { Turn } from "./sqlite-shared-transaction.ts";
 
 /** What handlers see as `context.transaction` with the SQLite inbox. */
 export interface SqliteTransaction {
@@ -38,7 +38,7 @@ interface Dependencies {
   readonly settlement: InboxSettlement;
   /** It may not be shared. */
   readonly isAlone: boolean;
-  readonly begin: (isAlone: boolean) => Promise<OpenTransaction>;
+  readonly begin: (isAlone: boolean) => Promise<Turn>;
   readonly settleInGroup: () => Promise<InboxSettleOutcome>;
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
@@ -51,7 +51,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   let isShared = false;
   let setsConnection = false;
   let repeats = false;
-  const { opened, fail, commit, rollback } = createLazyTransaction<OpenTransaction>({
+  const { opened, fail, commit, rollback } = createLazyTransaction<Turn>({
     open() {
       isShared = !dependencies.isAlone && !setsConnection;
       return open(dependencies, !isShared);
@@ -71,22 +71,24 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     rollBack: (transaction) => transaction.rollback(),
     settleInGroup,
   });
-  const leaveShared = () => {
-    repeats = true;
-    return fail(leftShared("the statement concerns the connection"));
-  };
   return {
     handle: {
       async query(statement, values) {
         const keyword = controlKeyword(statement, "sqlite");
         if (keyword) return fail(controlRejected(keyword));
-        if (hasSecondStatement(statement)) throw severalStatements();
+        if (hasSecondStatement(statement)) {
+          const message = "query: statement: expected one SQL statement, got several: call query for each";
+          throw new ReceiverError("ARGUMENT_INVALID", message);
+        }
         const concerns = concernsConnection(statement);
-        if (concerns && isShared) return leaveShared();
+        if (concerns && isShared) {
+          repeats = true;
+          return fail(leftShared("the statement concerns the connection"));
+        }
         setsConnection ||= concerns;
         const transaction = await opened();
         const connection = transaction.connection();
-        if (concerns) transaction.replaceConnection();
+        if (concerns) transaction.isReplaced = true;
         return connection.query(statement, values);
       },
       async connection() {
@@ -105,17 +107,11 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   };
 }
 
-const severalStatements = () =>
-  new ReceiverError(
-    "ARGUMENT_INVALID",
-    "query: statement: expected one SQL statement, got several: call query for each",
-  );
-
 // Statements on the driver's connection are not seen: COMMIT and then BEGIN would leave a transaction open, but without
 // this savepoint.
 const marker = "workspace_tasks_transaction";
 
-function releaseMarker(transaction: OpenTransaction): void {
+function releaseMarker(transaction: Turn): void {
   const connection = transaction.connection();
   try {
     connection.exec(`RELEASE ${marker}`);
@@ -124,7 +120,7 @@ function releaseMarker(transaction: OpenTransaction): void {
   }
 }
 
-async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean): Promise<OpenTransaction> {
+async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean): Promise<Turn> {
   const transaction = await begin(isAlone);
   try {
     const lease = readLease(transaction.connection(), claim.lease);

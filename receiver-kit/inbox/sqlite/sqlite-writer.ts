@@ -27,7 +27,6 @@ import { ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
 import { checkpoint } from "./sqlite-file.ts";
 import {
-  type OpenTransaction,
   SharedTransaction,
   Turn,
   type TurnOptions,
@@ -80,8 +79,8 @@ export class SqliteWriter {
   }
 
   /** Waits for a turn in a transaction: one that handlers share, or one of its own. */
-  begin(options: TurnOptions): Promise<OpenTransaction> {
-    const begun = deferred<OpenTransaction>();
+  begin(options: TurnOptions): Promise<Turn> {
+    const begun = deferred<Turn>();
     this.#requests.push(new Turn(options, this.#options.clock, begun));
     this.#schedule();
     return begun.promise;

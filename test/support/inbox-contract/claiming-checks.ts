@@ -1,14 +1,5 @@
 import { expect } from "vitest";
-import {
-  claimIds,
-  claimOne,
-  claimOptions,
-  completedAt,
-  positionAt,
-  rowAt,
-  settle,
-  source,
-} from "./contract-rows.ts";
+import { claimIds, claimOne, claimOptions, completedAt, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks } from "./inbox-fixture.ts";
 
 export const claimingChecks: Checks = {
@@ -47,11 +38,6 @@ export const claimingChecks: Checks = {
     expect(running.map(({ id }) => id)).toEqual([claim.id]);
     await settle(inbox, claim);
     expect(await claimIds(inbox)).toEqual(["earlier"]);
-  },
-  async "claims one of two deliveries of the same event at a time, the first one first"({ inbox }) {
-    const position = positionAt(1);
-    for (const id of ["one", "two"]) await inbox.insert(rowAt("task-1", 1, { id, position }));
-    expect(await claimIds(inbox)).toEqual(["one"]);
   },
   async "claims rows of a task, of its stages and of other tasks, and rows without a key, at the same time"({
     inbox,

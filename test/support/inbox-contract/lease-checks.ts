@@ -40,13 +40,6 @@ export const leaseChecks: Checks = {
     expect(await settle(inbox, earlier)).toBe("lost");
     expect(await settle(inbox, later)).toBe("settled");
   },
-  async "fences off a worker with another name and the same generation"({ inbox }) {
-    await inbox.insert(rowAt("task-1", 1));
-    const claim = await claimOne(inbox);
-    const lease = { ...claim.lease, worker: "worker-2" };
-    expect(await settle(inbox, { ...claim, lease })).toBe("lost");
-    expect(await settle(inbox, claim)).toBe("settled");
-  },
   async "fences off the writes of a handler whose lease another worker took"({ inbox, clock, effects }) {
     await inbox.insert(rowAt("task-1", 1));
     const paused = await claimOne(inbox, { leaseMs: 1_000 });

@@ -17,7 +17,7 @@ import {
   shardOf,
 } from "@workspace-tasks/receiver-rabbitmq";
 import { connect } from "amqplib";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageEnvironment } from "../../support/package-flags.ts";
@@ -136,7 +136,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const consumer = await startConsumer(topology, [receiver]);
     for (const id of ids(20)) expect((await intake.fetch(requestOf("task-1", id))).status).toBe(200);
     await poll(() => consumer.stats().messages.failed).toBeGreaterThan(20);
-    expect(consumer.stats().messages).toMatchObject({ delivered: 20, redelivered: 0, stored: 0 });
+    await poll(() => consumer.stats().messages.delivered).toBe(20);
+    expect(consumer.stats().messages).toMatchObject({ redelivered: 0, stored: 0 });
     isDown = false;
     await poll(() => stored).toEqual(ids(20));
   });
@@ -294,21 +295,5 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await startConsumer(topology, [again.receiver]);
     await intake.fetch(requestOf("task-1", "m1"));
     await poll(() => again.stored).toEqual(["m1"]);
-  });
-});
-
-describe("the options of RabbitMQ", () => {
-  it("options of RabbitMQ are checked for intakes and consumers", () => {
-    const shared = { urls: ["amqp://localhost"], logger: silentLogger };
-    expect(() => rabbitmqIntake({ ...shared, urls: ["http://localhost"], secrets: [secretA] })).toThrow(
-      "rabbitmqIntake: urls: expected a list of amqp:// or amqps:// URLs, got an array",
-    );
-    const { receiver } = createStore();
-    expect(() => rabbitmqConsumer({ ...shared, shards: 2, receivers: [receiver] })).toThrow(
-      "receivers: expected 2, one for each shard, got 1",
-    );
-    expect(() => rabbitmqConsumer({ ...shared, receivers: [receiver], ...{ prefech: 1 } })).toThrow(
-      "did you mean prefetch?",
-    );
   });
 });

@@ -14,6 +14,8 @@ export interface Observer {
 }
 
 const pollEveryMs = 25;
+/** Asking is no delivery: a short limit for those must not end the run on a busy machine. */
+const readTimeoutMsMin = 10_000;
 
 /** `sentId` is the id of an acknowledged delivery, `unsentId` one that was never sent. */
 export async function createObserver(
@@ -22,7 +24,8 @@ export async function createObserver(
   sentId: string,
   unsentId: string,
 ): Promise<Observer> {
-  const { clock, timeoutMs, observeTimeoutMs, observeSettleMs } = options;
+  const { clock, observeTimeoutMs, observeSettleMs } = options;
+  const timeoutMs = Math.max(readTimeoutMsMin, options.timeoutMs);
 
   async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
     const url = new URL(observeUrl);
@@ -33,7 +36,9 @@ export async function createObserver(
       if (!response.ok || typeof value !== "object" || value === null) throw new Error(`${response.status}`);
       return value as Record<string, unknown>;
     } catch (cause) {
-      throw new ObserverError("the observe URL did not return a JSON object", { cause });
+      const isLate = cause instanceof Error && cause.name === "TimeoutError";
+      const problem = isLate ? `did not respond within ${timeoutMs} ms` : "did not return a JSON object";
+      throw new ObserverError(`the observe URL ${problem}`, { cause });
     }
   }
   async function count(id: string): Promise<number> {

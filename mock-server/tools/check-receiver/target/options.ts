@@ -35,7 +35,7 @@ export interface AuditOptions {
   readonly observeTimeoutMs?: number | undefined;
   /** How long to wait for further effects of a delivery. Default 300. */
   readonly observeSettleMs?: number | undefined;
-  /** Time limit for one response. Default 10,000. */
+  /** Time limit for one response; for one of the observe URL at least 10,000. Default 10,000. */
   readonly timeoutMs?: number | undefined;
   /** Time within which the receiver must give up on a stalled body. Default 20,000. */
   readonly stallTimeoutMs?: number | undefined;

@@ -3,22 +3,14 @@ import { exampleEvent, type KnownEventName } from "@workspace-tasks/events";
 /** A payload to serialize; some checks send values that no event type allows. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Each makes a payload; `overrides` replace or add fields. */
-export interface SampleEvents {
-  of(name: KnownEventName, overrides?: JsonObject): JsonObject;
-  task(overrides?: JsonObject): JsonObject;
-  stage(overrides?: JsonObject): JsonObject;
-  documents(overrides?: JsonObject): JsonObject;
-}
-
 /**
  * Payloads with the fields of the interface. Each contains the canary, so that a response that repeats a payload is
- * recognized.
+ * recognized. `overrides` replace or add fields.
  *
  * @see interface §6
  */
-export function createSampleEvents(canary: string, nextId: () => string, now: () => number): SampleEvents {
-  const of = (name: KnownEventName, overrides?: JsonObject) => {
+export function createSampleEvents(canary: string, nextId: () => string, now: () => number) {
+  const of = (name: KnownEventName, overrides?: JsonObject): JsonObject => {
     const example = exampleEvent(name);
     const subjects = ["taskId", "subTaskId"].filter((field) => field in example);
     return {
@@ -33,11 +25,13 @@ export function createSampleEvents(canary: string, nextId: () => string, now: ()
   };
   return {
     of,
-    task: (overrides) => of("task.running", overrides),
-    stage: (overrides) => of("subtask.completed", overrides),
-    documents: (overrides) => of("documents.synced", overrides),
+    task: (overrides?: JsonObject) => of("task.running", overrides),
+    stage: (overrides?: JsonObject) => of("subtask.completed", overrides),
+    documents: (overrides?: JsonObject) => of("documents.synced", overrides),
   };
 }
+
+export type SampleEvents = ReturnType<typeof createSampleEvents>;
 
 /** The fields that `task.completed` of a tax preparation adds. */
 export function completedTaxPrep(reviewItemCount = 1): JsonObject {

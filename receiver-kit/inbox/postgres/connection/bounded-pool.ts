@@ -21,6 +21,7 @@ import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, ReceiverError } from "../../../errors.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import { begin } from "../sql/postgres-expressions.ts";
+import { asVersionError } from "../sql/postgres-functions.ts";
 import type {
   PostgresClient,
   PostgresPool,
@@ -272,7 +273,7 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
         // One of the old primary's that ends later says nothing about the clients of the new one.
         if (isOfInbox && !isOfOldPrimary()) onFailover();
       }
-      throw error;
+      throw asVersionError(error);
     });
     respondedAtMs.set(client, clock.monotonic());
     if (unreplicated.delete(client))

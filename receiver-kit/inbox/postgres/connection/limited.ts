@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 
 export interface Limit {
   readonly limitMs: number;
@@ -11,27 +12,14 @@ export function limited<Result>(
   { limitMs, clock }: Limit,
   onLimit: () => Error,
 ): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    let isSettled = false;
-    const cancel = clock.schedule(limitMs, () =>
-      // The response may already be in the socket, when it was this process that was busy.
-      setImmediate(() => {
-        if (!isSettled) reject(onLimit());
-      }),
-    );
-    const settle = () => {
-      isSettled = true;
+  const schedule: Clock["schedule"] = (delayMs, run) => {
+    let isCancelled = false;
+    // The response may already be in the socket, when it was this process that was busy.
+    const cancel = clock.schedule(delayMs, () => setImmediate(() => isCancelled || run()));
+    return () => {
+      isCancelled = true;
       cancel();
     };
-    work.then(
-      (result) => {
-        settle();
-        resolve(result);
-      },
-      (error: unknown) => {
-        settle();
-        reject(error);
-      },
-    );
-  });
+  };
+  return withTimeout(work, limitMs, { schedule }, onLimit);
 }

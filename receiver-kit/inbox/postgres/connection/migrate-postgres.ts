@@ -12,7 +12,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ReceiverError } from "../../../errors.ts";
-import { type SchemaVersion, throwIfTooOld } from "../../sql/schema-version.ts";
+import { type SchemaVersion, throwIfTooOld, toSchemaVersion } from "../../sql/schema-version.ts";
 import { identifier } from "../sql/postgres-expressions.ts";
 import { missingFunctions, type ServerFunction } from "../sql/postgres-functions.ts";
 import { postgresMigrations, postgresVersion } from "../sql/postgres-migrations.ts";
@@ -117,11 +117,7 @@ async function readVersion(queries: PostgresQueryable, schema: string): Promise<
   );
   const [row] = rows;
   if (!row) return undefined;
-  const found: SchemaVersion = {
-    version: Number(row["version"]),
-    oldestUsable: Number(row["oldest_usable"]),
-    oldestRelease: String(row["oldest_release"]),
-  };
+  const found = toSchemaVersion(row);
   throwIfTooOld("postgres", postgresVersion, found);
   return found;
 }

@@ -1,12 +1,16 @@
 // What the SQLSTATE of an error says about the server and the connection.
 
-const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+import { isReceiverError } from "../../../errors.ts";
+
+/** Empty where there is none. */
+export const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 
 /**
  * True for an error that the server reported and that leaves its connection usable: not one that ends it, nor that of a
  * server that is read-only because another one is the primary now.
  */
 export function isFromServer(error: unknown): boolean {
+  if (isReceiverError(error, "RELEASE_TOO_OLD")) return true;
   const code = codeOf(error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
 }

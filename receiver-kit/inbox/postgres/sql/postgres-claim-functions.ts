@@ -4,13 +4,11 @@ import { isDue, type SqlTables } from "../../sql/sql-statements.ts";
 import { isLimited, isReclaimable, limitedSending, limits, now, wakeSource } from "./postgres-expressions.ts";
 import type { FunctionSource } from "./postgres-functions.ts";
 
-const parameters = ["bigint", "text", "text", "bigint", "bigint", "bigint", "bigint", "bigint", "bigint"];
-const columns = [
-  ...["now bigint", "next_in bigint", "expired bigint[]", "key_id bigint", "generation integer", "head text"],
-  ...["attempts integer", "place bigint", "seq bigint", "source text", "webhook_id text", "channel text"],
-  ...["event text", "order_key text", '"position" text', "status text", "workspace text", "signed_at bigint"],
-  ...["received_at bigint", "replays integer", "secret_index integer", "traceparent text", "body bytea"],
-];
+const parameters = "bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint";
+const columns = `now bigint, next_in bigint, expired bigint[], key_id bigint, generation integer, head text,
+  attempts integer, place bigint, seq bigint, source text, webhook_id text, channel text, event text, order_key text,
+  "position" text, status text, workspace text, signed_at bigint, received_at bigint, replays integer,
+  secret_index integer, traceparent text, body bytea`;
 /** A plan that was made while the tables were small reads all of them otherwise; among a million keys it would be compiled. */
 const settingsOff = ["jit", "enable_seqscan"];
 

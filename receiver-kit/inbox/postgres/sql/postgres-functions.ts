@@ -13,7 +13,7 @@ import { createHash } from "node:crypto";
 import { ReceiverError } from "../../../errors.ts";
 import { tooOldMessage } from "../../sql/schema-version.ts";
 import { postgresVersion } from "./postgres-migrations.ts";
-import type { PostgresQueryable, PostgresResult } from "./postgres-pool.ts";
+import type { PostgresQueryable } from "./postgres-pool.ts";
 
 export interface ServerFunction {
   readonly name: string;
@@ -25,10 +25,10 @@ export interface ServerFunction {
 
 export interface FunctionSource {
   readonly name: string;
-  /** Types, in the order of `$1`, `$2` and so on. */
-  readonly parameters: readonly string[];
+  /** Types, in the order of `$1`, `$2` and so on, with commas. */
+  readonly parameters: string;
   /** Columns of the result, each with its type. */
-  readonly columns: readonly string[];
+  readonly columns: string;
   readonly settingsOff: readonly string[];
   readonly statement: string;
 }
@@ -36,24 +36,23 @@ export interface FunctionSource {
 export function serverFunction(schema: string, source: FunctionSource): ServerFunction {
   const { parameters, columns, settingsOff, statement } = source;
   const settings = ["plan_cache_mode = force_generic_plan", ...settingsOff.map((name) => `${name} = off`)];
-  const definition = `(${parameters.join(", ")}) RETURNS TABLE (${columns.join(", ")}) LANGUAGE plpgsql
+  const definition = `(${parameters}) RETURNS TABLE (${columns}) LANGUAGE plpgsql
     ${settings.map((setting) => `SET ${setting}`).join(" ")} AS $function$
     #variable_conflict use_column
     BEGIN
       ${requireVersion(schema)}
       RETURN QUERY ${statement};
     END $function$`;
-  const name = hashedName(source.name, definition);
-  const values = parameters.map((_, index) => `$${index + 1}`);
-  return {
-    name,
-    definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
-    call: `SELECT * FROM ${schema}.${name}(${values.join(", ")})`,
-  };
+  const values = parameters.match(/[^\s,]+/g)?.map((_, index) => `$${index + 1}`) ?? [];
+  const created = namedFunction(schema, source.name, definition);
+  return { ...created, call: `SELECT * FROM ${created.call}(${values.join(", ")})` };
 }
 
-export function hashedName(name: string, definition: string): string {
-  return `${name}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
+/** `call`: its name with the schema. */
+export function namedFunction(schema: string, ownName: string, definition: string): ServerFunction {
+  const name = `${ownName}_${createHash("sha256").update(definition).digest("hex").slice(0, 8)}`;
+  const call = `${schema}.${name}`;
+  return { name, definition: `CREATE OR REPLACE FUNCTION ${call} ${definition}`, call };
 }
 
 /** SQLSTATE of a function that its release may not call any more. */
@@ -72,24 +71,7 @@ function requireVersion(schema: string): string {
       END IF;`;
 }
 
-/**
- * Calls a function of the schema.
- *
- * @throws {ReceiverError} `RELEASE_TOO_OLD`
- */
-export async function callFunction(
-  queries: PostgresQueryable,
-  call: string,
-  values: unknown[],
-): Promise<PostgresResult> {
-  try {
-    return await queries.query(call, values);
-  } catch (error) {
-    throw asVersionError(error);
-  }
-}
-
-/** The error itself when it is another one. */
+/** `RELEASE_TOO_OLD` for the error of a function whose release may not call it any more; another error as it is. */
 export function asVersionError(error: unknown): unknown {
   const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
   if (code !== tooOldState) return error;

@@ -11,22 +11,9 @@ import type { FunctionSource } from "./postgres-functions.ts";
 export function insertFunction({ deliveries, bodies, keys, queue }: SqlTables): FunctionSource {
   return {
     name: "insert_rows",
-    parameters: [
-      ...[
-        "bigint",
-        "text[]",
-        "text[]",
-        "text[]",
-        "text[]",
-        "text[]",
-        "text[]",
-        "text[]",
-        "text[]",
-        "bigint[]",
-      ],
-      ...["text[]", "integer[]", "text[]", "integer[]", "integer[]", "bytea", "bigint"],
-    ],
-    columns: ["source text", "webhook_id text"],
+    parameters: `bigint, text[], text[], text[], text[], text[], text[], text[], text[], bigint[], text[], integer[],
+      text[], integer[], integer[], bytea, bigint`,
+    columns: "source text, webhook_id text",
     // Rows are joined to rows: each to all of them would be quadratic.
     settingsOff: ["jit", "enable_seqscan", "enable_nestloop"],
     statement: `
@@ -83,21 +70,9 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
           FILTER (WHERE result = 'done' AND head_position IS NOT NULL))[1] AS ${column}`;
   return {
     name: "end_rows",
-    parameters: [
-      ...[
-        "bigint",
-        "bigint[]",
-        "text[]",
-        "integer[]",
-        "text[]",
-        "bigint[]",
-        "text[]",
-        "bigint[]",
-        "integer[]",
-      ],
-      ...["text[]", "text[]", "text[]", "boolean[]", "boolean[]", "text", "bigint"],
-    ],
-    columns: ["place bigint", "result text", "has_more boolean"],
+    parameters: `bigint, bigint[], text[], integer[], text[], bigint[], text[], bigint[], integer[], text[], text[],
+      text[], boolean[], boolean[], text, bigint`,
+    columns: "place bigint, result text, has_more boolean",
     settingsOff: ["jit", "enable_seqscan"],
     statement: `
     WITH ${limits(limit("lock_timeout", "$16"), "CASE WHEN $15::text IS NULL THEN '' ELSE set_config('idle_in_transaction_session_timeout', '5000', true) END")},

@@ -41,20 +41,14 @@ export function postgresStatements(schema: string) {
     beginInline: serverFunction(schema, inline.begin),
     finishInline: serverFunction(schema, inline.finish),
     advanceHead: serverFunction(schema, inline.advanceHead),
+    /** At the start of a transaction of statements that write and are not functions of the schema. */
     requireVersion: serverFunction(schema, requireVersion),
     resetSession: resetSessionFunction(schema),
   };
+  const calls = Object.fromEntries(Object.entries(functions).map(([name, { call }]) => [name, call]));
   return {
     functions: Object.values(functions),
-    insertRows: functions.insertRows.call,
-    claimLatest: functions.claimLatest.call,
-    claimStrict: functions.claimStrict.call,
-    endRows: functions.endRows.call,
-    beginInline: functions.beginInline.call,
-    finishInline: functions.finishInline.call,
-    advanceHead: functions.advanceHead.call,
-    /** At the start of a transaction of other statements that write. */
-    requireVersion: functions.requireVersion.call,
+    ...(calls as Record<keyof typeof functions, string>),
     ...resetStatements(functions.resetSession),
     ...sqlStatements({
       ...{ ...tables, now, least: "least", wakeSource },
@@ -72,7 +66,7 @@ export function postgresStatements(schema: string) {
 
 /** Does nothing else than every function does first. */
 const requireVersion: FunctionSource = {
-  ...{ name: "require_version", parameters: [], columns: ["version integer"], settingsOff: [] },
+  ...{ name: "require_version", parameters: "", columns: "version integer", settingsOff: [] },
   statement: "SELECT 1",
 };
 

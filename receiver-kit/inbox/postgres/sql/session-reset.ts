@@ -9,7 +9,7 @@
 // A reset undoes the settings that a pool made when it connected, too. Sessions are therefore reset only where the pool
 // does nothing then, or its owner says that it may be undone; and only events whose sessions are reset share one.
 
-import { hashedName, type ServerFunction } from "./postgres-functions.ts";
+import { namedFunction, type ServerFunction } from "./postgres-functions.ts";
 import type { PostgresPool, PostgresResult } from "./postgres-pool.ts";
 
 interface ObservablePool {
@@ -55,12 +55,7 @@ export function resetSessionFunction(schema: string): ServerFunction {
     IF EXISTS (SELECT FROM pg_catalog.pg_prepared_statement() AS prepared WHERE prepared.from_sql)
     THEN RETURN 'a prepared statement'; END IF;
     RETURN NULL; END $function$`;
-  const name = hashedName("reset_session", definition);
-  return {
-    name,
-    definition: `CREATE OR REPLACE FUNCTION ${schema}.${name} ${definition}`,
-    call: `${schema}.${name}`,
-  };
+  return namedFunction(schema, "reset_session", definition);
 }
 
 export const resetRole = "RESET SESSION AUTHORIZATION; RESET ROLE";

@@ -1,22 +1,18 @@
 import { ReceiverError } from "../../../errors.ts";
 import { firstWords } from "../../sql/first-words.ts";
+import { codeOf } from "../connection/server-errors.ts";
 
-const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
 /** The transaction is aborted by an earlier error. */
 const aborted = "25P02";
 
 /** The statements of one handler that failed. */
 export class FailedStatements {
+  /** One was ended by a deadlock, or would have broken the isolation level. */
+  isConflict = false;
   #last: { readonly statement: string; readonly code: string } | undefined;
-  #isConflict = false;
 
   get isEmpty(): boolean {
     return this.#last === undefined;
-  }
-
-  /** One was ended by a deadlock, or would have broken the isolation level. */
-  get isConflict(): boolean {
-    return this.#isConflict;
   }
 
   /** Returns what to throw. */
@@ -24,7 +20,7 @@ export class FailedStatements {
     const code = codeOf(error);
     if (code === aborted) return this.explain(error);
     this.#last = { statement, code };
-    this.#isConflict ||= code.startsWith("40");
+    this.isConflict ||= code.startsWith("40");
     return error;
   }
 

@@ -6,7 +6,7 @@ import {
   type PostgresTransaction,
   type TransactionDependencies,
 } from "./postgres-transaction.ts";
-import type { SharedMember } from "./shared-member.ts";
+import type { Member } from "./shared-member.ts";
 import type { SharedTransactions } from "./shared-transactions.ts";
 
 /** A transaction that is shared with other events while the handler's statements allow it. */
@@ -16,10 +16,17 @@ export function beginSharedTransaction(
 ): HandlerTransaction<PostgresTransaction> {
   const { claim, settlement } = dependencies;
   let alone: HandlerTransaction<PostgresTransaction> | undefined;
-  let member: SharedMember | undefined;
+  let member: Member | undefined;
   let hasEnded = false;
   const throwIfEnded = () => {
     if (hasEnded) throw transactionEnded();
+  };
+  /** `why` it cannot go on in a shared one. */
+  const goAlone = (why: string) => {
+    throwIfEnded();
+    if (member) throw member.evict(why);
+    alone = beginPostgresTransaction(dependencies);
+    return alone.handle;
   };
   return {
     handle: {
@@ -37,16 +44,11 @@ export function beginSharedTransaction(
           member ??= shared.join(claim, settlement);
           return member.query(statement, values);
         }
-        if (member) throw member.evict("the statement concerns the whole transaction");
-        alone = beginPostgresTransaction(dependencies);
-        return alone.handle.query(statement, values);
+        return goAlone("the statement concerns the whole transaction").query(statement, values);
       },
       async client() {
-        if (alone) return alone.handle.client();
-        throwIfEnded();
-        if (member) throw member.evict("the client itself is not shared");
-        alone = beginPostgresTransaction(dependencies);
-        return alone.handle.client();
+        const handle = alone?.handle ?? goAlone("the client itself is not shared");
+        return handle.client();
       },
     },
     get isExclusive() {

@@ -10,7 +10,6 @@ import type {
 import type { RowEnd, RowEndResult } from "../../row-end.ts";
 import { toClaims, toNumber, toReference } from "../../sql/inbox-row.ts";
 import type { BoundedPool } from "../connection/bounded-pool.ts";
-import { asVersionError, callFunction } from "../sql/postgres-functions.ts";
 import type { PostgresQueryable } from "../sql/postgres-pool.ts";
 import type { PostgresStatements } from "../sql/postgres-statements.ts";
 import type { ClaimSize } from "./claim-size.ts";
@@ -25,19 +24,6 @@ export interface PostgresDatabase {
   readonly lockTimeoutMs: number;
 }
 
-/** A transaction of statements that are not functions of the schema: it checks the version as those do. */
-export async function inTransaction<Result>(
-  { pool, sql }: PostgresDatabase,
-  work: (client: PostgresQueryable) => Promise<Result>,
-  limitMs?: number,
-): Promise<Result> {
-  try {
-    return await pool.transaction(sql.requireVersion, work, limitMs);
-  } catch (error) {
-    throw asVersionError(error);
-  }
-}
-
 /**
  * Stores many deliveries in one statement, which is one commit. A row that another process is storing at the same time
  * makes the statement wait for that commit, so a duplicate is never acknowledged before the first is durable.
@@ -46,7 +32,7 @@ export async function insertRows(
   { pool, sql, now, lockTimeoutMs }: PostgresDatabase,
   newRows: readonly NewInboxRow[],
 ): Promise<readonly InboxInsertResult[]> {
-  const { rows } = await callFunction(pool, sql.insertRows, [
+  const { rows } = await pool.query(sql.insertRows, [
     now(),
     ...columns(newRows, "source", "id", "channel", "event", "orderKey", "position", "status", "workspaceId"),
     ...columns(newRows, "timestamp", "quarantine", "secretIndex", "traceparent"),
@@ -112,7 +98,7 @@ export async function endRows(
   xact: string | null = null,
 ): Promise<readonly (RowEndResult | undefined)[]> {
   const of = (read: (end: RowEnd) => ArrayElement) => arrayText(ends.map(read));
-  const { rows } = await callFunction(queries, sql.endRows, [
+  const { rows } = await queries.query(sql.endRows, [
     now(),
     of(({ claim }) => claim.lease.keyId),
     of(({ claim }) => claim.lease.worker),
@@ -163,7 +149,7 @@ export async function claimRows(
 async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, options: InboxClaimOptions) {
   const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder } = options;
   const keysMax = claimSize.keysFor(rowsMax);
-  const { rows } = await callFunction(pool, keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
+  const { rows } = await pool.query(keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
     ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs],
     keysMax,
   ]);
@@ -183,37 +169,36 @@ async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, option
 }
 
 async function recoverExpired(
-  database: PostgresDatabase,
+  { pool, sql, now }: PostgresDatabase,
   keyIds: readonly unknown[],
   { attemptsMax, retry, reclaimUntilMs }: InboxClaimOptions,
 ): Promise<readonly InboxRowReference[]> {
   const { firstDelayMs, delayMsMax } = retry;
-  const values = [database.now(), keyIds, attemptsMax, firstDelayMs, delayMsMax, reclaimUntilMs];
-  const recover = (client: PostgresQueryable) => client.query(database.sql.recoverExpired, values);
-  return (await inTransaction(database, recover)).rows.map(toReference);
+  const values = [now(), keyIds, attemptsMax, firstDelayMs, delayMsMax, reclaimUntilMs];
+  const recover = (client: PostgresQueryable) => client.query(sql.recoverExpired, values);
+  return (await pool.transaction(sql.requireVersion, recover)).rows.map(toReference);
 }
 
 /** Returns the leases that are still held. */
 export async function renewLeases(
-  database: PostgresDatabase,
+  { pool, sql, now }: PostgresDatabase,
   leases: readonly InboxLease[],
   leaseMs: number,
 ): Promise<ReadonlySet<InboxLease>> {
-  const values = [database.now(), leaseMs, ...columns(leases, "keyId", "worker", "generation")];
-  const renew = (client: PostgresQueryable) => client.query(database.sql.renewLeases, values);
-  const { rows } = await inTransaction(database, renew);
+  const values = [now(), leaseMs, ...columns(leases, "keyId", "worker", "generation")];
+  const renew = (client: PostgresQueryable) => client.query(sql.renewLeases, values);
+  const { rows } = await pool.transaction(sql.requireVersion, renew);
   const held = new Set(rows.map((row) => Number(row["place"])));
   return new Set(leases.filter((_, index) => held.has(index + 1)));
 }
 
 /** Makes a row wait again; in one transaction, so that it is not purged or replayed by another one meanwhile. */
 export function replayRow(
-  database: PostgresDatabase,
+  { pool, sql, now }: PostgresDatabase,
   { source, id }: InboxRowReference,
   { event, orderKey, position, status, workspaceId }: EventColumns,
 ): Promise<boolean> {
-  const { sql, now } = database;
-  return inTransaction(database, async (client) => {
+  return pool.transaction(sql.requireVersion, async (client) => {
     await client.query(sql.lockDelivery, [source, id]);
     const { rows } = await client.query(sql.findReplayable, [source, id]);
     const [found] = rows;

@@ -49,11 +49,9 @@ export interface TransactionDependencies {
   notify(source: string): void;
 }
 
-type Dependencies = TransactionDependencies;
-
 /** A transaction of one event. */
 export function beginPostgresTransaction(
-  dependencies: Dependencies,
+  dependencies: TransactionDependencies,
 ): HandlerTransaction<PostgresTransaction> {
   const { settleInGroup, resetSession, isAlone } = dependencies;
   const failed = new FailedStatements();
@@ -139,7 +137,7 @@ const endings = "a COMMIT or ROLLBACK";
 
 /** Ends the row as requested, or throws why that cannot be. */
 async function endInTransaction(
-  dependencies: Dependencies,
+  dependencies: TransactionDependencies,
   pooled: PooledClient,
   id: string,
 ): Promise<RowEndResult> {
@@ -166,7 +164,7 @@ interface OpenedTransaction {
  * Nothing of the inbox is locked while the handler runs: the end of the row, right before the commit, fails when the
  * lease was lost meanwhile. The server is told to end a transaction whose process is paused.
  */
-async function open(dependencies: Dependencies): Promise<OpenedTransaction> {
+async function open(dependencies: TransactionDependencies): Promise<OpenedTransaction> {
   const { database, claim, settlement, timeoutMs } = dependencies;
   const { pool, sql } = database;
   const pooled = await pool.checkOut();

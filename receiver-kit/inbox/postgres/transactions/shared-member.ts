@@ -5,24 +5,12 @@ import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
-import { leftShared, transactionEnded } from "../../lazy-transaction.ts";
+import { leftShared, outcomeOf, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
-import { isFromServer } from "../connection/server-errors.ts";
+import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
 import { FailedStatements } from "./failed-statements.ts";
-
-/** What a handler's transaction does with its event. */
-export interface SharedMember {
-  /** Waits for the turn of the event at the first call. */
-  query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
-  /** Its handlers run again, alone. Returns what to throw. */
-  evict(why: string): ReceiverError;
-  /** `error` is thrown when the event is to be kept. Returns it. */
-  fail(error: Error): Error;
-  keep(): Promise<InboxSettleOutcome>;
-  discard(): Promise<"repeat" | undefined>;
-}
 
 /** Of one member. */
 export interface Turn {
@@ -42,7 +30,7 @@ interface MemberOptions {
   leave(): void;
 }
 
-export class Member implements SharedMember {
+export class Member {
   readonly claim: InboxClaim;
   readonly settlement: InboxSettlement;
   readonly failed = new FailedStatements();
@@ -98,7 +86,10 @@ export class Member implements SharedMember {
     if (!this.#isInFlight) this.evict("its turn took too long");
   }
 
-  /** One at a time, also those that a handler calls at once: what fails leaves none behind it at the client. */
+  /**
+   * Waits for the turn of the event at the first call. One at a time, also those that a handler calls at once: what fails
+   * leaves none behind it at the client.
+   */
   async query(statement: string, values: unknown[] = []): Promise<readonly PostgresRow[]> {
     this.#throwIfEnded();
     const turn = await this.#turn.promise;
@@ -138,12 +129,14 @@ export class Member implements SharedMember {
     if (this.#state !== "waiting" && this.#state !== "in-turn") throw transactionEnded();
   }
 
+  /** Its handlers run again, alone. Returns what to throw. */
   evict(why: string): ReceiverError {
     if (this.#state === "waiting") this.#options.leave();
     if (this.#state === "waiting" || this.#state === "in-turn") this.#end("evicted");
     return leftShared(why);
   }
 
+  /** `error` is thrown when the event is to be kept. Returns it. */
   fail(error: Error): Error {
     this.#failure ??= error;
     return error;
@@ -155,14 +148,14 @@ export class Member implements SharedMember {
       // A query that the handler did not wait for, or whose error it caught.
       await this.#turn.promise;
     } catch (error) {
-      if (this.#state !== "evicted") return toOutcome(error);
+      if (this.#state !== "evicted") return outcomeOf(error);
     }
     if (this.#state === "evicted" || this.#mustRepeat) {
       this.#end("evicted");
       return "repeat";
     }
     this.#end("kept");
-    return this.#settled.promise.catch(toOutcome);
+    return this.#settled.promise.catch(outcomeOf);
   }
 
   async discard(): Promise<"repeat" | undefined> {
@@ -212,14 +205,8 @@ export class Member implements SharedMember {
 const sendSingle = (client: PostgresClient, text: string, values: unknown[] | null) =>
   values?.length ? client.query(text, values) : client.query({ text, queryMode: "extended" });
 
-function toOutcome(error: unknown): InboxSettleOutcome {
-  if (isReceiverError(error, "LEASE_LOST")) return "lost";
-  if (isReceiverError(error, "SUPERSEDED")) return "superseded";
-  throw error;
-}
-
 /** Deadlocks, serialization failures, statements that were cancelled or waited for a lock; a connection that was lost. */
 function isCausedBySharing(error: unknown): boolean {
   if (isReceiverError(error, "INBOX_UNAVAILABLE") || !isFromServer(error)) return true;
-  return /^(40|55P03|57)/.test(String((error as { code?: unknown }).code ?? ""));
+  return /^(40|55P03|57)/.test(codeOf(error));
 }

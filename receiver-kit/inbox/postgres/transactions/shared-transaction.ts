@@ -10,7 +10,7 @@ import { settledEnd } from "../../row-end.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { joinWrites } from "../connection/pipelining.ts";
-import { isFromServer } from "../connection/server-errors.ts";
+import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import { type Backend, cancelStatement } from "../connection/watch-transaction.ts";
 import { begin } from "../sql/postgres-expressions.ts";
 import { lastResult, type PostgresResult, type PostgresRow } from "../sql/postgres-pool.ts";
@@ -187,5 +187,4 @@ export class SharedTransaction {
   }
 }
 
-const isWithoutSavepoint = (error: unknown) =>
-  ["25P01", "3B001"].includes(String((error as { code?: unknown }).code));
+const isWithoutSavepoint = (error: unknown) => ["25P01", "3B001"].includes(codeOf(error));

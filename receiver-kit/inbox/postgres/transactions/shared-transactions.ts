@@ -24,15 +24,13 @@ import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { isReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
-import { Member, type SharedMember } from "./shared-member.ts";
+import { Member } from "./shared-member.ts";
 import { SharedTransaction, type SharedTransactionOptions } from "./shared-transaction.ts";
 
-export interface SharingOptions extends Pick<SharedTransactionOptions, "turnMs"> {
+interface Dependencies extends Omit<SharedTransactionOptions, "searchesLocks"> {
   /** 1: no transaction is shared. */
   readonly eventsMax: number;
 }
-
-type Dependencies = SharingOptions & Omit<SharedTransactionOptions, "searchesLocks">;
 
 const transactionsMax = 2;
 const transactionMsMax = 100;
@@ -59,7 +57,7 @@ export class SharedTransactions {
     return this.#dependencies.eventsMax > 1 && this.#clock.monotonic() >= this.#defersUntilMs;
   }
 
-  join(claim: InboxClaim, settlement: InboxSettlement): SharedMember {
+  join(claim: InboxClaim, settlement: InboxSettlement): Member {
     const member = new Member(claim, settlement, {
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,

@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import {
   createVerifier,
   type DeliverySink,
@@ -13,20 +14,12 @@ import { secretA, secretX, signDelivery } from "../../../support/signed-delivery
 const nowSeconds = 1_772_357_400;
 const url = "https://receiver.test/webhooks";
 
-/** A sink that records what it accepts, with timers that fire when a test says so. */
+/** A sink that records what it accepts, on a clock that the test advances. */
 function recordingSink(overrides: Partial<DeliverySink> = {}) {
   const accepted: VerifiedWebhook[] = [];
   const rejections: WebhookRejectedError[] = [];
   const failures: unknown[] = [];
-  const timers = new Set<() => void>();
-  const clock = {
-    now: () => nowSeconds * 1000,
-    monotonic: () => 0,
-    schedule(_delayMs: number, run: () => void) {
-      timers.add(run);
-      return () => timers.delete(run);
-    },
-  };
+  const clock = createVirtualClock(nowSeconds * 1000);
   const sink: DeliverySink = {
     verifier: createVerifier({ secrets: [secretA], clock }),
     limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000 },
@@ -39,7 +32,7 @@ function recordingSink(overrides: Partial<DeliverySink> = {}) {
     onError: (error) => failures.push(error),
     ...overrides,
   };
-  return { sink, accepted, rejections, failures, timers };
+  return { sink, accepted, rejections, failures, clock };
 }
 
 const delivery = signDelivery({ body: '{"event":"x"}', timestampSeconds: nowSeconds });
@@ -56,7 +49,7 @@ describe("handleFetch", () => {
     expect(await response.json()).toEqual({ received: true });
     expect(recorded.accepted).toMatchObject([{ id: delivery.id, secretIndex: 0 }]);
     expect(Buffer.from(recorded.accepted[0]!.body)).toEqual(delivery.body);
-    expect(recorded.timers.size).toBe(0);
+    expect(recorded.clock.pending().timers).toBe(0);
   });
 
   it.each([undefined, { method: "POST", url }])("rejects %j in place of a Request", async (request) => {
@@ -134,7 +127,7 @@ describe("handleFetch", () => {
     expect(response.status).toBe(status);
     expect(codeOf(recorded)).toEqual([code]);
     expect(recorded.accepted).toEqual([]);
-    expect(recorded.timers.size).toBe(0);
+    expect(recorded.clock.pending().timers).toBe(0);
   });
 
   it("responds with the mounting hint when the body was read before", async () => {
@@ -167,7 +160,7 @@ describe("handleFetch", () => {
       },
     });
     const responding = handleFetch(recorded.sink, post({ body, duplex: "half" } as RequestInit));
-    for (const fire of recorded.timers) fire();
+    await recorded.clock.advance(10_000);
     expect((await responding).status).toBe(408);
     expect(codeOf(recorded)).toEqual(["BODY_TIMEOUT"]);
     expect(cancelled).toBe(recorded.rejections[0]);

@@ -147,7 +147,7 @@ describe("a worker", () => {
     await clock.advance(100_000);
     const times = calls.map((call) => Number(call.split(" ")[0]));
     expect(times.slice(0, 7)).toEqual([0, 2_000, 6_000, 14_000, 24_000, 34_000, 44_000]);
-    expect(worker.failingForMs).toBe(100_000);
+    expect(worker.claimer.outage.failingForMs).toBe(100_000);
     expect([...new Set(logged)]).toEqual(["events cannot be claimed from the inbox, so none are handled"]);
     await worker.stop(0);
   });
@@ -220,21 +220,6 @@ describe("a worker", () => {
     await stopped;
     expect(calls.slice(-2)).toEqual(["0 fail 2 release", "0 fail 3 release"]);
     expect(clock.pending().timers).toBe(0);
-  });
-
-  it("leaves the rows behind an attempt whose end was not recorded to the end of their lease", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    handlers.on("*", () => {});
-    queue.outcome = "lost";
-    const recorded = deferred();
-    queue.commit = () => recorded.promise;
-    queue.due.push(...chainOf(["1", "2"]));
-    await worker.start();
-    await clock.settle();
-    const stopped = worker.stop(10_000);
-    recorded.resolve();
-    await stopped;
-    expect(calls.filter((call) => call.includes("fail"))).toEqual([]);
   });
 
   it("runs handlers again, alone and as the same attempt, when their shared transaction was not committed", async () => {

@@ -93,35 +93,11 @@ SHOULD  0 passed, 1 failed
     );
   });
 
-  it("the text report has the problem instead of a table when check-receiver could not run", () => {
-    const problem = { code: "UNREACHABLE", message: "could not connect", hints: ["Start it."] } as const;
-    const text = renderTextReport(reportOf([], { problem }));
-    expect(text).toMatch(/Could not run: could not connect\.\n +hint +Start it\.\n$/);
-    expect(text).not.toContain("MUST");
-  });
-
-  it("the text report says that no other check ran when a valid delivery was not acknowledged", () => {
-    const problem = { code: "REJECTED", message: "the receiver responded 401", hints: [] } as const;
-    const failed = { ...failing, id: "baseline.valid-delivery", received: "401" };
-    const report = reportOf([failed], { problem });
-    expect(renderTextReport(report)).toContain("No other check ran");
-    expect([verdictOf(report), exitCodeOf(report)]).toEqual(["failed", 1]);
-  });
-
   it("the text report names the checks in progress when the receiver stopped, without their details", () => {
     const text = renderTextReport(reportOf([open], { stoppedDuring: ["order.older"] }));
     expect(text).toContain("The receiver stopped accepting connections during order.older.");
     expect(text).toContain("The receiver stopped.");
     expect(text).not.toContain("fix ");
-  });
-
-  it("the text report counts the checks that could not observe effects", () => {
-    const text = renderTextReport(
-      reportOf([passing, { ...passing, id: "order.older", responsesOnly: true }]),
-    );
-    expect(text).toContain("Effects not seen, judged by responses only: order (1 check).");
-    expect(text).toContain("Every MUST passed; effects not seen.");
-    expect(renderTextReport(reportOf([passing]))).not.toContain("ffects");
   });
 });
 

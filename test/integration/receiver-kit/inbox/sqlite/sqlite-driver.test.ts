@@ -31,12 +31,6 @@ describe("loadSqliteDriver", () => {
     );
     await expect(loadSqliteDriver("node:sqlite", absent)).rejects.toThrow("try: Node 22.5 or later");
   });
-
-  it("loads libsql, which is installed here", async () => {
-    const connection = (await loadSqliteDriver("libsql"))(":memory:");
-    expect(connection.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
-    connection.close();
-  });
 });
 
 describe("a SQLite connection", () => {
