@@ -1,7 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import * as generated from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
@@ -47,14 +47,10 @@ export interface Connections {
   collect(connectionId: string, input?: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 }
 
-const startConnection = defineOperation("StartProviderConnection", generated.StartProviderConnectionDocument);
-const collectConnection = defineOperation(
-  "CollectProviderConnection",
-  generated.CollectProviderConnectionDocument,
-  {
-    idempotent: true,
-  },
-);
+const startConnection = defineOperation("StartProviderConnection", "partner.connections.start");
+const collectConnection = defineOperation("CollectProviderConnection", "partner.connections.collect", {
+  idempotent: true,
+});
 
 const startInput = s.strictObject({
   workspaceId: s.nonEmptyString,

@@ -1,7 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import * as generated from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
@@ -58,9 +58,9 @@ export interface Jobs {
   startImport(jobId: string, call?: CallOptions): Call<ConnectionJob>;
 }
 
-const createJob = defineOperation("CreateConnectionJob", generated.CreateConnectionJobDocument);
-const addWorks = defineOperation("CreateJobWorks", generated.CreateJobWorksDocument);
-const startImport = defineOperation("InitiateTaxPrepsImport", generated.InitiateTaxPrepsImportDocument, {
+const createJob = defineOperation("CreateConnectionJob", "partner.jobs.create");
+const addWorks = defineOperation("CreateJobWorks", "partner.jobs.addWorks");
+const startImport = defineOperation("InitiateTaxPrepsImport", "partner.jobs.startImport", {
   idempotent: true,
 });
 

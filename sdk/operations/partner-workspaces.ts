@@ -1,7 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import * as generated from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
@@ -49,8 +49,8 @@ export interface PartnerWorkspaces {
   addUsers(workspaceId: string, input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
 }
 
-const createWorkspace = defineOperation("CreateWorkspace", generated.CreateWorkspaceDocument);
-const addUsers = defineOperation("AddUsersToTheWorkspace", generated.AddUsersToTheWorkspaceDocument, {
+const createWorkspace = defineOperation("CreateWorkspace", "partner.workspaces.create");
+const addUsers = defineOperation("AddUsersToTheWorkspace", "partner.workspaces.addUsers", {
   idempotent: true,
 });
 

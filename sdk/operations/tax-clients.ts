@@ -1,7 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import * as generated from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
@@ -95,12 +95,12 @@ export interface TaxClients {
   ): PagedList<Task, never>;
 }
 
-const createClient = defineOperation("CreateClient", generated.CreateClientDocument);
-const addDocuments = defineOperation("AddClientDocuments", generated.AddClientDocumentsDocument);
-const triggerTaxPrep = defineOperation("TriggerTaxPrep", generated.TriggerTaxPrepDocument);
-const listClients = defineOperation("ListClients", generated.ListClientsDocument);
-const getClient = defineOperation("GetClient", generated.GetClientDocument);
-const listClientTasks = defineOperation("ListClientTasks", generated.ListClientTasksDocument);
+const createClient = defineOperation("CreateClient", "taxClients.create");
+const addDocuments = defineOperation("AddClientDocuments", "taxClients.addDocuments");
+const triggerTaxPrep = defineOperation("TriggerTaxPrep", "taxClients.triggerTaxPrep");
+const listClients = defineOperation("ListClients", "taxClients.list");
+const getClient = defineOperation("GetClient", "taxClients.get");
+const listClientTasks = defineOperation("ListClientTasks", "taxClients.listTasks");
 
 // Fields that the interface does not show are passed on.
 const createInput = s.looseObject({

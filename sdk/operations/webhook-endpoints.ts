@@ -2,7 +2,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import * as generated from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import { refineWith } from "../validation/check-input.ts";
@@ -101,19 +101,16 @@ export interface WebhookEndpoints {
   ): Call<WebhookEndpointSecret>;
 }
 
-const listEndpoints = defineOperation("ListWebhookEndpoints", generated.ListWebhookEndpointsDocument);
-const createEndpoint = defineOperation("CreateWebhookEndpoint", generated.CreateWebhookEndpointDocument);
-const updateEndpoint = defineOperation("UpdateWebhookEndpoint", generated.UpdateWebhookEndpointDocument, {
+const listEndpoints = defineOperation("ListWebhookEndpoints", "webhooks.endpoints.list");
+const createEndpoint = defineOperation("CreateWebhookEndpoint", "webhooks.endpoints.create");
+const updateEndpoint = defineOperation("UpdateWebhookEndpoint", "webhooks.endpoints.update", {
   idempotent: true,
 });
-const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", generated.DeleteWebhookEndpointDocument, {
+const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete", {
   idempotent: true,
   dataWhenGone: { deleteWebhookEndpoint: true },
 });
-const rotateSecret = defineOperation(
-  "RotateWebhookEndpointSecret",
-  generated.RotateWebhookEndpointSecretDocument,
-);
+const rotateSecret = defineOperation("RotateWebhookEndpointSecret", "webhooks.endpoints.rotateSecret");
 
 const deliveryUrl = (httpHostsAllowed: readonly string[]) =>
   refineWith(

@@ -1,10 +1,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  type CreateJobWorkArtifactsInput as ArtifactInput,
-  CreateJobWorkArtifactsDocument,
-} from "../generated/operations.ts";
+import type { CreateJobWorkArtifactsInput as ArtifactInput } from "../generated/operations.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 
@@ -27,7 +24,7 @@ export interface Works {
   ): Call<readonly JobArtifact[]>;
 }
 
-const attachArtifacts = defineOperation("CreateJobWorkArtifacts", CreateJobWorkArtifactsDocument);
+const attachArtifacts = defineOperation("CreateJobWorkArtifacts", "partner.works.attachArtifacts");
 
 // Fields that the interface does not show are passed on.
 const artifactsInput = s.nonEmptyArray(
