@@ -49,6 +49,7 @@ export function defineOperation<Name extends OperationName>(
   method: string,
   properties: { readonly idempotent?: true; readonly dataWhenGone?: TypesOf<Name>["result"] } = {},
 ): Operation<TypesOf<Name>["result"], TypesOf<Name>["variables"]> {
+  // biome-ignore lint/performance/noDynamicNamespaceImportAccess: the client sends all of them.
   const document = documents[`${name}Document`].toString().trim();
   return { document, name, method, ...operationTable[name], ...properties };
 }
