@@ -83,11 +83,6 @@ const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REJE
   new WorkspaceTasksError(code, "x", { outcome: "unknown" });
 
 describe("tasks.waitFor", () => {
-  it("a wait resolves to the task when it is completed", async () => {
-    const { wait } = setUp({ taskAt: completesAt(30_000) });
-    expect(await wait(idOf("t"))).toMatchObject({ id: idOf("t"), status: "COMPLETED" });
-  });
-
   it("a wait doubles its interval up to the maximum while nothing changes", async () => {
     const { wait, polls } = setUp({ taskAt: completesAt(60_000) });
     await wait(idOf("t"));
