@@ -1,12 +1,4 @@
-import {
-  boolean,
-  object,
-  oneOf,
-  optional,
-  positiveInteger,
-  strictOptions,
-  string,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "./checks/check-options.ts";
 import { MockServerError } from "./errors.ts";
 import { checkOverride } from "./graphql/check-override.ts";
@@ -22,13 +14,13 @@ export interface OverrideHandle extends Disposable {
   remove(): void;
 }
 
-const overrideOptions = strictOptions<OverrideOptions>()({
-  router: optional(oneOf("base", "gateway")),
-  keyId: optional(string),
-  workspaceId: optional(string),
-  variables: optional(object),
-  times: optional(positiveInteger),
-  invalid: optional(boolean),
+const overrideOptions = s.strictOptions<OverrideOptions>()({
+  router: s.optional(s.oneOf("base", "gateway")),
+  keyId: s.optional(s.string),
+  workspaceId: s.optional(s.string),
+  variables: s.optional(s.object),
+  times: s.optional(s.positiveInteger),
+  invalid: s.optional(s.boolean),
 });
 
 const caller = "override";

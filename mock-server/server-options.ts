@@ -1,21 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
-import {
-  array,
-  boolean,
-  functionOf,
-  integerBetween,
-  nonEmptyString,
-  number,
-  object,
-  objectWith,
-  oneOf,
-  optional,
-  refine,
-  refineString,
-  strictOptions,
-  string,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, invalidOption } from "./checks/check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 import type { ConnectionCheck } from "./outbound/port.ts";
@@ -56,33 +41,33 @@ export interface MockServerOptions {
 
 export const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
 
-const clockOption = objectWith<Clock>(
+const clockOption = s.objectWith<Clock>(
   '"real", "virtual" or a clock',
   ...(["now", "monotonic", "schedule"] as const),
 );
 
-const mockOptions = strictOptions<MockServerOptions>()({
-  listen: optional(boolean),
-  port: optional(integerBetween(0, 65_535)),
-  host: optional(nonEmptyString),
-  clock: optional((value, path) =>
+const mockOptions = s.strictOptions<MockServerOptions>()({
+  listen: s.optional(s.boolean),
+  port: s.optional(s.integerBetween(0, 65_535)),
+  host: s.optional(s.nonEmptyString),
+  clock: s.optional((value, path) =>
     value === "real" || value === "virtual" ? value : clockOption(value, path),
   ),
-  seed: optional(number),
-  settings: optional(object),
-  faults: optional(object),
-  receivers: optional(
-    refine(
+  seed: s.optional(s.number),
+  settings: s.optional(s.object),
+  faults: s.optional(s.object),
+  receivers: s.optional(
+    s.refine(
       "a Map of functions",
       (value) => value instanceof Map && [...value.values()].every((each) => typeof each === "function"),
     ),
   ),
-  deliverOnly: optional(oneOf("loopback")),
-  trustedCertificates: optional(array(string)),
-  checkConnection: optional(functionOf()),
-  hostsAllowed: optional(array(refineString("a host name without a port", isHostName, "another"))),
-  originsAllowed: optional(
-    array(refineString("an origin such as http://localhost:3000", isOrigin, "another")),
+  deliverOnly: s.optional(s.oneOf("loopback")),
+  trustedCertificates: s.optional(s.array(s.string)),
+  checkConnection: s.optional(s.functionOf()),
+  hostsAllowed: s.optional(s.array(s.refineString("a host name without a port", isHostName, "another"))),
+  originsAllowed: s.optional(
+    s.array(s.refineString("an origin such as http://localhost:3000", isOrigin, "another")),
   ),
 });
 const caller = "createMockServer";

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { boolean, oneOf, optional, strictObject } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Router } from "./call/operation.ts";
 import { createRedactor } from "./call/redactor.ts";
 import { type Call, toCall } from "./engine/call.ts";
@@ -139,8 +139,8 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   };
 }
 
-const requestInput = strictObject(
-  { ...callOptions, router: optional(oneOf("base", "gateway")), authenticated: optional(boolean) },
+const requestInput = s.strictObject(
+  { ...callOptions, router: s.optional(s.oneOf("base", "gateway")), authenticated: s.optional(s.boolean) },
   callHints,
 );
 

@@ -3,23 +3,7 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
-import {
-  abortSignal,
-  array,
-  boolean,
-  clock,
-  durationMs,
-  functionOf,
-  integerBetween,
-  kindOf,
-  objectWith,
-  oneOf,
-  optional,
-  parse,
-  strictObject,
-  ValidationError,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
 import { FailureError, failure } from "./call/failure.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
@@ -132,39 +116,39 @@ export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
 /** Client options with defaults. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
-const retries = integerBetween(0, 20);
+const retries = s.integerBetween(0, 20);
 
-const rateLimitSettings = strictObject({
-  requests: withDefault(integerBetween(1, 1_000_000), 120),
-  windowMs: withDefault(durationMs, 60_000),
-  maxQueued: withDefault(integerBetween(0, 1_000_000), 1_000),
-  store: optional(objectWith<RateLimitStore>("a store with acquire and block", "acquire", "block")),
+const rateLimitSettings = s.strictObject({
+  requests: s.withDefault(s.integerBetween(1, 1_000_000), 120),
+  windowMs: s.withDefault(s.durationMs, 60_000),
+  maxQueued: s.withDefault(s.integerBetween(0, 1_000_000), 1_000),
+  store: s.optional(s.objectWith<RateLimitStore>("a store with acquire and block", "acquire", "block")),
 });
 
-const clientOptions = strictObject({
-  apiKey: optional(apiKeySource),
+const clientOptions = s.strictObject({
+  apiKey: s.optional(apiKeySource),
   baseUrl: serviceUrl,
-  gatewayUrl: optional(serviceUrl),
-  partnerApiKey: optional(apiKeySource),
-  sourcePlatform: optional(visibleAscii),
-  timeoutMs: optional(durationMs),
-  deadlineMs: optional(durationMs),
-  priority: withDefault(oneOf(...priorities), "normal"),
-  maxRetries: withDefault(retries, 3),
-  maxResponseBytes: withDefault(integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
-  headers: withDefault(requestHeaders, {}),
-  appInfo: optional(strictObject({ name: productToken, version: optional(productToken) })),
-  rateLimit: withDefault(rateLimitOrFalse, {}),
-  httpHostsAllowed: withDefault(array(hostName), []),
-  dangerouslyAllowBrowser: withDefault(boolean, false),
+  gatewayUrl: s.optional(serviceUrl),
+  partnerApiKey: s.optional(apiKeySource),
+  sourcePlatform: s.optional(visibleAscii),
+  timeoutMs: s.optional(s.durationMs),
+  deadlineMs: s.optional(s.durationMs),
+  priority: s.withDefault(s.oneOf(...priorities), "normal"),
+  maxRetries: s.withDefault(retries, 3),
+  maxResponseBytes: s.withDefault(s.integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
+  headers: s.withDefault(requestHeaders, {}),
+  appInfo: s.optional(s.strictObject({ name: productToken, version: s.optional(productToken) })),
+  rateLimit: s.withDefault(rateLimitOrFalse, {}),
+  httpHostsAllowed: s.withDefault(s.array(hostName), []),
+  dangerouslyAllowBrowser: s.withDefault(s.boolean, false),
   // Looked up at each request, so that a global patched later (tracing, interception in tests) is used.
-  fetch: withDefault(functionOf<Fetch>(), (url: URL | string, init: FetchInit) =>
+  fetch: s.withDefault(s.functionOf<Fetch>(), (url: URL | string, init: FetchInit) =>
     globalThis.fetch(url, init),
   ),
-  clock: optional(clock),
-  random: withDefault(functionOf<Random>(), systemRandom),
-  logger: optional(
-    objectWith<Logger>("a logger with debug, info, warn and error", "debug", "info", "warn", "error"),
+  clock: s.optional(s.clock),
+  random: s.withDefault(s.functionOf<Random>(), systemRandom),
+  logger: s.optional(
+    s.objectWith<Logger>("a logger with debug, info, warn and error", "debug", "info", "warn", "error"),
   ),
 });
 
@@ -176,16 +160,16 @@ export const callHints = {
 
 /** The checks of `CallOptions`. */
 export const callOptions = {
-  signal: optional(abortSignal),
-  timeoutMs: optional(durationMs),
-  deadlineMs: optional(durationMs),
-  priority: optional(oneOf(...priorities)),
-  maxRetries: optional(retries),
-  idempotent: optional(boolean),
-  headers: optional(requestHeaders),
+  signal: s.optional(s.abortSignal),
+  timeoutMs: s.optional(s.durationMs),
+  deadlineMs: s.optional(s.durationMs),
+  priority: s.optional(s.oneOf(...priorities)),
+  maxRetries: s.optional(retries),
+  idempotent: s.optional(s.boolean),
+  headers: s.optional(requestHeaders),
 };
 
-const callInput = strictObject(callOptions, callHints);
+const callInput = s.strictObject(callOptions, callHints);
 
 /** Checks the options of a call. Throws `ARGUMENT_INVALID`. */
 export function checkCallOptions(operationName: string, options: CallOptions): CallOptions {
@@ -194,7 +178,7 @@ export function checkCallOptions(operationName: string, options: CallOptions): C
 
 /** Checks the options of `createClient`. Throws `ConfigurationError`; its message never contains a key. */
 export function resolveOptions(options: CreateClientOptions) {
-  const checked = parse(clientOptions, options, toConfigurationError);
+  const checked = s.parse(clientOptions, options, toConfigurationError);
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
     const given = (["apiKey", "partnerApiKey"] as const).filter((name) => Object.hasOwn(options, name));
     const got =
@@ -219,7 +203,7 @@ export function resolveOptions(options: CreateClientOptions) {
   };
 }
 
-const toConfigurationError = ({ message }: ValidationError) =>
+const toConfigurationError = ({ message }: s.ValidationError) =>
   new ConfigurationError(`createClient: ${message}`);
 
 /** Fails the call that needs it, with what is known of the outcome, unless `random` returns what it should. */
@@ -241,16 +225,19 @@ const insecure = (name: string, { hostname }: URL) =>
 function apiKeySource(value: unknown, path: string): ApiKeySource {
   if (typeof value === "function") return value as ApiKeySource;
   if (typeof value !== "string") {
-    throw new ValidationError(path, `expected a string or a function, got ${kindOf(value)}`);
+    throw new s.ValidationError(path, `expected a string or a function, got ${s.kindOf(value)}`);
   }
   if (value === "")
-    throw new ValidationError(path, "expected a key, got an empty string; is the environment variable set?");
+    throw new s.ValidationError(
+      path,
+      "expected a key, got an empty string; is the environment variable set?",
+    );
   if (isSendableKey(value)) return value;
-  throw new ValidationError(path, "expected a key without spaces or line ends, got one with them");
+  throw new s.ValidationError(path, "expected a key without spaces or line ends, got one with them");
 }
 
 function rateLimitOrFalse(value: unknown, path: string): RateLimitSettings | undefined {
   if (value === false) return undefined;
   if (typeof value === "object" && value !== null) return rateLimitSettings(value, path);
-  throw new ValidationError(path, `expected false or an object, got ${kindOf(value)}`);
+  throw new s.ValidationError(path, `expected false or an object, got ${s.kindOf(value)}`);
 }

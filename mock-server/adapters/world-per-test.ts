@@ -1,4 +1,4 @@
-import { object, objectWith, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import type { NewWorld } from "../control/worlds/world-routes.ts";
 import { MockServerError } from "../errors.ts";
@@ -32,10 +32,10 @@ export interface WorldPerTest {
   readonly world: MockWorld;
 }
 
-const worldOptions = strictOptions<WorldPerTestOptions>()({
-  mock: optional(object),
-  world: optional(object),
-  hooks: objectWith<TestHooks>(
+const worldOptions = s.strictOptions<WorldPerTestOptions>()({
+  mock: s.optional(s.object),
+  world: s.optional(s.object),
+  hooks: s.objectWith<TestHooks>(
     "beforeAll, beforeEach, afterEach and afterAll",
     ...(["beforeAll", "beforeEach", "afterEach", "afterAll"] as const),
   ),

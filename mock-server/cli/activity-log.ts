@@ -44,26 +44,18 @@ function textOf(activity: LoggedActivity): Line | null {
     case "delivery.attempted":
       return attemptLine(activity, fieldsOf(activity["attempt"]));
     case "clock.advanced":
-      return { noun: "clock", status: "---", level: "neutral", text: `advanced by ${activity["byMs"]} ms` };
+      return note("clock", `advanced by ${activity["byMs"]} ms`);
     case "settings.changed":
     case "faults.changed":
-      return {
-        noun: activity.type.slice(0, -".changed".length),
-        status: "---",
-        level: "neutral",
-        text: "changed",
-      };
+      return note(activity.type.slice(0, -".changed".length), "changed");
     case "stream.restarted":
-      return {
-        noun: "mock",
-        status: "---",
-        level: "neutral",
-        text: "was reset, or restored from a snapshot",
-      };
+      return note("mock", "was reset, or restored from a snapshot");
     default:
       return null;
   }
 }
+
+const note = (noun: string, text: string): Line => ({ noun, status: "---", level: "neutral", text });
 
 type Fields = Readonly<Record<string, unknown>>;
 

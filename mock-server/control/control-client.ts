@@ -1,6 +1,6 @@
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { functionOf, numberFrom, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
 import {
   isMockServerError,
@@ -25,10 +25,10 @@ export interface ControlClientOptions {
 }
 
 const caller = "createControlClient";
-const clientOptions = strictOptions<ControlClientOptions>()({
+const clientOptions = s.strictOptions<ControlClientOptions>()({
   baseUrl: urlOption,
-  fetch: optional(functionOf()),
-  timeoutMs: optional(numberFrom(1)),
+  fetch: s.optional(s.functionOf()),
+  timeoutMs: s.optional(s.numberFrom(1)),
 });
 
 /**

@@ -69,42 +69,36 @@ function abortOf(faults: readonly ApiFault[], response: PlainResponse): Abort | 
   return undefined;
 }
 
-function statusResponse(status: number, retryAfterSeconds: number | undefined): PlainResponse {
-  return {
-    status,
-    headers: {
-      "content-type": "text/plain; charset=utf-8",
-      ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
-    },
-    body: `status ${status}\n`,
-  };
-}
+const statusResponse = (status: number, retryAfterSeconds: number | undefined): PlainResponse =>
+  responseOf(status, "text/plain", `status ${status}\n`, retryAfterSeconds);
 
-function rateLimitedResponse(retryAfterSeconds: number): PlainResponse {
+const rateLimitedResponse = (retryAfterSeconds: number): PlainResponse => {
   const error = { message: "Too many requests", extensions: { code: "RATE_LIMITED" } };
-  return {
-    status: 429,
-    headers: {
-      "content-type": "application/json; charset=utf-8",
-      "retry-after": String(retryAfterSeconds),
-    },
-    body: JSON.stringify({ errors: [error] }),
-  };
-}
+  return responseOf(429, "application/json", JSON.stringify({ errors: [error] }), retryAfterSeconds);
+};
 
-function htmlResponse(status: number): PlainResponse {
-  return {
+const htmlResponse = (status: number): PlainResponse =>
+  responseOf(
     status,
-    headers: { "content-type": "text/html; charset=utf-8" },
-    body: `<!doctype html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1></body></html>\n`,
-  };
-}
+    "text/html",
+    `<!doctype html>\n<html><head><title>${status}</title></head><body><h1>${status}</h1></body></html>\n`,
+  );
 
-function graphqlErrorResponse(message: string, code: string | undefined): PlainResponse {
+const graphqlErrorResponse = (message: string, code: string | undefined): PlainResponse => {
   const error = { message, ...(code === undefined ? {} : { extensions: { code } }) };
-  return {
-    status: 200,
-    headers: { "content-type": "application/json; charset=utf-8" },
-    body: JSON.stringify({ data: null, errors: [error] }),
-  };
-}
+  return responseOf(200, "application/json", JSON.stringify({ data: null, errors: [error] }));
+};
+
+const responseOf = (
+  status: number,
+  type: string,
+  body: string,
+  retryAfterSeconds?: number,
+): PlainResponse => ({
+  status,
+  headers: {
+    "content-type": `${type}; charset=utf-8`,
+    ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
+  },
+  body,
+});

@@ -74,3 +74,4 @@ export type WorkspaceSeed = SeedPlan["workspaces"][number];
 export type MemberSeed = NonNullable<WorkspaceSeed["members"]>[number];
 export type ClientSeed = NonNullable<WorkspaceSeed["clients"]>[number];
 export type ConnectionSeed = NonNullable<WorkspaceSeed["connections"]>[number];
+export type JobSeed = NonNullable<ConnectionSeed["jobs"]>[number];

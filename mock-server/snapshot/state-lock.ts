@@ -3,6 +3,7 @@
 
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 
 interface Owner {
   readonly pid: number;
@@ -46,12 +47,8 @@ async function createFile(path: string, text: string): Promise<boolean> {
 }
 
 function parseOwner(text: string): Owner | null {
-  try {
-    const { pid, host } = JSON.parse(text) as Partial<Owner>;
-    return Number.isSafeInteger(pid) && typeof host === "string" ? { pid: Number(pid), host } : null;
-  } catch {
-    return null;
-  }
+  const { pid, host } = (jsonOrUndefined(text) ?? {}) as Partial<Owner>;
+  return Number.isSafeInteger(pid) && typeof host === "string" ? { pid: Number(pid), host } : null;
 }
 
 /** Of a process on another computer, or in another container, nothing is known: it counts as running. */

@@ -1,11 +1,5 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
-import {
-  numberFrom,
-  optional,
-  refineNumber,
-  strictObject,
-  strictOptions,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { checkDurationMs } from "./duration.ts";
@@ -80,7 +74,7 @@ export function createVirtualClock(
   startMs = Date.UTC(2026, 0, 15, 12),
   options: VirtualClockOptions = {},
 ): VirtualClock {
-  checkOptions("createVirtualClock", { startMs }, strictObject({ startMs: time }));
+  checkOptions("createVirtualClock", { startMs }, s.strictObject({ startMs: time }));
   const { waitLimitMs = workLimitMs } = checkOptions("createVirtualClock", options, clockOptions);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
@@ -218,7 +212,7 @@ export function createVirtualClock(
       await inTurn(() => runTo(elapsedMs));
     },
     setNow: (nowMs) => {
-      checkOptions("clock.setNow", { nowMs }, strictObject({ nowMs: time }));
+      checkOptions("clock.setNow", { nowMs }, s.strictObject({ nowMs: time }));
       offsetMs = nowMs - elapsedMs;
     },
     pending: () => ({
@@ -237,8 +231,8 @@ const turnsAfterRequest = 4;
 const ioRequests = new Set(["FSReqCallback", "FSReqPromise", "GetAddrInfoReqWrap"]);
 const hasPendingIo = () => process.getActiveResourcesInfo().some((name) => ioRequests.has(name));
 
-const clockOptions = strictOptions<VirtualClockOptions>()({ waitLimitMs: optional(numberFrom(1)) });
-const time = refineNumber(
+const clockOptions = s.strictOptions<VirtualClockOptions>()({ waitLimitMs: s.optional(s.numberFrom(1)) });
+const time = s.refineNumber(
   "a time in milliseconds until the year 9999",
   (value) => value >= timeMsMin && value <= timeMsMax,
 );

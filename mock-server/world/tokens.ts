@@ -3,6 +3,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createBoundedCache } from "@workspace-tasks/kernel/cache.ts";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { KeyAccess } from "../state/records.ts";
 
@@ -65,14 +66,9 @@ export function createTokenSigner(seed: number, world: string | null = null): To
 /** The world that a token says it is from; its signature is not checked. */
 export function worldOfToken(token: string): string | null {
   const payload = token.length > tokenCharsMax ? undefined : token.split(".")[1];
-  if (!payload) return null;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"));
-    const world = isPlainObject(claims) ? claims["world"] : undefined;
-    return typeof world === "string" ? world : null;
-  } catch {
-    return null;
-  }
+  const claims = jsonOrUndefined(Buffer.from(payload ?? "", "base64url").toString("utf8"));
+  const world = isPlainObject(claims) ? claims["world"] : undefined;
+  return typeof world === "string" ? world : null;
 }
 
 function readSigned(token: string, signatureOf: (signed: string) => Buffer): TokenClaims | null {

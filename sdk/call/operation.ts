@@ -1,5 +1,6 @@
 import type { DocumentTypeDecoration } from "@graphql-typed-document-node/core";
 import { operationTable } from "../generated/operation-table.ts";
+import * as documents from "../generated/operations.ts";
 
 /** A generated document of one operation, a text or parsed, with its result and variables as types. */
 export interface TypedDocument<Result, Variables> extends DocumentTypeDecoration<Result, Variables> {}
@@ -32,45 +33,23 @@ export interface Operation<Result, Variables>
 
 export type OperationName = keyof typeof operationTable;
 
-/** The client's method of each operation. One that several methods send is given its name by them. */
-const methods: { readonly [Name in OperationName]: string } = {
-  AddClientDocuments: "taxClients.addDocuments",
-  AddUsersToTheWorkspace: "partner.workspaces.addUsers",
-  CollectProviderConnection: "partner.connections.collect",
-  CreateClient: "taxClients.create",
-  CreateConnectionJob: "partner.jobs.create",
-  CreateJobWorkArtifacts: "partner.works.attachArtifacts",
-  CreateJobWorks: "partner.jobs.addWorks",
-  CreateWebhookEndpoint: "webhooks.endpoints.create",
-  CreateWorkspace: "partner.workspaces.create",
-  DeleteWebhookEndpoint: "webhooks.endpoints.delete",
-  ExchangeApiKey: "apiKey",
-  GetClient: "taxClients.get",
-  InitiateTaxPrepsImport: "partner.jobs.startImport",
-  ListClientTasks: "taxClients.listTasks",
-  ListClients: "taxClients.list",
-  ListTasks: "tasks.list",
-  ListWebhookEndpoints: "webhooks.endpoints.list",
-  LoginPartner: "partnerApiKey",
-  Me: "me",
-  RotateWebhookEndpointSecret: "webhooks.endpoints.rotateSecret",
-  StartProviderConnection: "partner.connections.start",
-  TriggerTaxPrep: "taxClients.triggerTaxPrep",
-  UpdateWebhookEndpoint: "webhooks.endpoints.update",
-  WebhookEventCatalog: "webhooks.catalog",
-};
+type Documents = typeof documents;
+type TypesOf<Name extends OperationName> =
+  Documents[`${Name}Document`] extends TypedDocument<infer Result, infer Variables>
+    ? { readonly result: Result; readonly variables: Variables }
+    : never;
 
-/** The operation of a document under `sdk/operations`. */
-export function defineOperation<Result, Variables>(
-  name: OperationName,
-  document: TypedDocument<Result, Variables> & { toString(): string },
-  properties: { readonly idempotent?: true; readonly dataWhenGone?: Result } = {},
-): Operation<Result, Variables> {
-  return {
-    document: document.toString().trim(),
-    name,
-    method: methods[name],
-    ...operationTable[name],
-    ...properties,
-  };
+/**
+ * The operation of a document under `sdk/operations`.
+ *
+ * @param method the client's method that sends it; an operation that several methods send is given its name by them
+ */
+export function defineOperation<Name extends OperationName>(
+  name: Name,
+  method: string,
+  properties: { readonly idempotent?: true; readonly dataWhenGone?: TypesOf<Name>["result"] } = {},
+): Operation<TypesOf<Name>["result"], TypesOf<Name>["variables"]> {
+  // biome-ignore lint/performance/noDynamicNamespaceImportAccess: the client sends all of them.
+  const document = documents[`${name}Document`].toString().trim();
+  return { document, name, method, ...operationTable[name], ...properties };
 }

@@ -8,7 +8,6 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import type { SharedWork } from "../call/shared-work.ts";
-import { ExchangeApiKeyDocument, LoginPartnerDocument } from "../generated/operations.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
@@ -31,7 +30,7 @@ export interface KeyExchange {
 export const workspaceExchange: KeyExchange = {
   name: "apiKey",
   urlOption: "baseUrl",
-  operation: defineOperation("ExchangeApiKey", ExchangeApiKeyDocument),
+  operation: defineOperation("ExchangeApiKey", "apiKey"),
   variables: (refreshToken) => ({ refreshToken }),
   readToken: (data) => fieldOf(fieldOf(data, "exchangeSurfaceRefreshTokenForAccessTokens"), "workspaceToken"),
 };
@@ -39,7 +38,7 @@ export const workspaceExchange: KeyExchange = {
 export const partnerLogin: KeyExchange = {
   name: "partnerApiKey",
   urlOption: "gatewayUrl",
-  operation: defineOperation("LoginPartner", LoginPartnerDocument),
+  operation: defineOperation("LoginPartner", "partnerApiKey"),
   variables: (token) => ({ token }),
   readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
 };

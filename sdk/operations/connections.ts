@@ -1,23 +1,19 @@
-import { anything, nonEmptyString, plainObject, strictObject } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  CollectProviderConnectionDocument,
-  type CollectProviderConnectionMutationVariables as CollectVariables,
-  type ProviderConnectionFieldsFragment,
-  StartProviderConnectionDocument,
-  type StartProviderConnectionMutationVariables as StartVariables,
-} from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";
 
-export interface StartConnectionInput extends Omit<StartVariables, "inputs"> {
+export interface StartConnectionInput
+  extends Omit<generated.StartProviderConnectionMutationVariables, "inputs"> {
   /** The credentials of the partner's platform; `{}` for a platform that needs none. */
   readonly inputs: Readonly<Record<string, unknown>>;
 }
-export interface CollectConnectionInput extends Omit<CollectVariables, "connectionId"> {}
+export interface CollectConnectionInput
+  extends Omit<generated.CollectProviderConnectionMutationVariables, "connectionId"> {}
 
 /** `pending`, then `active`; otherwise an error state such as `failed` or `disconnected`. An open set. @see interface §3 */
 export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed" | "disconnected">;
@@ -25,7 +21,7 @@ export type ProviderConnectionStatus = OpenUnion<"pending" | "active" | "failed"
 export interface ProviderConnection
   extends PickSelected<
     schema.ProviderConnection,
-    ProviderConnectionFieldsFragment,
+    generated.ProviderConnectionFieldsFragment,
     { readonly status: ProviderConnectionStatus }
   > {}
 
@@ -51,17 +47,17 @@ export interface Connections {
   collect(connectionId: string, input?: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 }
 
-const startConnection = defineOperation("StartProviderConnection", StartProviderConnectionDocument);
-const collectConnection = defineOperation("CollectProviderConnection", CollectProviderConnectionDocument, {
+const startConnection = defineOperation("StartProviderConnection", "partner.connections.start");
+const collectConnection = defineOperation("CollectProviderConnection", "partner.connections.collect", {
   idempotent: true,
 });
 
-const startInput = strictObject({
-  workspaceId: nonEmptyString,
-  providerKey: nonEmptyString,
-  inputs: plainObject,
+const startInput = s.strictObject({
+  workspaceId: s.nonEmptyString,
+  providerKey: s.nonEmptyString,
+  inputs: s.plainObject,
 });
-const collectInput = strictObject({ connectionId: nonEmptyString, inputs: anything });
+const collectInput = s.strictObject({ connectionId: s.nonEmptyString, inputs: s.anything });
 
 export function createConnections(send: Send): Connections {
   return {

@@ -1,28 +1,14 @@
-import {
-  looseObject,
-  nonBlankString,
-  nonEmptyArray,
-  nonEmptyString,
-  strictObject,
-  string,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  type ConnectionJobFieldsFragment,
-  CreateConnectionJobDocument,
-  type CreateConnectionJobMutationVariables as CreateJobInput,
-  CreateJobWorksDocument,
-  type CreateJobWorksMutation,
-  InitiateTaxPrepsImportDocument,
-  type CreateJobWorksInput as JobWorkInput,
-} from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";
 
-export type { CreateJobInput, JobWorkInput };
+export type CreateJobInput = generated.CreateConnectionJobMutationVariables;
+export type JobWorkInput = generated.CreateJobWorksInput;
 
 /** `pending`, `active`, `completed`, or another: the full list is not shown. @see interface §3 */
 export type ConnectionJobStatus = OpenUnion<"pending" | "active" | "completed">;
@@ -30,12 +16,12 @@ export type ConnectionJobStatus = OpenUnion<"pending" | "active" | "completed">;
 export interface ConnectionJob
   extends PickSelected<
     schema.ConnectionJob,
-    ConnectionJobFieldsFragment,
+    generated.ConnectionJobFieldsFragment,
     { readonly status: ConnectionJobStatus }
   > {}
 /** One client's tax preparation in a job. @see interface §2 */
 export interface JobWork
-  extends PickSelected<schema.JobWork, CreateJobWorksMutation["createJobWorks"][number]> {}
+  extends PickSelected<schema.JobWork, generated.CreateJobWorksMutation["createJobWorks"][number]> {}
 
 export interface Jobs {
   /**
@@ -72,15 +58,15 @@ export interface Jobs {
   startImport(jobId: string, call?: CallOptions): Call<ConnectionJob>;
 }
 
-const createJob = defineOperation("CreateConnectionJob", CreateConnectionJobDocument);
-const addWorks = defineOperation("CreateJobWorks", CreateJobWorksDocument);
-const startImport = defineOperation("InitiateTaxPrepsImport", InitiateTaxPrepsImportDocument, {
+const createJob = defineOperation("CreateConnectionJob", "partner.jobs.create");
+const addWorks = defineOperation("CreateJobWorks", "partner.jobs.addWorks");
+const startImport = defineOperation("InitiateTaxPrepsImport", "partner.jobs.startImport", {
   idempotent: true,
 });
 
-const createInput = strictObject({ connectionId: nonEmptyString, jobName: nonBlankString });
+const createInput = s.strictObject({ connectionId: s.nonEmptyString, jobName: s.nonBlankString });
 // Fields that the interface does not show are passed on.
-const worksInput = nonEmptyArray(looseObject({ name: string, externalId: nonEmptyString }));
+const worksInput = s.nonEmptyArray(s.looseObject({ name: s.string, externalId: s.nonEmptyString }));
 
 export function createJobs(send: Send): Jobs {
   return {
@@ -89,11 +75,11 @@ export function createJobs(send: Send): Jobs {
     addWorks: (jobId, works, call) =>
       send(
         addWorks,
-        (check) => ({ connectionJobId: check(nonEmptyString, jobId), inputs: check(worksInput, works) }),
+        (check) => ({ connectionJobId: check(s.nonEmptyString, jobId), inputs: check(worksInput, works) }),
         call,
       ),
 
     startImport: (jobId, call) =>
-      send(startImport, (check) => ({ connectionJobId: check(nonEmptyString, jobId) }), call),
+      send(startImport, (check) => ({ connectionJobId: check(s.nonEmptyString, jobId) }), call),
   };
 }

@@ -1,11 +1,7 @@
 import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type Router } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  type WorkspaceRole as KnownWorkspaceRole,
-  MeDocument,
-  type MeQuery,
-} from "../generated/operations.ts";
+import type { WorkspaceRole as KnownWorkspaceRole, MeQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { CallOptions } from "../options.ts";
@@ -33,7 +29,7 @@ export interface User extends schema.User {
 /** Who a token acts as; compare `__typename`. @see interface §2 */
 export type Me = WorkspaceUser | User;
 
-const meOperation = defineOperation("Me", MeDocument);
+const meOperation = defineOperation("Me", "me");
 
 /** Fetches who the token of a router acts as. */
 export function fetchMe(send: Send, router: Router, call: CallOptions | undefined): Call<Me> {

@@ -2,7 +2,7 @@
 // others, so the next page of an offset list can repeat items, or begin behind some that were never returned. Ids tell
 // both: an item is returned once, and a page that continues an offset list begins with an item that was returned before.
 
-import { integerBetween, refineNumber, strictObject, withDefault } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallMeta, Check } from "../engine/call.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import { checkInput } from "../validation/check-input.ts";
@@ -38,10 +38,10 @@ export interface PageReader<Item, Cursor> {
 // continue, whatever cursor it gets, fills all of them.
 const pagesWithoutNewItemMax = 10;
 
-const toArrayInput = strictObject(
+const toArrayInput = s.strictObject(
   {
-    maxItems: withDefault(
-      refineNumber(
+    maxItems: s.withDefault(
+      s.refineNumber(
         "a whole number of at least 0, or Infinity",
         (value) => value >= 0 && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY),
       ),
@@ -104,10 +104,10 @@ export function createPagedList<Item extends { readonly id: string }, Cursor>(
 
 // The service's own limits of these lists are not documented; these are the ones of the endpoint list.
 const pageSizeMax = 100;
-export const pageSize = integerBetween(1, pageSizeMax);
+export const pageSize = s.integerBetween(1, pageSizeMax);
 export const offsetInput = {
-  offset: withDefault(integerBetween(0, Number.MAX_SAFE_INTEGER), 0),
-  limit: withDefault(pageSize, 20),
+  offset: s.withDefault(s.integerBetween(0, Number.MAX_SAFE_INTEGER), 0),
+  limit: s.withDefault(pageSize, 20),
 };
 
 /** The items of a page. Throws for one that is none, which the service never sends. */

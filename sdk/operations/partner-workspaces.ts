@@ -1,37 +1,22 @@
-import {
-  looseObject,
-  nonBlankString,
-  nonEmptyArray,
-  nonEmptyString,
-  nullish,
-  oneOf,
-  plainObject,
-  refineString,
-  strictObject,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  AddUsersToTheWorkspaceDocument,
-  type AddUsersToTheWorkspaceMutationVariables as AddUsersVariables,
-  CreateWorkspaceDocument,
-  type CreateWorkspaceMutation,
-  type CreateWorkspaceInput as GeneratedInput,
-} from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
 /** A user who now belongs to a workspace. Beyond the interface (documented). */
 export interface AddedUser extends schema.AddedUser {}
-export interface AddUsersInput extends Omit<AddUsersVariables, "workspaceId"> {}
+export interface AddUsersInput
+  extends Omit<generated.AddUsersToTheWorkspaceMutationVariables, "workspaceId"> {}
 
 /** Size class of a tax firm. @see interface §2 */
 export type FirmSize = "xs" | "sm" | "md" | "lg" | "xl";
 
 export interface CreateWorkspaceInput
   extends Override<
-    GeneratedInput,
+    generated.CreateWorkspaceInput,
     {
       readonly firmSize: FirmSize | null | undefined;
       readonly metadata: Readonly<Record<string, unknown>> | null | undefined;
@@ -40,7 +25,7 @@ export interface CreateWorkspaceInput
 
 /** A workspace as its creation returns it; `status` is for example `active`. @see interface §2 */
 export interface PartnerWorkspace
-  extends PickSelected<schema.Workspace, CreateWorkspaceMutation["createWorkspace"]> {}
+  extends PickSelected<schema.Workspace, generated.CreateWorkspaceMutation["createWorkspace"]> {}
 
 export interface PartnerWorkspaces {
   /**
@@ -64,20 +49,27 @@ export interface PartnerWorkspaces {
   addUsers(workspaceId: string, input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
 }
 
-const createWorkspace = defineOperation("CreateWorkspace", CreateWorkspaceDocument);
-const addUsers = defineOperation("AddUsersToTheWorkspace", AddUsersToTheWorkspaceDocument, {
+const createWorkspace = defineOperation("CreateWorkspace", "partner.workspaces.create");
+const addUsers = defineOperation("AddUsersToTheWorkspace", "partner.workspaces.addUsers", {
   idempotent: true,
 });
 
 // Fields that the interface does not show are passed on.
-const createInput = looseObject({
-  displayName: nonBlankString,
-  firmSize: nullish(oneOf("xs", "sm", "md", "lg", "xl")),
-  metadata: nullish(plainObject),
+const createInput = s.looseObject({
+  displayName: s.nonBlankString,
+  firmSize: s.nullish(s.oneOf("xs", "sm", "md", "lg", "xl")),
+  metadata: s.nullish(s.plainObject),
 });
 
-const emailAddress = refineString("an e-mail address", (value) => value.includes("@"), "a string without @");
-const addUsersInput = strictObject({ workspaceId: nonEmptyString, userEmails: nonEmptyArray(emailAddress) });
+const emailAddress = s.refineString(
+  "an e-mail address",
+  (value) => value.includes("@"),
+  "a string without @",
+);
+const addUsersInput = s.strictObject({
+  workspaceId: s.nonEmptyString,
+  userEmails: s.nonEmptyArray(emailAddress),
+});
 
 export function createPartnerWorkspaces(send: Send): PartnerWorkspaces {
   return {

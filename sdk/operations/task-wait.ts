@@ -2,15 +2,7 @@
 // the task, by a failure that is not transient, by its deadline, its signal or `close`.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import {
-  abortSignal,
-  durationMs,
-  functionOf,
-  optional,
-  refineString,
-  strictObject,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
@@ -53,18 +45,18 @@ export interface WaitForTaskOptions {
   readonly onProgress?: ((task: Task) => unknown) | undefined;
 }
 
-export const taskIdInput = refineString(
+export const taskIdInput = s.refineString(
   "the id of a task, a UUID",
   (value) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value),
   "another string",
 );
-export const waitForInput = strictObject(
+export const waitForInput = s.strictObject(
   {
-    signal: optional(abortSignal),
-    deadlineMs: optional(durationMs),
-    pollIntervalMs: withDefault(durationMs, 2_000),
-    maxPollIntervalMs: withDefault(durationMs, 15_000),
-    onProgress: optional(functionOf<(task: Task) => unknown>()),
+    signal: s.optional(s.abortSignal),
+    deadlineMs: s.optional(s.durationMs),
+    pollIntervalMs: s.withDefault(s.durationMs, 2_000),
+    maxPollIntervalMs: s.withDefault(s.durationMs, 15_000),
+    onProgress: s.optional(s.functionOf<(task: Task) => unknown>()),
   },
   {
     timeout: "did you mean deadlineMs?",

@@ -1,10 +1,6 @@
 import { nonEmptyString, type Schema } from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
-import {
-  type TaskStatus as KnownTaskStatus,
-  ListTasksDocument,
-  type ListTasksQuery,
-} from "../generated/operations.ts";
+import type { TaskStatus as KnownTaskStatus, ListTasksQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { OpenUnion } from "../open-union.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
@@ -43,7 +39,7 @@ export interface Task
     }
   > {}
 
-export const listTasks = defineOperation("ListTasks", ListTasksDocument);
+export const listTasks = defineOperation("ListTasks", "tasks.list");
 
 // Typed as today's statuses for the generated variables; one that the service adds later is accepted as well.
 export const taskStatus = nonEmptyString as Schema<KnownTaskStatus>;

@@ -1,4 +1,4 @@
-import { array, nonEmptyString, optional, strictObject } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Call, Send } from "../engine/call.ts";
 import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
@@ -60,12 +60,12 @@ export interface Tasks {
   waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }
 
-const listInput = strictObject({
+const listInput = s.strictObject({
   ...offsetInput,
-  ids: optional(array(nonEmptyString)),
-  types: optional(array(nonEmptyString)),
-  statuses: optional(array(taskStatus)),
-  clientIds: optional(array(nonEmptyString)),
+  ids: s.optional(s.array(s.nonEmptyString)),
+  types: s.optional(s.array(s.nonEmptyString)),
+  statuses: s.optional(s.array(taskStatus)),
+  clientIds: s.optional(s.array(s.nonEmptyString)),
 });
 
 export function createTasks(send: Send, poller: TaskPoller): Tasks {
@@ -73,7 +73,7 @@ export function createTasks(send: Send, poller: TaskPoller): Tasks {
     get: (taskId, call) =>
       send(
         { ...listTasks, method: "tasks.get" },
-        (check) => ({ filters: { ids: [check(nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
+        (check) => ({ filters: { ids: [check(s.nonEmptyString, taskId)] }, offset: 0, limit: 1 }),
         call,
         (data) => readTask(workspaceIn(data).tasks[0] ?? notFound("task")),
       ),

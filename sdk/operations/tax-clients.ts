@@ -1,28 +1,7 @@
-import {
-  array,
-  integer,
-  looseObject,
-  nonBlankString,
-  nonEmptyArray,
-  nonEmptyString,
-  nullish,
-  optional,
-  strictObject,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  AddClientDocumentsDocument,
-  type ClientFieldsFragment,
-  CreateClientDocument,
-  type CreateClientInput as CreateTaxClientInput,
-  type AddClientDocumentsInput as GeneratedDocuments,
-  type TriggerTaxPrepInput as GeneratedTaxPrep,
-  GetClientDocument,
-  ListClientsDocument,
-  ListClientTasksDocument,
-  TriggerTaxPrepDocument,
-} from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
@@ -37,12 +16,12 @@ import {
 import type { Override, PickSelected } from "./picked-types.ts";
 import { readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
 
-export type { CreateTaxClientInput };
-export interface AddClientDocumentsInput extends Omit<GeneratedDocuments, "clientId"> {}
-export interface TriggerTaxPrepInput extends Omit<GeneratedTaxPrep, "clientId"> {}
+export type CreateTaxClientInput = generated.CreateClientInput;
+export interface AddClientDocumentsInput extends Omit<generated.AddClientDocumentsInput, "clientId"> {}
+export interface TriggerTaxPrepInput extends Omit<generated.TriggerTaxPrepInput, "clientId"> {}
 
 /** One client of the tax firm. Beyond the interface (documented). */
-export interface TaxClient extends PickSelected<schema.Client, ClientFieldsFragment> {}
+export interface TaxClient extends PickSelected<schema.Client, generated.ClientFieldsFragment> {}
 /** `taskId` is the `BINDER` task; `null` when no `uploadIds` were given. */
 export interface CreateTaxClientResult
   extends Override<schema.CreateClientResult, { readonly client: TaxClient }> {}
@@ -116,30 +95,33 @@ export interface TaxClients {
   ): PagedList<Task, never>;
 }
 
-const createClient = defineOperation("CreateClient", CreateClientDocument);
-const addDocuments = defineOperation("AddClientDocuments", AddClientDocumentsDocument);
-const triggerTaxPrep = defineOperation("TriggerTaxPrep", TriggerTaxPrepDocument);
-const listClients = defineOperation("ListClients", ListClientsDocument);
-const getClient = defineOperation("GetClient", GetClientDocument);
-const listClientTasks = defineOperation("ListClientTasks", ListClientTasksDocument);
+const createClient = defineOperation("CreateClient", "taxClients.create");
+const addDocuments = defineOperation("AddClientDocuments", "taxClients.addDocuments");
+const triggerTaxPrep = defineOperation("TriggerTaxPrep", "taxClients.triggerTaxPrep");
+const listClients = defineOperation("ListClients", "taxClients.list");
+const getClient = defineOperation("GetClient", "taxClients.get");
+const listClientTasks = defineOperation("ListClientTasks", "taxClients.listTasks");
 
 // Fields that the interface does not show are passed on.
-const createInput = looseObject({
-  name: nonBlankString,
-  externalId: nonEmptyString,
-  returnType: nonEmptyString,
-  taxYear: integer,
-  uploadIds: nullish(array(nonEmptyString)),
+const createInput = s.looseObject({
+  name: s.nonBlankString,
+  externalId: s.nonEmptyString,
+  returnType: s.nonEmptyString,
+  taxYear: s.integer,
+  uploadIds: s.nullish(s.array(s.nonEmptyString)),
 });
-const addDocumentsInput = looseObject({ clientId: nonEmptyString, uploadIds: nonEmptyArray(nonEmptyString) });
-const triggerTaxPrepInput = looseObject({ clientId: nonEmptyString, returnType: nonEmptyString });
+const addDocumentsInput = s.looseObject({
+  clientId: s.nonEmptyString,
+  uploadIds: s.nonEmptyArray(s.nonEmptyString),
+});
+const triggerTaxPrepInput = s.looseObject({ clientId: s.nonEmptyString, returnType: s.nonEmptyString });
 
-const listInput = strictObject(offsetInput);
-const listTasksInput = strictObject({
-  type: optional(nonEmptyString),
-  status: optional(taskStatus),
-  triggeredBy: optional(nonEmptyString),
-  limit: optional(pageSize),
+const listInput = s.strictObject(offsetInput);
+const listTasksInput = s.strictObject({
+  type: s.optional(s.nonEmptyString),
+  status: s.optional(taskStatus),
+  triggeredBy: s.optional(s.nonEmptyString),
+  limit: s.optional(pageSize),
 });
 
 export function createTaxClients(send: Send): TaxClients {
@@ -162,14 +144,14 @@ export function createTaxClients(send: Send): TaxClients {
     get: (clientId, call) =>
       send(
         getClient,
-        (check) => ({ id: check(nonEmptyString, clientId) }),
+        (check) => ({ id: check(s.nonEmptyString, clientId) }),
         call,
         (data) => workspaceIn(data).client ?? notFound("client"),
       ),
 
     listTasks: (clientId, options = {}, call) =>
       createPagedList<Task, never>("taxClients.listTasks", (check) => {
-        const id = check(nonEmptyString, clientId);
+        const id = check(s.nonEmptyString, clientId);
         const filters = check(listTasksInput, options);
         const fetchPage = async () => {
           const { data, meta } = await send(listClientTasks, { id, ...filters }, call, (found) =>

@@ -1,28 +1,8 @@
-import {
-  array,
-  boolean,
-  integer,
-  nonEmptyString,
-  nullish,
-  optional,
-  type Schema,
-  strictObject,
-  string,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  CreateWebhookEndpointDocument,
-  type CreateWebhookEndpointInput,
-  DeleteWebhookEndpointDocument,
-  type RotateWebhookEndpointSecretInput as GeneratedRotation,
-  type UpdateWebhookEndpointInput as GeneratedUpdate,
-  ListWebhookEndpointsDocument,
-  RotateWebhookEndpointSecretDocument,
-  UpdateWebhookEndpointDocument,
-  type WebhookEndpointFieldsFragment,
-} from "../generated/operations.ts";
+import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import { refineWith } from "../validation/check-input.ts";
@@ -31,20 +11,21 @@ import { workspaceIn } from "./me.ts";
 import { createPagedList, itemsIn, type PagedList } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
 
-export type { CreateWebhookEndpointInput };
+export type CreateWebhookEndpointInput = generated.CreateWebhookEndpointInput;
 
-type UpdateFields = Omit<GeneratedUpdate, "endpointId">;
+type UpdateFields = Omit<generated.UpdateWebhookEndpointInput, "endpointId">;
 /** At least one of the fields. */
 export type UpdateWebhookEndpointInput = {
   readonly [Name in keyof UpdateFields]-?: UpdateFields & {
     readonly [Given in Name]-?: Exclude<UpdateFields[Given], undefined>;
   };
 }[keyof UpdateFields];
-export interface RotateWebhookEndpointSecretInput extends Omit<GeneratedRotation, "endpointId"> {}
+export interface RotateWebhookEndpointSecretInput
+  extends Omit<generated.RotateWebhookEndpointSecretInput, "endpointId"> {}
 
 /** A delivery URL and its subscription; `eventTypes: null` means all current and future events. @see interface §2 */
 export interface WebhookEndpoint
-  extends PickSelected<schema.WebhookEndpoint, WebhookEndpointFieldsFragment> {}
+  extends PickSelected<schema.WebhookEndpoint, generated.WebhookEndpointFieldsFragment> {}
 /** An endpoint with the signing secret just issued for it, which no other call ever returns. @see interface §4 */
 export interface WebhookEndpointSecret
   extends Override<schema.WebhookEndpointSecret, { readonly endpoint: WebhookEndpoint }> {}
@@ -120,62 +101,62 @@ export interface WebhookEndpoints {
   ): Call<WebhookEndpointSecret>;
 }
 
-const listEndpoints = defineOperation("ListWebhookEndpoints", ListWebhookEndpointsDocument);
-const createEndpoint = defineOperation("CreateWebhookEndpoint", CreateWebhookEndpointDocument);
-const updateEndpoint = defineOperation("UpdateWebhookEndpoint", UpdateWebhookEndpointDocument, {
+const listEndpoints = defineOperation("ListWebhookEndpoints", "webhooks.endpoints.list");
+const createEndpoint = defineOperation("CreateWebhookEndpoint", "webhooks.endpoints.create");
+const updateEndpoint = defineOperation("UpdateWebhookEndpoint", "webhooks.endpoints.update", {
   idempotent: true,
 });
-const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument, {
+const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete", {
   idempotent: true,
   dataWhenGone: { deleteWebhookEndpoint: true },
 });
-const rotateSecret = defineOperation("RotateWebhookEndpointSecret", RotateWebhookEndpointSecretDocument);
+const rotateSecret = defineOperation("RotateWebhookEndpointSecret", "webhooks.endpoints.rotateSecret");
 
 const deliveryUrl = (httpHostsAllowed: readonly string[]) =>
   refineWith(
-    string,
+    s.string,
     (value) => URL.canParse(value) && isSecure(new URL(value), httpHostsAllowed),
     "WEBHOOK_ENDPOINT_URL_INVALID",
     "Webhook endpoint url must be an HTTPS URL",
   );
 const eventTypes = refineWith(
-  array(nonEmptyString),
+  s.array(s.nonEmptyString),
   (names) => names.length > 0,
   "WEBHOOK_EVENT_TYPE_REQUIRED",
   "At least one webhook event type is required",
 );
 
-const listInput = strictObject({
-  limit: optional(
+const listInput = s.strictObject({
+  limit: s.optional(
     refineWith(
-      integer,
+      s.integer,
       (limit) => limit >= 1 && limit <= 100,
       "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
       "Webhook endpoint limit must be between 1 and 100",
     ),
   ),
-  iterator: nullish(nonEmptyString),
+  iterator: s.nullish(s.nonEmptyString),
 });
-const createInputOf = (url: Schema<string>) =>
-  strictObject({ url, description: nullish(string), eventTypes: nullish(eventTypes) });
-const updateInputOf = (url: Schema<string>) =>
+const createInputOf = (url: s.Schema<string>) =>
+  s.strictObject({ url, description: s.nullish(s.string), eventTypes: s.nullish(eventTypes) });
+const updateInputOf = (url: s.Schema<string>) =>
   refineWith(
-    strictObject({
-      endpointId: nonEmptyString,
-      url: nullish(url),
-      description: nullish(string),
-      enabled: nullish(boolean),
-      eventTypes: nullish(eventTypes),
+    s.strictObject({
+      endpointId: s.nonEmptyString,
+      url: s.nullish(url),
+      description: s.nullish(s.string),
+      enabled: s.nullish(s.boolean),
+      eventTypes: s.nullish(eventTypes),
     }),
     ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
     "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
     "At least one endpoint field must be updated",
   );
-const rotateSecretInput = strictObject({
-  endpointId: nonEmptyString,
-  gracePeriodSeconds: nullish(
+const rotateSecretInput = s.strictObject({
+  endpointId: s.nonEmptyString,
+  gracePeriodSeconds: s.nullish(
     refineWith(
-      integer,
+      s.integer,
       (seconds) => seconds >= 0 && seconds <= 604_800,
       "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
       "Secret grace period must be between 0 and 604800 seconds",
@@ -207,7 +188,7 @@ export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly st
       send(updateEndpoint, (check) => ({ input: check(updateInput, { ...input, endpointId }) }), call),
 
     delete: (endpointId, call) =>
-      send(deleteEndpoint, (check) => ({ endpointId: check(nonEmptyString, endpointId) }), call),
+      send(deleteEndpoint, (check) => ({ endpointId: check(s.nonEmptyString, endpointId) }), call),
 
     rotateSecret: (endpointId, input, call) =>
       send(rotateSecret, (check) => ({ input: check(rotateSecretInput, { ...input, endpointId }) }), call),

@@ -1,6 +1,6 @@
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import { WebhookEventCatalogDocument, type WebhookEventCatalogQuery } from "../generated/operations.ts";
+import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 import type { PickSelected } from "./picked-types.ts";
@@ -23,7 +23,7 @@ export interface Webhooks {
   catalog(call?: CallOptions): Call<readonly WebhookEventType[]>;
 }
 
-const catalog = defineOperation("WebhookEventCatalog", WebhookEventCatalogDocument);
+const catalog = defineOperation("WebhookEventCatalog", "webhooks.catalog");
 
 export function createWebhooks(send: Send, httpHostsAllowed: readonly string[]): Webhooks {
   return {

@@ -1,17 +1,7 @@
-import {
-  anything,
-  looseObject,
-  nonEmptyArray,
-  nonEmptyString,
-  nullish,
-  string,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Call, Send } from "../engine/call.ts";
-import {
-  type CreateJobWorkArtifactsInput as ArtifactInput,
-  CreateJobWorkArtifactsDocument,
-} from "../generated/operations.ts";
+import type { CreateJobWorkArtifactsInput as ArtifactInput } from "../generated/operations.ts";
 import type { JobArtifact } from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
 
@@ -34,16 +24,16 @@ export interface Works {
   ): Call<readonly JobArtifact[]>;
 }
 
-const attachArtifacts = defineOperation("CreateJobWorkArtifacts", CreateJobWorkArtifactsDocument);
+const attachArtifacts = defineOperation("CreateJobWorkArtifacts", "partner.works.attachArtifacts");
 
 // Fields that the interface does not show are passed on.
-const artifactsInput = nonEmptyArray(
-  looseObject({
-    name: string,
-    type: string,
-    externalId: nonEmptyString,
-    url: nullish(string),
-    metadata: anything,
+const artifactsInput = s.nonEmptyArray(
+  s.looseObject({
+    name: s.string,
+    type: s.string,
+    externalId: s.nonEmptyString,
+    url: s.nullish(s.string),
+    metadata: s.anything,
   }),
 );
 
@@ -53,7 +43,7 @@ export function createWorks(send: Send): Works {
       send(
         attachArtifacts,
         (check) => ({
-          jobWorkId: check(nonEmptyString, jobWorkId),
+          jobWorkId: check(s.nonEmptyString, jobWorkId),
           inputs: check(artifactsInput, artifacts),
         }),
         call,

@@ -1,4 +1,4 @@
-import { objectWith, optional, parse, strictObject, string } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError } from "../errors.ts";
 import type { RateLimitStore } from "./rate-limit-store.ts";
 
@@ -26,12 +26,12 @@ export interface PostgresRateLimitStoreOptions {
   readonly schema?: string | undefined;
 }
 
-const storeOptions = strictObject({ schema: optional(string) });
+const storeOptions = s.strictObject({ schema: s.optional(s.string) });
 // Below the limit of the SDK for a store, whose error says less.
 const queryTimeoutMs = 4_000;
 const lockTimeoutMs = 3_000;
 
-const poolArgument = objectWith<PostgresPool>("a pool with query", "query");
+const poolArgument = s.objectWith<PostgresPool>("a pool with query", "query");
 
 const undefinedTable = "42P01";
 
@@ -52,12 +52,12 @@ export function postgresRateLimitStore(
   pool: PostgresPool,
   options: PostgresRateLimitStoreOptions = {},
 ): RateLimitStore {
-  const { schema } = parse(
+  const { schema } = s.parse(
     storeOptions,
     options,
     ({ message }) => new ConfigurationError(`postgresRateLimitStore: ${message}`),
   );
-  parse(
+  s.parse(
     poolArgument,
     pool,
     ({ message }) =>

@@ -1,16 +1,4 @@
-import {
-  abortSignal,
-  durationMs,
-  functionOf,
-  integerBetween,
-  kindOf,
-  nonBlankString,
-  nonEmptyString,
-  optional,
-  strictObject,
-  string,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { type FailureContext, FailureError, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
@@ -87,18 +75,18 @@ export interface Uploads {
   upload(body: UploadBody, options: UploadOptions): Promise<Upload>;
 }
 
-const uploadInput = strictObject({
-  fileName: nonBlankString,
-  mimeType: nonBlankString,
-  intent: optional(string),
-  sizeBytes: optional(integerBetween(1, Number.MAX_SAFE_INTEGER)),
-  chunkBytes: withDefault(integerBetween(1, 100_000_000), 5_000_000),
-  resumeUrl: optional(nonEmptyString),
-  onProgress: optional(functionOf<(progress: UploadProgress) => unknown>()),
-  signal: optional(abortSignal),
-  timeoutMs: optional(durationMs),
-  deadlineMs: optional(durationMs),
-  maxRetries: optional(integerBetween(0, 100)),
+const uploadInput = s.strictObject({
+  fileName: s.nonBlankString,
+  mimeType: s.nonBlankString,
+  intent: s.optional(s.string),
+  sizeBytes: s.optional(s.integerBetween(1, Number.MAX_SAFE_INTEGER)),
+  chunkBytes: s.withDefault(s.integerBetween(1, 100_000_000), 5_000_000),
+  resumeUrl: s.optional(s.nonEmptyString),
+  onProgress: s.optional(s.functionOf<(progress: UploadProgress) => unknown>()),
+  signal: s.optional(s.abortSignal),
+  timeoutMs: s.optional(s.durationMs),
+  deadlineMs: s.optional(s.durationMs),
+  maxRetries: s.optional(s.integerBetween(0, 100)),
 });
 
 export interface UploadsOptions
@@ -161,7 +149,7 @@ function toUploadError({ failure }: FailureError, context: FailureContext): Work
 
 function bodyExpected(body: unknown): string {
   const hint = typeof body === "string" ? "; for a file pass createReadStream(path)" : "";
-  return `uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got ${kindOf(body)}${hint}`;
+  return `uploads.upload: expected bytes, a Blob, a ReadableStream or an async iterable of bytes, got ${s.kindOf(body)}${hint}`;
 }
 
 /** Throws for a URL that must not receive the token, or is none of an upload. */

@@ -1,4 +1,4 @@
-import { plainObject, refineString, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/;
@@ -17,30 +17,30 @@ const reserved: Readonly<Record<string, string>> = {
 };
 
 /** Headers of a request, by lower-case name. A message contains names and never a value. */
-export const requestHeaders: Schema<Readonly<Record<string, string>>> = (value, path) => {
+export const requestHeaders: s.Schema<Readonly<Record<string, string>>> = (value, path) => {
   return Object.fromEntries(
     // A Map or Headers would be an object without entries.
-    Object.entries(plainObject(value, path)).map(([name, text]) => {
+    Object.entries(s.plainObject(value, path)).map(([name, text]) => {
       const lowerCase = name.toLowerCase();
       if (!token.test(name)) {
-        throw new ValidationError(path, "expected header names without spaces and separators, got others");
+        throw new s.ValidationError(path, "expected header names without spaces and separators, got others");
       }
       const reason = Object.hasOwn(reserved, lowerCase) ? reserved[lowerCase] : undefined;
       if (reason !== undefined)
-        throw new ValidationError(`${path}.${name}`, `expected another header: ${reason}`);
+        throw new s.ValidationError(`${path}.${name}`, `expected another header: ${reason}`);
       return [lowerCase, visibleAscii(text, `${path}.${name}`)];
     }),
   );
 };
 
-export const visibleAscii = refineString(
+export const visibleAscii = s.refineString(
   "visible ASCII characters, as in any HTTP header",
   (value) => headerValue.test(value),
   "others, or none",
 );
 
 /** A name or version in a `User-Agent`. */
-export const productToken = refineString(
+export const productToken = s.refineString(
   "letters, digits and hyphens, as in a User-Agent",
   (value) => token.test(value),
   "others, or none",

@@ -30,9 +30,7 @@ mock did not respond, 2 wrong arguments.`,
     }
     return withRunningMock(address, io, async (control) => {
       const ids = unsuccessful ? await unsuccessfulIds(control) : given;
-      if (ids.length === 0) {
-        throw new CommandError("no delivery has failed");
-      }
+      if (ids.length === 0) throw new CommandError("no delivery has failed");
       let code = 0;
       for (const id of ids) {
         const delivery = await control.replayDelivery(id === "latest" ? await latestId(control) : id);
@@ -54,14 +52,9 @@ async function unsuccessfulIds(control: ControlApi): Promise<readonly string[]> 
   const ids: string[] = [];
   let iterator: string | null = null;
   do {
-    const page = await control.listDeliveries({ limit: 1_000, ...(iterator === null ? {} : { iterator }) });
-    ids.push(
-      ...page.data
-        .filter(
-          ({ status, lastError }) => lastError !== null && status !== "succeeded" && status !== "cancelled",
-        )
-        .map(({ id }) => id),
-    );
+    const from = iterator === null ? {} : { iterator };
+    const page = await control.listDeliveries({ rejected: true, limit: 1_000, ...from });
+    ids.push(...page.data.map(({ id }) => id));
     ({ iterator } = page);
   } while (iterator !== null);
   return ids;

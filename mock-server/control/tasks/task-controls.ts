@@ -101,8 +101,6 @@ function addGeneratedClient(world: World, workspaceId: string): string {
   return addClient(world, workspaceId, {
     name: `Client ${number}`,
     externalId: `generated-${number}`,
-    returnType: "F1040",
-    taxYear: new Date(world.clock.now()).getUTCFullYear() - 1,
   }).id;
 }
 

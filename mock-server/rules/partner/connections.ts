@@ -26,18 +26,24 @@ export function startConnection(
   const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
   if (isBlank(input.providerKey)) throw badInput("Provider key must not be empty");
   checkInputs(input.inputs);
-  const connection: ConnectionRecord = {
-    id: world.newId("connection"),
+  const connection = addConnection(world, {
     workspaceId: workspace.id,
     providerKey: input.providerKey,
     status: "pending",
     displayName: input.providerKey,
     startInputs: input.inputs ?? null,
     settings: null,
-    ...createdNow(world),
-  };
-  world.state.connections.set(connection.id, connection);
+  });
   emitStatus(world, connection);
+  return connection;
+}
+
+type NewConnection = Omit<ConnectionRecord, "id" | "createdAtMs" | "updatedAtMs">;
+
+/** Adds a connection without checking the caller. */
+export function addConnection(world: World, input: NewConnection): ConnectionRecord {
+  const connection = { id: world.newId("connection"), ...input, ...createdNow(world) };
+  world.state.connections.set(connection.id, connection);
   return connection;
 }
 

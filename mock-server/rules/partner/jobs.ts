@@ -2,7 +2,8 @@
 // of every work has ended (A-14, A-15). No other transition exists.
 
 import type { MutationCreateConnectionJobArgs } from "../../generated/resolvers.ts";
-import type { JobRecord } from "../../state/records.ts";
+import type { JobSeed } from "../../settings/seed-plan.ts";
+import type { ConnectionRecord, JobRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
 import { findRecord } from "../find-record.ts";
@@ -17,16 +18,19 @@ export function createJob(world: World, caller: Caller, input: MutationCreateCon
   const connection = findConnection(world, requireWriter(caller), input.connectionId);
   if (connection.status !== "active") throw conflict("Provider connection is not active");
   if (isBlank(input.jobName)) throw badInput("Job name must not be empty");
-  const job: JobRecord = {
-    id: world.newId("job"),
-    workspaceId: connection.workspaceId,
-    connectionId: connection.id,
-    name: input.jobName,
-    status: "pending",
-    ...createdNow(world),
-  };
-  world.state.jobs.set(job.id, job);
+  const job = addJob(world, connection, { name: input.jobName });
   world.emit({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
+  return job;
+}
+
+/** Adds a job without checking the caller. Default: `pending`. */
+export function addJob(
+  world: World,
+  { id: connectionId, workspaceId }: ConnectionRecord,
+  { name, status = "pending" }: JobSeed,
+): JobRecord {
+  const job = { id: world.newId("job"), workspaceId, connectionId, name, status, ...createdNow(world) };
+  world.state.jobs.set(job.id, job);
   return job;
 }
 

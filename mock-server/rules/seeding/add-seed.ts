@@ -10,7 +10,8 @@ import type { World } from "../../world/world.ts";
 import { findRecord } from "../find-record.ts";
 import { createApiKey } from "../identity/api-keys.ts";
 import { addMember, addUser, membershipOf } from "../identity/members.ts";
-import { createdNow } from "../touch.ts";
+import { addConnection } from "../partner/connections.ts";
+import { addJob } from "../partner/jobs.ts";
 import { addEndpoint, checkEndpoint, endpointsOf } from "../webhooks/endpoints.ts";
 import { addClient, type NewClient } from "../workspaces/clients.ts";
 import { addWorkspace, findUserByEmail, nameFromEmail } from "../workspaces/workspaces.ts";
@@ -75,28 +76,10 @@ function addMemberSeed(
 
 function addConnectionSeed(world: World, workspaceId: string, seed: ConnectionSeed): void {
   const { name, providerKey = name, status = "active", settings = null, jobs = [] } = seed;
-  const connection = findConnection(world, workspaceId, name) ?? {
-    id: world.newId("connection"),
-    workspaceId,
-    providerKey,
-    status,
-    displayName: name,
-    startInputs: null,
-    settings,
-    ...createdNow(world),
-  };
-  world.state.connections.set(connection.id, connection);
+  const added = { workspaceId, providerKey, status, displayName: name, startInputs: null, settings };
+  const connection = findConnection(world, workspaceId, name) ?? addConnection(world, added);
   for (const job of jobs) {
-    if (findJob(world, connection.id, job.name)) continue;
-    const record = {
-      id: world.newId("job"),
-      workspaceId,
-      connectionId: connection.id,
-      name: job.name,
-      status: job.status ?? ("pending" as const),
-      ...createdNow(world),
-    };
-    world.state.jobs.set(record.id, record);
+    if (!findJob(world, connection.id, job.name)) addJob(world, connection, job);
   }
 }
 

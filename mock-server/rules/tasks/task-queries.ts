@@ -1,6 +1,7 @@
 import type { ClientTasksArgs, RequireFields, WorkspaceTasksArgs } from "../../generated/resolvers.ts";
 import type { ClientRecord, TaskRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
+import { newestFirst } from "../find-record.ts";
 import { checkListLength, checkSlice } from "../list-bounds.ts";
 
 /** Tasks of a workspace, newest first. Every filter must match; within one filter any value does. */
@@ -48,10 +49,4 @@ function* tasksById(world: World, ids: readonly string[]): Iterable<TaskRecord> 
     const task = world.state.tasks.get(id);
     if (task) yield task;
   }
-}
-
-function newestFirst(tasks: Iterable<TaskRecord>, matches: (task: TaskRecord) => boolean): TaskRecord[] {
-  const found: TaskRecord[] = [];
-  for (const task of tasks) if (matches(task)) found.push(task);
-  return found.sort((a, b) => (a.id < b.id ? 1 : -1));
 }

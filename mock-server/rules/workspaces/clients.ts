@@ -8,7 +8,7 @@ import type {
 import type { ClientRecord, UploadRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
-import { findRecord, listRecords } from "../find-record.ts";
+import { findRecord, newestFirst } from "../find-record.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
 import { badInput, conflict, found, notFound } from "../service-error.ts";
@@ -92,9 +92,8 @@ export function listClients(
   { offset, limit }: Slice,
 ): ClientRecord[] {
   checkSlice(world, { offset, limit });
-  return listRecords(world.state.clients, ({ workspaceId }) => workspaceId === workspace.id)
-    .sort((a, b) => (a.id < b.id ? 1 : -1))
-    .slice(offset, offset + limit);
+  const isOwn = ({ workspaceId }: ClientRecord) => workspaceId === workspace.id;
+  return newestFirst(world.state.clients.values(), isOwn).slice(offset, offset + limit);
 }
 
 export function clientOrNull(

@@ -113,16 +113,15 @@ export function accountWorkspaces(world: World, user: UserRecord): WorkspaceReco
   return [...found];
 }
 
-export function workspaceOf(world: World, { workspaceId }: MembershipRecord): WorkspaceRecord {
-  const workspace = world.state.workspaces.get(workspaceId);
-  if (!workspace) throw new Error(`membership refers to the missing workspace ${workspaceId}`);
-  return workspace;
-}
+export const workspaceOf = ({ state }: World, { workspaceId }: MembershipRecord): WorkspaceRecord =>
+  referredTo(state.workspaces.get(workspaceId), workspaceId);
 
-export function userOf(world: World, { userId }: MembershipRecord): UserRecord {
-  const user = world.state.users.get(userId);
-  if (!user) throw new Error(`membership refers to the missing user ${userId}`);
-  return user;
+export const userOf = ({ state }: World, { userId }: MembershipRecord): UserRecord =>
+  referredTo(state.users.get(userId), userId);
+
+function referredTo<Found>(record: Found | undefined, id: string): Found {
+  if (!record) throw new Error(`membership refers to the missing record ${id}`);
+  return record;
 }
 
 function joinWorkspace(world: World, ids: Omit<NewMember, "role">): MembershipRecord {

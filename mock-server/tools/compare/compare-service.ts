@@ -56,7 +56,7 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
   const { observations, stopped } = await runProbes(probes, context).finally(async () => {
-    if (writes) removal = await clean({ ...options, pacer, mark }, sender.stats);
+    if (writes) removal = await clean({ ...options, pacer, mark, stats: sender.stats });
   });
   // Last: requests of the removal would be rejected after it.
   const exceeds = plan.permissions.has("exceed") && stopped === null;
@@ -72,26 +72,21 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
 interface Cleaning extends CompareOptions {
   readonly pacer: Pacer;
   readonly mark: string;
+  readonly stats: SenderStats;
 }
 
 const cleaningMsMax = 120_000;
 
 /** Removes what the run has created, also after it was stopped. */
-async function clean(
-  { access, clock, pacer, mark, fetch, onWait }: Cleaning,
-  stats: SenderStats,
-): Promise<Removal> {
+async function clean({ access, clock, pacer, mark, fetch, onWait, stats }: Cleaning): Promise<Removal> {
   const deadline = new AbortController();
   const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
   // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
   const unpaced = { ...pacer, waitMs: pacer.pausedMs };
   const { signal } = deadline;
-  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true });
+  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats });
   const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
   cancel();
-  stats.requests += sender.stats.requests;
-  stats.rateLimited += sender.stats.rateLimited;
-  stats.lost += sender.stats.lost;
   return removal;
 }
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createSdkFixture, type SdkFixture } from "../../support/sdk-fixture.ts";
 
@@ -65,49 +64,5 @@ describe("V1 additions of the service", () => {
       eventTypes: ["task.archived"],
     });
     expect(endpoint.eventTypes).toEqual(["task.archived"]);
-  });
-});
-
-describe("a list that changes while it is read", () => {
-  const step = fc.oneof(fc.constant("create" as const), fc.nat({ max: 30 }));
-
-  it("a list that changes while it is read yields every unchanged endpoint once", async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 0, max: 20 }),
-        fc.integer({ min: 1, max: 5 }),
-        fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 10 }),
-        async (count, limit, changes) => {
-          await using fixture = await createSdkFixture("in-process", { client: { rateLimit: false } });
-          await fixture.mock.control.setFaults({});
-          const { endpoints } = fixture.client.webhooks;
-          const create = async () =>
-            (await endpoints.create({ url: "https://receiver.example/hook" })).endpoint.id;
-          const initial: string[] = [];
-          for (let index = 0; index < count; index += 1) initial.push(await create());
-          const throughout = new Set(initial);
-          const alive = [...initial];
-
-          const seen: string[] = [];
-          let pageNumber = 0;
-          for await (const page of endpoints.list({ limit }).pages()) {
-            seen.push(...page.items.map(({ id }) => id));
-            for (const change of changes[pageNumber++] ?? []) {
-              if (change === "create") {
-                alive.push(await create());
-                continue;
-              }
-              const [removed] = alive.splice(change % Math.max(1, alive.length), 1);
-              if (removed === undefined) continue;
-              await endpoints.delete(removed);
-              throughout.delete(removed);
-            }
-          }
-          expect(new Set(seen).size).toBe(seen.length);
-          expect([...throughout].filter((id) => !seen.includes(id))).toEqual([]);
-        },
-      ),
-      { numRuns: 25 },
-    );
   });
 });

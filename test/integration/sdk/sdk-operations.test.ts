@@ -227,32 +227,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     expect(data.__typename).toBe("Query");
   });
 
-  it("errors of the service have codes", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { endpoints } = fixture.client.webhooks;
-    await expect(endpoints.create({ url, eventTypes: ["task.exploded"] })).rejects.toMatchObject({
-      code: "WEBHOOK_EVENT_TYPE_UNSUPPORTED",
-      outcome: "rejected",
-      attempts: 1,
-    });
-    const { partner } = fixture.client;
-    await expect(partner.connections.collect(fixture.mock.workspaceId)).rejects.toMatchObject({
-      code: "NOT_FOUND",
-    });
-    await expect(
-      partner.jobs.create({ connectionId: fixture.mock.workspaceId, jobName: "x" }),
-    ).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(
-      partner.jobs.addWorks(fixture.mock.workspaceId, [{ name: "n", externalId: "e" }]),
-    ).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(partner.jobs.startImport(fixture.mock.workspaceId)).rejects.toMatchObject({
-      code: "NOT_FOUND",
-    });
-    await expect(
-      partner.works.attachArtifacts(fixture.mock.workspaceId, [{ name: "n", type: "w2", externalId: "e" }]),
-    ).rejects.toMatchObject({ code: "NOT_FOUND" });
-  });
-
   it("a wrong key is rejected by the token exchange", async () => {
     await using fixture = await createSdkFixture(transport);
     await expect(fixture.createClient({ apiKey: "not-a-key" }).me()).rejects.toMatchObject({
@@ -294,21 +268,5 @@ describe("tasks.waitFor under the virtual clock", () => {
       ["TAX_PREP", "COMPLETED"],
       ["TAX_PREP", "COMPLETED"],
     ]);
-  });
-
-  it("a wait resolves when the task is completed, and reports its stages", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const { taskId } = await fixture.mock.control.startTask({ taskType: "TAX_PREP" });
-    const stagesSeen: number[] = [];
-    const task = await fixture.advanceUntilSettled(
-      fixture.client.tasks.waitFor(taskId, {
-        onProgress: ({ subTasks }) =>
-          stagesSeen.push(subTasks.filter(({ status }) => status === "COMPLETED").length),
-      }),
-    );
-    expect(task.status).toBe("COMPLETED");
-    expect(task.result.__typename).toBe("TaskTaxPrepResult");
-    expect(stagesSeen.at(-1)).toBe(5);
-    expect(stagesSeen.length).toBeGreaterThan(1);
   });
 });

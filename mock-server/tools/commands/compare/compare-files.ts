@@ -35,13 +35,19 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
   for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
-async function checkWritable(flag: string, path: string): Promise<void> {
-  try {
+const checkWritable = (flag: string, path: string): Promise<void> =>
+  orFail(`${flag}: cannot write ${path}`, async () => {
     const found = await stat(path).catch(() => null);
     if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
     await access(found ? path : dirname(path), constants.W_OK);
+  });
+
+/** @throws CommandError that says what could not be done, and why */
+async function orFail<Result>(what: string, work: () => Result | Promise<Result>): Promise<Result> {
+  try {
+    return await work();
   } catch (error) {
-    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
+    throw new CommandError(`${what}: ${reasonOf(error)}`, 2);
   }
 }
 
@@ -105,11 +111,7 @@ const recordBytesMax = 64 * 1_048_576;
 
 export async function readRecord(path: string): Promise<ComparisonRecord> {
   const text = await readText("--replay", path, recordBytesMax);
-  try {
-    return parseRecord(text);
-  } catch (error) {
-    throw new CommandError(`--replay: ${path}: ${reasonOf(error)}`, 2);
-  }
+  return orFail(`--replay: ${path}`, () => parseRecord(text));
 }
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
@@ -123,33 +125,20 @@ export async function readCaptured(path: string, { env }: CommandIo): Promise<Ca
       `--deliveries: expected the endpoint's secrets in ${secretVariable}, the newest first`,
     );
   const text = await readText("--deliveries", path, capturedBytesMax);
-  try {
-    return { deliveries: parseCaptured(text), secrets };
-  } catch (error) {
-    throw new CommandError(`--deliveries: ${path}: ${reasonOf(error)}`, 2);
-  }
+  return { deliveries: await orFail(`--deliveries: ${path}`, () => parseCaptured(text)), secrets };
 }
 
 /** @throws CommandError for what is no file, or is larger */
 async function readText(flag: string, path: string, bytesMax: number): Promise<string> {
-  try {
+  const text = await orFail(`${flag}: cannot read ${path}`, async () => {
     const found = await stat(path);
     // A device such as /dev/zero has no end.
     if (found.isCharacterDevice()) throw Object.assign(new Error(), { code: "ENXIO" });
-    if (found.size <= bytesMax) {
-      const text = await readFile(path, "utf8");
-      return text.replace(/^\ufeff/, "");
-    }
-  } catch (error) {
-    throw new CommandError(`${flag}: cannot read ${path}: ${reasonOf(error)}`, 2);
-  }
+    return found.size <= bytesMax ? readFile(path, "utf8") : undefined;
+  });
+  if (text !== undefined) return text.replace(/^\ufeff/, "");
   throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
 
-async function save(flag: string, path: string, text: string): Promise<void> {
-  try {
-    await writeFile(path, text, { mode: 0o600 });
-  } catch (error) {
-    throw new CommandError(`${flag}: cannot write ${path}: ${reasonOf(error)}`, 2);
-  }
-}
+const save = (flag: string, path: string, text: string): Promise<void> =>
+  orFail(`${flag}: cannot write ${path}`, () => writeFile(path, text, { mode: 0o600 }));

@@ -47,9 +47,10 @@ const unpaced = { requests: Number.POSITIVE_INFINITY, windowMs: 60_000 };
 /** Uses up the rate limit of the key. The observation says what was accepted when. */
 export async function measureRateLimit(context: Context): Promise<Observation> {
   const common = { probe: rateLimitProbe, atMs: 0 };
-  const { access, clock, sender: counted } = context;
+  const { access, clock } = context;
+  const { stats } = context.sender;
   const pacer = createPacer(clock, unpaced);
-  const sender = createSender({ ...context, pacer, writes: false, expectsRateLimit: true });
+  const sender = createSender({ ...context, pacer, writes: false, expectsRateLimit: true, stats });
   try {
     const facts = await measure({ ...context, sender, session: createSession(access, sender, clock) });
     return typeof facts === "string"
@@ -58,9 +59,6 @@ export async function measureRateLimit(context: Context): Promise<Observation> {
   } catch (error) {
     if (!(error instanceof SendError) && !(error instanceof NoTokenError)) throw error;
     return { ...common, outcome: "failed", reason: error.message };
-  } finally {
-    counted.stats.requests += sender.stats.requests;
-    counted.stats.lost += sender.stats.lost;
   }
 }
 

@@ -33,6 +33,8 @@ export interface SenderOptions {
   /** A 429 is a result, and is not waited for. */
   readonly expectsRateLimit?: boolean | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
+  /** Counts together with another sender. Default: numbers of its own. */
+  readonly stats?: SenderStats | undefined;
 }
 
 export interface SenderStats {
@@ -96,8 +98,7 @@ const waitMsMax = 300_000;
 const bodyBytesMax = 8 * 1_048_576;
 
 export function createSender(options: SenderOptions): Sender {
-  const { clock, pacer, signal, writes, onWait } = options;
-  const stats: SenderStats = { requests: 0, rateLimited: 0, lost: 0 };
+  const { clock, pacer, signal, writes, onWait, stats = { requests: 0, rateLimited: 0, lost: 0 } } = options;
   let hasResponded = false;
 
   const waitForTurn = async () => {

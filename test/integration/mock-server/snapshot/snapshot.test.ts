@@ -200,10 +200,7 @@ describe("readSnapshot rejects a document, and nothing changes, when it", () => 
     await useMock(mock);
     const before = await mock.control.getSnapshot();
     const damaged = damage(JSON.parse(JSON.stringify(before)));
-    const error = await mock.control.restoreSnapshot(damaged as Snapshot).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
+    const error = await mock.control.restoreSnapshot(damaged as Snapshot).catch((reason: unknown) => reason);
     expect(await mock.control.getSnapshot()).toEqual(before);
     expect(error).toMatchObject({ code: "SNAPSHOT_INVALID" });
     return (error as Error).message;

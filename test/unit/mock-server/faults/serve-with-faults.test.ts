@@ -23,33 +23,10 @@ describe("serveWithFaults", () => {
     expect(happened).toEqual(["burned 3", "token expired", "ran"]);
   });
 
-  it.each([
-    [{ kind: "status", status: 503, retryAfterSeconds: 9 } as const, 503, "9"],
-    [{ kind: "html" } as const, 502, undefined],
-    [{ kind: "graphql-error", message: "no", code: "TEAPOT" } as const, 200, undefined],
-  ])("does not run an operation whose response %o replaces", async (fault, status, retryAfter) => {
-    const { answer, happened } = await serve([fault]);
-    expect(happened).toEqual([]);
-    expect(answer.status).toBe(status);
-    expect(answer.headers["retry-after"]).toBe(retryAfter);
-  });
-
-  it("runs the operation before a cut after the effect and not before a cut before it", async () => {
-    expect((await serve([{ kind: "reset-before-effect" }])).happened).toEqual([]);
-    const after = await serve([{ kind: "reset-after-effect" }]);
-    expect(after.happened).toEqual(["ran"]);
-    expect(after.answer.abort).toEqual({ kind: "cut", afterBytes: null });
-  });
-
   it("truncates a response by at least its last byte", async () => {
     const abortOf = async (bytes?: number) => (await serve([{ kind: "truncate", bytes }])).answer.abort;
     expect(await abortOf()).toEqual({ kind: "cut", afterBytes: 5 });
     expect(await abortOf(3)).toEqual({ kind: "cut", afterBytes: 3 });
     expect(await abortOf(99)).toEqual({ kind: "cut", afterBytes: 9 });
-  });
-
-  it("runs a delayed operation first and responds later", async () => {
-    const { happened } = await serve([{ kind: "delay", delayMs: 250 }, { kind: "stall" }]);
-    expect(happened).toEqual(["ran", "waited 250"]);
   });
 });

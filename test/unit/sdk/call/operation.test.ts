@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { buildSchema, parse, validate } from "graphql";
 import { describe, expect, it } from "vitest";
-import { defineOperation, type OperationName } from "../../../../sdk/call/operation.ts";
+import type { OperationName } from "../../../../sdk/call/operation.ts";
 import { createClient } from "../../../../sdk/client.ts";
 import { operationTable } from "../../../../sdk/generated/operation-table.ts";
 import * as documents from "../../../../sdk/generated/operations.ts";
@@ -18,18 +18,6 @@ describe("the table of operations", () => {
       const document = Reflect.get(documents, `${name}Document`) as { toString(): string };
       expect(validate(schema, parse(document.toString())), name).toEqual([]);
     }
-  });
-
-  it("the table names a method of the client for every operation but the exchanges of keys", async () => {
-    const urls = { baseUrl: "http://localhost:1", gatewayUrl: "http://localhost:2" };
-    await using client = createClient({ apiKey: "key_1234567890", ...urls });
-    const methods = names.map((name) => defineOperation(name, documents.MeDocument).method);
-    const isMethod = (path: string) =>
-      typeof path
-        .split(".")
-        .reduce<unknown>((parent, name) => Reflect.get(parent as object, name), client) === "function";
-    expect(methods.filter((method) => !isMethod(method)).sort()).toEqual(["apiKey", "partnerApiKey"]);
-    expect(new Set(methods).size).toBe(names.length);
   });
 
   it("a failed call and a wrong input name the same method", async () => {

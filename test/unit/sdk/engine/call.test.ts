@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
-import { DeleteWebhookEndpointDocument } from "../../../../sdk/generated/operations.ts";
 import type { TaskPoller } from "../../../../sdk/operations/task-poller.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
@@ -9,7 +8,7 @@ import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpo
 import { createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
-const operation = defineOperation("DeleteWebhookEndpoint", DeleteWebhookEndpointDocument);
+const operation = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete");
 const deleteEndpoint = (send: Send) =>
   send(
     operation,

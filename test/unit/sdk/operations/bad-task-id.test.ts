@@ -3,6 +3,7 @@ import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { codeOf, outcomeOf } from "../../../support/outcome-of.ts";
+import { rawTask } from "../../../support/raw-task.ts";
 
 const idOf = (number: number) => `0197f0c2-1b3d-7000-8000-${String(number).padStart(12, "0")}`;
 const goodIds = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));
@@ -22,19 +23,7 @@ const breakdowns = {
   "a page in place of JSON": () => new Response("<html>", { headers: { "content-type": "text/html" } }),
 };
 
-const taskOf = (id: string, isDone: boolean) => ({
-  id,
-  type: "TAX_PREP",
-  status: isDone ? "COMPLETED" : "RUNNING",
-  startedAt: "2026-01-15T12:00:00.000Z",
-  completedAt: null,
-  errorMessage: null,
-  attributes: [],
-  subTasks: [],
-  result: { __typename: "TaskUnknownResult", taskType: "TAX_PREP" },
-  client: null,
-  triggeredBy: null,
-});
+const taskOf = (id: string, isDone: boolean) => rawTask(id, isDone ? "COMPLETED" : "RUNNING");
 const tasksData = (tasks: readonly unknown[]) => ({
   me: { __typename: "WorkspaceUser", workspace: { tasks } },
 });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createClient } from "@workspace-tasks/sdk";
 import { buildSchema } from "graphql";
 import { expect, it } from "vitest";
+import { failureOf } from "../../../support/outcome-of.ts";
 
 /** Each method of the client, and the field of the schema it calls. */
 const methods: Record<string, string | null> = {
@@ -50,6 +51,24 @@ function functionsOf(value: object, path: readonly string[] = []): readonly stri
 it("the client has exactly these methods", async () => {
   await using client = createClient({ baseUrl: "https://service.example", apiKey: "key" });
   expect([...functionsOf(client)].sort()).toEqual(Object.keys(methods).sort());
+});
+
+it("a wrong argument is rejected under the name of the method that was called", async () => {
+  const urls = { baseUrl: "https://service.example", gatewayUrl: "https://gateway.example" };
+  await using client = createClient({ ...urls, apiKey: "key_1234567890" });
+  const paths = Object.keys(methods).filter((path) => !["request", "rateLimit", "close"].includes(path));
+  const named = await Promise.all(
+    paths.map(async (path) => {
+      const method = path
+        .split(".")
+        .reduce<unknown>((parent, name) => Reflect.get(parent as object, name), client);
+      const { message } = await failureOf(
+        Promise.resolve((method as (...wrong: number[]) => unknown)(7, 7, 7)),
+      );
+      return message.split(": ")[0];
+    }),
+  );
+  expect(named).toEqual(paths);
 });
 
 it("the client has a method for every operation of the schema", () => {

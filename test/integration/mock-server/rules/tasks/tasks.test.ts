@@ -148,23 +148,6 @@ describe("task plans", () => {
     expect(shape(task)).toEqual(["COMPLETED", "extraction FAILED", "review COMPLETED"]);
     expect(fixture.sent.map(({ event }) => event.event)).toEqual(["subtask.failed", "subtask.completed"]);
   });
-
-  it("a restored task continues from its position", async () => {
-    const old = createTestWorld();
-    const { id } = start(old, timed);
-    await old.clock.advance(1_500);
-    const tasks = structuredClone(old.world.state.tasks);
-
-    const next = createTestWorld();
-    next.clock.setNow(old.clock.now());
-    for (const [key, task] of tasks) next.world.state.tasks.set(key, task);
-    resumeProgress(next.world, recordProgress(old.world));
-    expect(recordProgress(next.world)).toEqual(recordProgress(old.world));
-    await next.clock.advance(1_499);
-    expect(next.world.state.tasks.get(id)?.status).toBe("RUNNING");
-    await next.clock.advance(1);
-    expect(next.world.state.tasks.get(id)?.status).toBe("COMPLETED");
-  });
 });
 
 describe("a task type that is a name of Object.prototype", () => {

@@ -1,61 +1,32 @@
 import { describe, expect, it } from "vitest";
 import type { ReadResponse } from "../../../../../mock-server/outbound/port.ts";
 import { resumeImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
+import { addJob } from "../../../../../mock-server/rules/partner/jobs.ts";
 import type { ArtifactRecord, JobRecord } from "../../../../../mock-server/state/records.ts";
 import { createTestWorld, type TestWorld, type TestWorldOptions } from "../../../../support/mock-world.ts";
 
-const times = { createdAtMs: 0, updatedAtMs: 0 };
-
 type WorkInput = { readonly externalId: string; readonly artifacts?: Partial<ArtifactRecord>[] };
 
+const times = { createdAtMs: 0, updatedAtMs: 0 };
+
 /** A job with works, as the partner operations create it. */
-function createJob(bench: TestWorld, works: readonly WorkInput[]): JobRecord {
-  const { world, workspaceId } = bench;
-  const { connections, jobs, jobWorks, artifacts } = world.state;
-  connections.set("connection", {
-    id: "connection",
-    workspaceId,
-    providerKey: "example",
-    status: "active",
-    displayName: null,
-    startInputs: null,
-    settings: null,
-    ...times,
-  });
-  const job: JobRecord = {
-    id: "job",
-    workspaceId,
-    connectionId: "connection",
-    name: "Import",
-    status: "pending",
-    ...times,
-  };
-  jobs.set(job.id, job);
+function createJob({ world, workspaceId }: TestWorld, works: readonly WorkInput[]): JobRecord {
+  const { connections, jobWorks, artifacts } = world.state;
+  const active = { status: "active", displayName: null, startInputs: null, settings: null } as const;
+  const connection = { id: "connection", workspaceId, providerKey: "example", ...active, ...times };
+  connections.set(connection.id, connection);
+  const job = addJob(world, connection, { name: "Import" });
   for (const { externalId, artifacts: files = [] } of works) {
     const id = `work-${externalId}`;
     const owner = { workspaceId, connectionId: "connection", jobId: job.id };
-    jobWorks.set(id, {
-      id,
-      workId: `w-${externalId}`,
-      name: `Client ${externalId}`,
-      externalId,
-      ...owner,
-      ...times,
-    });
+    const names = { workId: `w-${externalId}`, name: `Client ${externalId}`, externalId };
+    jobWorks.set(id, { id, ...names, ...owner, ...times });
     for (const [index, file] of files.entries()) {
       const artifactId = `${id}-${index}`;
       artifacts.set(artifactId, {
-        id: artifactId,
-        artifactId: `a-${artifactId}`,
-        workspaceId,
-        jobId: job.id,
-        jobWorkId: id,
-        externalId: `file-${index}`,
-        name: `file-${index}.pdf`,
-        type: "w2",
-        status: "pending",
-        url: null,
-        metadata: null,
+        ...{ id: artifactId, artifactId: `a-${artifactId}`, workspaceId, jobId: job.id, jobWorkId: id },
+        ...{ externalId: `file-${index}`, name: `file-${index}.pdf`, type: "w2", status: "pending" },
+        ...{ url: null, metadata: null },
         ...times,
         ...file,
       });
