@@ -44,8 +44,10 @@ interface BundleOptions {
 
 /** Writes a source and all that it imports of this repository to one file. */
 export async function bundle({ entry, file, sources, usesInstalled = false }: BundleOptions): Promise<void> {
-  // Also what the bundler adds for syntax that Node 20 lacks.
-  const own = usesInstalled ? /^@oxc-project\// : /^(@?workspace-tasks|@oxc-project)\//;
+  // Also what the bundler adds for syntax that Node 20 lacks; the kernel is installed with no package.
+  const own = usesInstalled
+    ? /^(@workspace-tasks\/kernel|@oxc-project)\//
+    : /^(@?workspace-tasks|@oxc-project)\//;
   const built = await rolldown({
     cwd: root,
     input: path.resolve(root, entry),
