@@ -117,9 +117,9 @@ const anchor = (title: string) =>
 
 function peerVersions(folder: string): string {
   const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
-  const { dependencies, devDependencies } = read("..");
+  const { devDependencies } = read("..");
   const versions: Record<string, string> = {
-    standardwebhooks: dependencies.standardwebhooks,
+    standardwebhooks: devDependencies.standardwebhooks,
     express: devDependencies.express,
     ...read("peers").dependencies,
   };

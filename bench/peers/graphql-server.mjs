@@ -6,7 +6,29 @@ import { createServer } from "node:http";
 
 const [kind = ""] = process.argv.slice(2);
 
-const me = { __typename: "WorkspaceUser", id: "membership-1", role: "admin" };
+const stages = ["document-classification", "tax-extraction", "reconciliation", "review"];
+const tasks = Array.from({ length: 50 }, (_, index) => ({
+  id: `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`,
+  type: "TAX_PREP",
+  status: "RUNNING",
+  startedAt: "2026-01-15T12:00:00.000Z",
+  completedAt: null,
+  errorMessage: null,
+  subTasks: stages.map((type, stage) => ({
+    id: `10000000-0000-4000-8000-${String(index * 10 + stage).padStart(12, "0")}`,
+    type,
+    status: "COMPLETED",
+    startedAt: "2026-01-15T12:00:00.000Z",
+    completedAt: "2026-01-15T12:00:01.000Z",
+    errorMessage: null,
+  })),
+}));
+const me = {
+  __typename: "WorkspaceUser",
+  id: "membership-1",
+  role: "admin",
+  workspace: { id: "workspace-1", tasks: ({ limit }) => tasks.slice(0, limit) },
+};
 
 function createSchema({ buildSchema }) {
   const schema = buildSchema(readFileSync(new URL("../../schema.graphql", import.meta.url), "utf8"));
