@@ -13,7 +13,7 @@ const ours = "workspace-tasks mock";
 const root = join(import.meta.dirname, "..", "..");
 const peer = (kind: string) => [join(root, "bench", "peers", "graphql-server.mjs"), kind];
 const commands: Readonly<Record<string, readonly string[]>> = {
-  [ours]: [join(root, "bin", "workspace-tasks.js"), "mock", "--port", "0", "--json"],
+  [ours]: [join(root, "mock-server/tools/bin/workspace-tasks.js"), "mock", "--port", "0", "--json"],
   "graphql-yoga": peer("yoga"),
   "Apollo Server": peer("apollo"),
   mercurius: peer("mercurius"),
