@@ -38,12 +38,19 @@ const change = (operation: OperationName, input: (context: SendContext) => Input
     input: { endpointId: context.of(created, `${createdEndpoint}.id`), ...input(context) },
   }));
 const update = (input: Input) => change("UpdateWebhookEndpoint", () => input);
+const pause = update({ enabled: false });
+const resume = update({ enabled: true });
+const withNulls = update({ url: null, enabled: null, description: "again" });
 const rotate = (input: Input) => change("RotateWebhookEndpointSecret", () => input);
+const rotateFor = (gracePeriodSeconds: number) => rotate({ gracePeriodSeconds });
 const remove = call("DeleteWebhookEndpoint", ({ of }) => ({
   endpointId: of(created, `${createdEndpoint}.id`),
 }));
 
 const insecure = "http://receiver.invalid";
+const userInfo = "https://user:password@receiver.invalid";
+const noEvents = { eventTypes: [] };
+const unknownEvents = { eventTypes: ["task.unheard-of"] };
 const toPlainHttp = change("UpdateWebhookEndpoint", ({ url }) => ({ url: url("change", insecure) }));
 const updateOfUnknown = call("UpdateWebhookEndpoint", { input: { endpointId: unknownId, enabled: false } });
 const rotationOfUnknown = call("RotateWebhookEndpointSecret", { input: { endpointId: unknownId } });
@@ -104,20 +111,12 @@ const creationRules: readonly Rule[] = [
     [
       "endpoints.user-info-url",
       "a url with user info is rejected",
-      createQuiet("user-info", "https://user:password@receiver.invalid"),
+      createQuiet("user-info", userInfo),
       "A-6",
     ],
     ["endpoints.white-space-url", "a url with white space is rejected", createQuiet("white space"), "A-6"],
-    [
-      "endpoints.no-events",
-      "an empty list of event types is rejected",
-      create("no-events", { eventTypes: [] }),
-    ],
-    [
-      "endpoints.unknown-event",
-      "an unknown event type is rejected",
-      create("unknown-event", { eventTypes: ["task.unheard-of"] }),
-    ],
+    ["endpoints.no-events", "an empty list of event types is rejected", create("no-events", noEvents)],
+    ["endpoints.unknown-event", "an unknown event type is rejected", create("unknown-event", unknownEvents)],
   ]),
 ];
 
@@ -159,23 +158,15 @@ const changeRules: readonly Rule[] = [
     },
   ),
   updates("endpoints.clear-description", "description null clears it, and leaves the rest", clearing),
-  updates(
-    "endpoints.pause",
-    "enabled false pauses an endpoint, and leaves the rest",
-    update({ enabled: false }),
-  ),
-  updates(
-    "endpoints.update-nulls",
-    "url and enabled null leave them unchanged",
-    update({ url: null, enabled: null, description: "again" }),
-  ),
+  updates("endpoints.pause", "enabled false pauses an endpoint, and leaves the rest", pause),
+  updates("endpoints.update-nulls", "url and enabled null leave them unchanged", withNulls),
   updates("endpoints.all-events", "eventTypes null resets to all events", update({ eventTypes: null })),
   ...rejections([
     ["endpoints.update-nothing", "an update that changes nothing is rejected", update({})],
     [
       "endpoints.update-no-events",
       "an update with an empty list of event types is rejected",
-      update({ eventTypes: [] }),
+      update(noEvents),
     ],
     ["endpoints.update-http-url", "an update to plain http is rejected", toPlainHttp, "A-6"],
     ["endpoints.update-unknown", "an update of an unknown endpoint is rejected", updateOfUnknown, "A-7"],
@@ -183,7 +174,7 @@ const changeRules: readonly Rule[] = [
   ruleOver(
     "endpoints.rotate",
     "each rotation returns another whsec_ secret",
-    { created, first: rotate({}), second: rotate({ gracePeriodSeconds: 0 }) },
+    { created, first: rotate({}), second: rotateFor(0) },
     (responses) => {
       const secrets = [
         secretOf(responses.created, "createWebhookEndpoint"),
@@ -197,16 +188,11 @@ const changeRules: readonly Rule[] = [
     },
     ["A-9"],
   ),
-  rejectedAbove(
-    "endpoints.rotate-negative",
-    "a negative grace period is rejected",
-    rotate({ gracePeriodSeconds: -1 }),
-    graceMax,
-  ),
+  rejectedAbove("endpoints.rotate-negative", "a negative grace period is rejected", rotateFor(-1), graceMax),
   rejectedAbove(
     "endpoints.rotate-long",
     "a grace period above 604800 s is rejected",
-    rotate({ gracePeriodSeconds: 604_801 }),
+    rotateFor(604_801),
     graceMax,
   ),
   ...rejections([
@@ -218,12 +204,7 @@ const changeRules: readonly Rule[] = [
   })),
   ...rejections([
     ["endpoints.delete-again", "a second deletion is rejected", remove, "A-7"],
-    [
-      "endpoints.update-deleted",
-      "an update of a deleted endpoint is rejected",
-      update({ enabled: true }),
-      "A-7",
-    ],
+    ["endpoints.update-deleted", "an update of a deleted endpoint is rejected", resume, "A-7"],
   ]),
 ];
 

@@ -66,6 +66,8 @@ const secondPage = shared("endpoints.page-2", {
 });
 const again = shared("endpoints.again", list({ limit: 100 }));
 
+const malformed = list({ iterator: "not-an-iterator" });
+
 const idsOf = (response: ResponseShape) => eachAt(listAt(response, `${page}.data`) ?? [], "id").map(String);
 
 const pageMax = (endpointPageItemsMax: number) => ({ bounds: { endpointPageItemsMax } });
@@ -75,12 +77,7 @@ const listRules: readonly Rule[] = [
   rule("endpoints.limit-100", "a page has up to 100 endpoints", all, outcomeOf),
   rejectedAbove("endpoints.limit-0", "limit 0 is rejected", list({ limit: 0 }), pageMax),
   rejectedAbove("endpoints.limit-101", "limit 101 is rejected", list({ limit: 101 }), pageMax),
-  rejected(
-    "endpoints.bad-iterator",
-    "a malformed iterator is rejected",
-    list({ iterator: "not-an-iterator" }),
-    ["A-8"],
-  ),
+  rejected("endpoints.bad-iterator", "a malformed iterator is rejected", malformed, ["A-8"]),
   rule("endpoints.done", "iterator is null when done is true", all, (response) => {
     if (hasErrors(response)) return rejectedHere(response);
     if (at(response, `${page}.done`) !== true) return { unknown: "there are more than 100 endpoints" };

@@ -16,6 +16,9 @@ const accessToken = "loginViaPersonalApiToken.accessToken";
 
 const me = (token: TokenName, headers = {}): Draft => query(whoAmI, { router: "gateway", token, headers });
 
+const meOfPartner = call("Me", {}, { router: "gateway", token: "partner" });
+const withSourcePlatform = me("reader", { "source-platform": "workspace-tasks" });
+
 export const gatewayRules: readonly Rule[] = [
   rule(
     "partner.login",
@@ -36,18 +39,8 @@ export const gatewayRules: readonly Rule[] = [
     me("reader"),
     ["A-19", "A-21", "A-1"],
   ),
-  works(
-    "gateway.source-platform",
-    "the header source-platform is accepted",
-    me("reader", { "source-platform": "workspace-tasks" }),
-    ["A-1"],
-  ),
-  works(
-    "gateway.partner-token",
-    "me is a User for a partner's token",
-    call("Me", {}, { router: "gateway", token: "partner" }),
-    ["A-19"],
-  ),
+  works("gateway.source-platform", "the header source-platform is accepted", withSourcePlatform, ["A-1"]),
+  works("gateway.partner-token", "me is a User for a partner's token", meOfPartner, ["A-19"]),
   rule(
     "gateway.base-operation",
     "operations of the base router do not exist on the gateway",

@@ -136,6 +136,13 @@ function stagesOf(list: readonly Shape[]): Fact | Unknown {
   return eachAt(newest, "type").map((type) => wordOf(type) ?? "…");
 }
 
+const isCompleted = ({ status }: Fields) => status === "enum:COMPLETED";
+const completed = call("ListTasks", { limit: 5, filters: { statuses: ["COMPLETED"] } });
+const pastEnd = call("ListTasks", { offset: 1_000_000, limit: 1 });
+const beforeStart = call("ListTasks", { offset: -1, limit: 1 });
+const withUnknownId = call("ListTasks", { limit: 5, filters: { ids: [unknownId] } });
+const aboveHundred = inWorkspace("tasks(limit: 101) { __typename }");
+
 const taskRules: readonly Rule[] = [
   ...tasks.rules,
   ruleOver(
@@ -151,27 +158,14 @@ const taskRules: readonly Rule[] = [
     },
     ["A-16"],
   ),
-  listRule(
-    "tasks.past-end",
-    "a list past the end is empty",
-    call("ListTasks", { offset: 1_000_000, limit: 1 }),
-    tasks.path,
-    lengthOf,
-    ["A-16"],
-  ),
-  filterRule(
-    "tasks.filter-status",
-    "tasks are filtered by status",
-    call("ListTasks", { limit: 5, filters: { statuses: ["COMPLETED"] } }),
-    "completed task",
-    ({ status }) => status === "enum:COMPLETED",
-  ),
+  listRule("tasks.past-end", "a list past the end is empty", pastEnd, tasks.path, lengthOf, ["A-16"]),
+  filterRule("tasks.filter-status", "tasks are filtered by status", completed, "completed task", isCompleted),
   filterRule(
     "tasks.filter-type",
     "tasks are filtered by type",
     completedTaxPrep,
     "completed task of type TAX_PREP",
-    ({ type, status }) => type === "word:TAX_PREP" && status === "enum:COMPLETED",
+    (task) => task["type"] === "word:TAX_PREP" && isCompleted(task),
   ),
   ruleOver(
     "tasks.filter-id",
@@ -191,27 +185,9 @@ const taskRules: readonly Rule[] = [
     },
     ["A-16"],
   ),
-  listRule(
-    "tasks.unknown-id",
-    "an unknown id finds no task",
-    call("ListTasks", { limit: 5, filters: { ids: [unknownId] } }),
-    tasks.path,
-    lengthOf,
-    ["A-16"],
-  ),
-  rule(
-    "tasks.limit-101",
-    "a limit above 100 is accepted",
-    inWorkspace("tasks(limit: 101) { __typename }"),
-    outcomeOf,
-    ["A-27"],
-  ),
-  rejected(
-    "tasks.negative-offset",
-    "a negative offset is rejected",
-    call("ListTasks", { offset: -1, limit: 1 }),
-    ["A-27"],
-  ),
+  listRule("tasks.unknown-id", "an unknown id finds no task", withUnknownId, tasks.path, lengthOf, ["A-16"]),
+  rule("tasks.limit-101", "a limit above 100 is accepted", aboveHundred, outcomeOf, ["A-27"]),
+  rejected("tasks.negative-offset", "a negative offset is rejected", beforeStart, ["A-27"]),
   listRule("tasks.stages", "a TAX_PREP task has its five stages", completedTaxPrep, tasks.path, stagesOf, {
     assumptions: ["A-18"],
     settings(received) {
@@ -226,6 +202,8 @@ const ofFirstClient = (operation: "GetClient" | "ListClientTasks", more = {}): D
   call(operation, ({ of }) => ({ id: of(clients.newest, `${clients.path}.0.id`), ...more }), {
     absent: "the workspace has no client",
   });
+
+const tasksOfFirst = ofFirstClient("ListClientTasks", { limit: 5 });
 
 const clientRules: readonly Rule[] = [
   ...clients.rules,
@@ -248,13 +226,7 @@ const clientRules: readonly Rule[] = [
       isNull: at(response, "me.workspace.client") === null,
     }),
   ),
-  rule(
-    "clients.tasks",
-    "tasks are listed under their client",
-    ofFirstClient("ListClientTasks", { limit: 5 }),
-    outcomeOf,
-    ["A-16"],
-  ),
+  rule("clients.tasks", "tasks are listed under their client", tasksOfFirst, outcomeOf, ["A-16"]),
 ];
 
 export const listRules: readonly Rule[] = [...taskRules, ...clientRules];

@@ -43,6 +43,9 @@ const startImport = call("InitiateTaxPrepsImport", { connectionJobId: unknownId 
 const triggerTaxPrep = call("TriggerTaxPrep", { input: { clientId: unknownId, returnType: "F1040" } });
 const createJob = call("CreateConnectionJob", job);
 const addUsers = call("AddUsersToTheWorkspace", users);
+const jobWithoutToken: Draft = { ...createJob, token: "none" };
+const jobReadOnly: Draft = { ...createJob, token: "readOnly" };
+const usersReadOnly: Draft = { ...addUsers, token: "readOnly" };
 
 const ofUnknown = rejections([
   ["partner.collect-unknown", "collecting an unknown connection is rejected", collect, "A-13"],
@@ -68,23 +71,8 @@ export const partnerRules: readonly Rule[] = [
   ),
   ...ofUnknown.map((each) => withPermission(documentsOfUnknown, each)),
   ...rejections([
-    [
-      "partner.job-no-token",
-      "a partner operation without a token is rejected",
-      { ...createJob, token: "none" },
-      "A-4",
-    ],
-    [
-      "partner.job-read-only",
-      "a partner operation with a read-only key is rejected",
-      { ...createJob, token: "readOnly" },
-      "A-4",
-    ],
-    [
-      "partner.users-read-only",
-      "adding users with a read-only key is rejected",
-      { ...addUsers, token: "readOnly" },
-      "A-24",
-    ],
+    ["partner.job-no-token", "a partner operation without a token is rejected", jobWithoutToken, "A-4"],
+    ["partner.job-read-only", "a partner operation with a read-only key is rejected", jobReadOnly, "A-4"],
+    ["partner.users-read-only", "adding users with a read-only key is rejected", usersReadOnly, "A-24"],
   ]),
 ];

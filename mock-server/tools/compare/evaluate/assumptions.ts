@@ -1,83 +1,53 @@
 import type { RuleResult, Verdict } from "./evaluate-rules.ts";
 
-/** An entry of docs/assumptions.md. */
-interface Assumption {
-  readonly id: string;
-  readonly subject: string;
-  /** What no rule can see from outside, and what it takes. */
-  readonly untested?: string | undefined;
-}
+/** The entries of docs/assumptions.md. */
+const subjects: Readonly<Record<string, string>> = {
+  "A-1": "source-platform header",
+  "A-2": "expiresInSeconds below 1",
+  "A-3": "a failed exchange",
+  "A-4": "rejections",
+  "A-5": "the rate window",
+  "A-6": "endpoint URLs",
+  "A-7": "unknown endpoint",
+  "A-8": "bad cursor",
+  "A-9": "rotation",
+  "A-10": "documents.synced",
+  "A-11": "retries of deliveries",
+  "A-12": "a paused endpoint",
+  "A-13": "testing a connection",
+  "A-14": "conflicts of connections, jobs and works",
+  "A-15": "the import",
+  "A-16": "listing tasks",
+  "A-17": "customerError",
+  "A-18": "stages of TAX_PREP",
+  "A-19": "the gateway's token",
+  "A-20": "counting gateway calls",
+  "A-21": "the two routers",
+  "A-22": "revoked keys",
+  "A-23": "a userToken on a workspace's operation",
+  "A-24": "roles of added users",
+  "A-25": "collecting a connection again",
+  "A-26": "artifacts",
+  "A-27": "lists of tasks and clients",
+  "A-28": "uploads",
+  "A-29": "an endpoint that changes",
+};
 
-export const assumptions: readonly Assumption[] = [
-  { id: "A-1", subject: "source-platform header" },
-  { id: "A-2", subject: "expiresInSeconds below 1" },
-  { id: "A-3", subject: "a failed exchange" },
-  { id: "A-4", subject: "rejections" },
-  { id: "A-5", subject: "the rate window" },
-  { id: "A-6", subject: "endpoint URLs" },
-  { id: "A-7", subject: "unknown endpoint" },
-  { id: "A-8", subject: "bad cursor" },
-  { id: "A-9", subject: "rotation" },
-  { id: "A-10", subject: "documents.synced" },
-  { id: "A-11", subject: "retries of deliveries" },
-  {
-    id: "A-12",
-    subject: "a paused endpoint",
-    untested: "deliveries of a paused endpoint: pause one with a pending delivery, and watch its receiver",
-  },
-  {
-    id: "A-13",
-    subject: "testing a connection",
-    untested: "a collect that succeeds or fails: no operation removes a connection",
-  },
-  {
-    id: "A-14",
-    subject: "conflicts of connections, jobs and works",
-    untested: "conflicts of existing records: no operation removes a connection, job or work",
-  },
-  {
-    id: "A-15",
-    subject: "the import",
-    untested: "an import that runs: no operation removes the clients and tasks that it creates",
-  },
-  { id: "A-16", subject: "listing tasks" },
-  { id: "A-17", subject: "customerError" },
-  { id: "A-18", subject: "stages of TAX_PREP" },
-  { id: "A-19", subject: "the gateway's token" },
-  { id: "A-20", subject: "counting gateway calls" },
-  { id: "A-21", subject: "the two routers" },
-  {
-    id: "A-22",
-    subject: "revoked keys",
-    untested:
-      "a live token of a key that is revoked meanwhile: revoke a key in the web app, and use its token by hand",
-  },
-  { id: "A-23", subject: "a userToken on a workspace's operation" },
-  {
-    id: "A-24",
-    subject: "roles of added users",
-    untested: "the role that an added user gets: no operation removes a user",
-  },
-  {
-    id: "A-25",
-    subject: "collecting a connection again",
-    untested:
-      "a collect of an existing connection: it is asked for new data, and no operation removes a connection",
-  },
-  { id: "A-26", subject: "artifacts", untested: "artifacts of a job: no operation removes a work" },
-  { id: "A-27", subject: "lists of tasks and clients" },
-  {
-    id: "A-28",
-    subject: "uploads",
-    untested: "an upload that is created: the interface promises no operation that removes one",
-  },
-  {
-    id: "A-29",
-    subject: "an endpoint that changes",
-    untested:
-      "pending deliveries of an endpoint that moves or unsubscribes: change one, and watch its receiver",
-  },
-];
+/** What no rule can see from outside, and what it takes. */
+const untested: Readonly<Record<string, string>> = {
+  "A-12": "deliveries of a paused endpoint: pause one with a pending delivery, and watch its receiver",
+  "A-13": "a collect that succeeds or fails: no operation removes a connection",
+  "A-14": "conflicts of existing records: no operation removes a connection, job or work",
+  "A-15": "an import that runs: no operation removes the clients and tasks that it creates",
+  "A-22":
+    "a live token of a key that is revoked meanwhile: revoke a key in the web app, and use its token by hand",
+  "A-24": "the role that an added user gets: no operation removes a user",
+  "A-25":
+    "a collect of an existing connection: it is asked for new data, and no operation removes a connection",
+  "A-26": "artifacts of a job: no operation removes a work",
+  "A-28": "an upload that is created: the interface promises no operation that removes one",
+  "A-29": "pending deliveries of an endpoint that moves or unsubscribes: change one, and watch its receiver",
+};
 
 export interface AssumptionResult {
   readonly id: string;
@@ -92,12 +62,12 @@ export interface AssumptionResult {
 
 /** Refuted when one of its rules is, confirmed when one is confirmed and none refuted. */
 export function evaluateAssumptions(results: readonly RuleResult[]): readonly AssumptionResult[] {
-  return assumptions.map(({ id, subject, untested }) => {
+  return Object.entries(subjects).map(([id, subject]) => {
     const own = results.filter((result) => result.assumptions.includes(id));
     const has = (verdict: Verdict) => own.some((result) => result.verdict === verdict);
     const verdict = has("refuted") ? "refuted" : has("confirmed") ? "confirmed" : "not-testable";
     const reasons = own.flatMap((result) => (result.verdict === "not-testable" ? [result.received] : []));
-    const notes = [...new Set([...reasons, ...(untested === undefined ? [] : [untested])])];
+    const notes = [...new Set([...reasons, ...(untested[id] === undefined ? [] : [untested[id]])])];
     const partly = verdict === "confirmed" && notes.length > 0;
     return { id, subject, verdict, partly, rules: own.map((result) => result.id), note: notes.join("; ") };
   });

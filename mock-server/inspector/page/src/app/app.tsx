@@ -113,9 +113,7 @@ function Banner({ overview }: { readonly overview: Overview | undefined }) {
       </a>
       <span class="more">Calls or deliveries fail because the mock was told to.</span>
       <Actions>
-        <ActionButton onRun={() => control.clearFaults()} class="quiet">
-          End all
-        </ActionButton>
+        <ActionButton label="End all" onRun={() => control.clearFaults()} class="quiet" />
       </Actions>
     </aside>
   );

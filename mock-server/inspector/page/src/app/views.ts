@@ -25,31 +25,26 @@ export const views: readonly View[] = [
   { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
   {
     name: "deliveries",
-
     Component: DeliveriesView,
     count: ({ deliveries }) => sum(deliveries),
     alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
   },
   {
     name: "signatures",
-
     Component: lazyView(() => import("../views/signatures/signatures.tsx"), "SignaturesView"),
   },
   {
     name: "endpoints",
-
     Component: lazyView(() => import("../views/endpoints.tsx"), "EndpointsView"),
     count: ({ endpoints }) => endpoints,
   },
   {
     name: "requests",
-
     Component: lazyView(() => import("../views/requests.tsx"), "RequestsView"),
     count: ({ requests }) => requests,
   },
   {
     name: "faults",
-
     Component: lazyView(() => import("../views/faults.tsx"), "FaultsView"),
     alert: { tone: "wait", word: "active", count: ({ activeFaults }) => activeFaults },
   },

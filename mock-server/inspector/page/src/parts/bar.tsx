@@ -58,19 +58,20 @@ function ClockBar() {
       {clock.mode === "virtual" && (
         <>
           <ActionButton
+            label={
+              <>
+                To next{" "}
+                <span class="when">{nextMs === null ? "(none)" : `(${formatRelative(nextMs, nowMs)})`}</span>
+              </>
+            }
             onRun={advance(Math.max(0, (nextMs ?? 0) - nowMs))}
             shortcut="n"
             class="primary steady"
             disabled={nextMs === null}
-          >
-            To next{" "}
-            <span class="when">{nextMs === null ? "(none)" : `(${formatRelative(nextMs, nowMs)})`}</span>
-          </ActionButton>
+          />
           <fieldset class="segments" aria-label="advance the clock">
             {steps.map((step) => (
-              <ActionButton key={step} onRun={advance(step)} label={`advance ${step}`}>
-                +{step}
-              </ActionButton>
+              <ActionButton key={step} label={`+${step}`} onRun={advance(step)} name={`advance ${step}`} />
             ))}
           </fieldset>
         </>

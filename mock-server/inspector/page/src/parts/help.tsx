@@ -1,5 +1,6 @@
 import { Fragment } from "preact";
 import { useRef } from "preact/hooks";
+import { Button } from "./controls/button.tsx";
 import { useKeys } from "./controls/keys.ts";
 import "./values/facts.css";
 import "./help.css";
@@ -21,15 +22,11 @@ export function Help({ views }: { readonly views: readonly string[] }) {
   useKeys({ "?": show });
   return (
     <>
-      <button type="button" class="help" onClick={show} aria-label="Keys">
-        ?
-      </button>
+      <Button label="?" class="help" onClick={show} name="Keys" />
       <dialog ref={dialog} aria-labelledby="help-title">
         <div class="title-bar">
           <h2 id="help-title">Keys</h2>
-          <button type="button" onClick={() => dialog.current?.close()}>
-            Close
-          </button>
+          <Button label="Close" onClick={() => dialog.current?.close()} />
         </div>
         <dl class="facts">
           {[...views.map((title, index) => [`${index + 1}`, title]), ...otherKeys].map(

@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ViewProps } from "../view.ts";
+import { Button } from "./controls/button.tsx";
 import { Notice } from "./status/status.tsx";
 import { Waiting } from "./status/waiting.tsx";
 
@@ -34,9 +35,7 @@ export function lazyView<Name extends string>(
     return (
       <Notice tone="bad" isAlert>
         This view could not be loaded. The mock was stopped, or replaced by another version.{" "}
-        <button type="button" onClick={() => location.reload()}>
-          Load the page again
-        </button>
+        <Button label="Load the page again" onClick={() => location.reload()} />
       </Notice>
     );
   };

@@ -88,12 +88,11 @@ function AddFault<Fault>({ title, presets, scope, onAdd }: Props<Fault>) {
           />
         ))}
         <ActionButton
+          label="Add"
           onRun={() => preset && onAdd({ ...limits, ...frequencyOf(preset.fault, often) })}
           class="primary"
-          label={`add: ${title}`}
-        >
-          Add
-        </ActionButton>
+          name={`add: ${title}`}
+        />
       </Actions>
     </section>
   );

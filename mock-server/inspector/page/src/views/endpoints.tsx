@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { Button, LinkButton } from "../parts/controls/button.tsx";
 import { TextField } from "../parts/controls/fields.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
@@ -64,9 +65,7 @@ function NewEndpoint() {
         onInput={setEvents}
       />
       <Actions>
-        <ActionButton onRun={create} class="primary">
-          Create endpoint
-        </ActionButton>
+        <ActionButton label="Create endpoint" onRun={create} class="primary" />
       </Actions>
     </section>
   );
@@ -103,16 +102,18 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
       />
       <Secrets endpoint={endpoint} nowMs={nowMs} />
       <Actions>
-        <ActionButton onRun={() => control.updateEndpoint(id, { enabled: !enabled })}>
-          {enabled ? "Pause" : "Resume"}
-        </ActionButton>
-        <ActionButton onRun={() => control.rotateEndpointSecret(id)}>Rotate secret</ActionButton>
-        <ActionButton asksFirst onRun={() => control.deleteEndpoint(id)} label={`Delete ${url}`}>
-          Delete
-        </ActionButton>
-        <a class="button" href={hashOf("deliveries", null, { endpointId: id })}>
-          Its deliveries
-        </a>
+        <ActionButton
+          label={enabled ? "Pause" : "Resume"}
+          onRun={() => control.updateEndpoint(id, { enabled: !enabled })}
+        />
+        <ActionButton label="Rotate secret" onRun={() => control.rotateEndpointSecret(id)} />
+        <ActionButton
+          label="Delete"
+          asksFirst
+          onRun={() => control.deleteEndpoint(id)}
+          name={`Delete ${url}`}
+        />
+        <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />
       </Actions>
     </section>
   );
@@ -129,11 +130,9 @@ function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
         <h4>Secrets</h4>
         <Actions>
           {secrets === null ? (
-            <ActionButton onRun={fetchSecrets}>Show the secrets</ActionButton>
+            <ActionButton label="Show the secrets" onRun={fetchSecrets} />
           ) : (
-            <button type="button" onClick={() => setFetched(null)}>
-              Hide the secrets
-            </button>
+            <Button label="Hide the secrets" onClick={() => setFetched(null)} />
           )}
         </Actions>
       </div>

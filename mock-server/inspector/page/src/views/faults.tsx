@@ -17,12 +17,11 @@ export function FaultsView({ nowMs }: ViewProps) {
       <div class="title-bar">
         <h2>Faults</h2>
         <Actions>
-          <ActionButton onRun={() => control.addFaults({ profile: "contract" })}>
-            Add the contract's faults
-          </ActionButton>
-          <ActionButton onRun={() => control.clearFaults()} class="toned tone-bad">
-            End all faults
-          </ActionButton>
+          <ActionButton
+            label="Add the contract's faults"
+            onRun={() => control.addFaults({ profile: "contract" })}
+          />
+          <ActionButton label="End all faults" onRun={() => control.clearFaults()} class="toned tone-bad" />
         </Actions>
       </div>
       <div class="panels wide-panels">
@@ -64,12 +63,11 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
           </span>
           <Actions class="tools at-end">
             <ActionButton
+              label="End"
               onRun={() => control.removeFault(String(idOf(side, rule)))}
               class="quiet"
-              label={`end the rule: ${what}`}
-            >
-              End
-            </ActionButton>
+              name={`end the rule: ${what}`}
+            />
           </Actions>
         </li>
       ))}

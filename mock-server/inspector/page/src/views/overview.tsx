@@ -25,9 +25,7 @@ export function OverviewView(props: ViewProps) {
       <div class="title-bar">
         <h2>Overview</h2>
         <Actions>
-          <ActionButton asksFirst onRun={() => control.reset()}>
-            Reset the mock
-          </ActionButton>
+          <ActionButton label="Reset the mock" asksFirst onRun={() => control.reset()} />
         </Actions>
       </div>
       {overview && isUnused(overview) && <Start {...props} />}
@@ -220,12 +218,11 @@ function DueNext({ upcoming, nowMs }: DueProps) {
           {isVirtual && (
             <Actions>
               <ActionButton
+                label="Go"
                 class="quiet"
-                label={`Go to ${name}`}
+                name={`Go to ${name}`}
                 onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(at) - nowMs) })}
-              >
-                Go
-              </ActionButton>
+              />
             </Actions>
           )}
         </li>

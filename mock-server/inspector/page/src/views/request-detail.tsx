@@ -1,5 +1,6 @@
 import { hashOf } from "../address.ts";
 import type { RequestDetail as Detail } from "../api-types.ts";
+import { LinkButton } from "../parts/controls/button.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice, StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
@@ -82,9 +83,7 @@ function Tools({
   };
   return (
     <div class="tools">
-      <a class="button" href={hashOf("run", String(sequence))}>
-        Open in Run
-      </a>
+      <LinkButton label="Open in Run" href={hashOf("run", String(sequence))} />
       <CopyButton label="Copy as curl" text={copy} />
     </div>
   );

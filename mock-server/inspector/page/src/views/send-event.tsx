@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { Button } from "../parts/controls/button.tsx";
 import { SelectField, TextField } from "../parts/controls/fields.tsx";
 import { Notice } from "../parts/status/status.tsx";
 import { control, useResource } from "../state/resource.ts";
@@ -53,14 +54,8 @@ export function SendEvent({ endpoints }: { readonly endpoints: readonly Endpoint
         onInput={setEdited}
       />
       <Actions>
-        <ActionButton onRun={send} class="primary" disabled={!event}>
-          Send event
-        </ActionButton>
-        {edited !== null && (
-          <button type="button" onClick={() => setEdited(null)}>
-            Restore the example
-          </button>
-        )}
+        <ActionButton label="Send event" onRun={send} class="primary" disabled={!event} />
+        {edited !== null && <Button label="Restore the example" onClick={() => setEdited(null)} />}
       </Actions>
       {sent && (
         <Notice tone={endpoints.length === 0 ? "wait" : "good"}>

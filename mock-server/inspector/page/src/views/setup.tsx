@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { LinkButton } from "../parts/controls/button.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Toggles } from "../parts/controls/toggles.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
@@ -65,15 +66,9 @@ function MakeItHappen() {
   return (
     <>
       <Actions>
-        <ActionButton onRun={start} class="primary">
-          Start a task
-        </ActionButton>
-        <a class="button" href={hashOf("endpoints")}>
-          Send an event
-        </a>
-        <a class="button" href={hashOf("run")}>
-          Run a query
-        </a>
+        <ActionButton label="Start a task" onRun={start} class="primary" />
+        <LinkButton label="Send an event" href={hashOf("endpoints")} />
+        <LinkButton label="Run a query" href={hashOf("run")} />
       </Actions>
       {mode === "real" && (
         <p class="muted">

@@ -30,12 +30,8 @@ export function StatePanel() {
         <input ref={field} type="file" accept=".json,application/json" />
       </label>
       <Actions>
-        <ActionButton onRun={save} class="primary">
-          Export state
-        </ActionButton>
-        <ActionButton asksFirst onRun={restore}>
-          Replace state by the file
-        </ActionButton>
+        <ActionButton label="Export state" onRun={save} class="primary" />
+        <ActionButton label="Replace state by the file" asksFirst onRun={restore} />
       </Actions>
       <div role="status">{done}</div>
     </section>

@@ -31,12 +31,11 @@ export function WorldsPanel() {
             {world.name !== "main" && world.name !== current && (
               <Actions class="tools at-end">
                 <ActionButton
+                  label="Drop"
                   asksFirst
                   onRun={change(() => mockControl.dropWorld(world.name))}
-                  label={`drop ${world.name}`}
-                >
-                  Drop
-                </ActionButton>
+                  name={`drop ${world.name}`}
+                />
               </Actions>
             )}
           </li>
@@ -44,8 +43,8 @@ export function WorldsPanel() {
       </ul>
       <Actions class="tools fill">
         <TextField label="Name of a new world" placeholder="world-1" value={name} onInput={setName} />
-        <ActionButton onRun={create()}>Create empty</ActionButton>
-        <ActionButton onRun={create(current)}>Copy this one</ActionButton>
+        <ActionButton label="Create empty" onRun={create()} />
+        <ActionButton label="Copy this one" onRun={create(current)} />
       </Actions>
     </section>
   );

@@ -2,6 +2,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 import { useLive } from "../../state/store.ts";
 import { Notice } from "../status/status.tsx";
+import { Button, type ButtonProps } from "./button.tsx";
 import { useKeys } from "./keys.ts";
 import { useTemporary } from "./use-temporary.ts";
 
@@ -35,10 +36,7 @@ export function Actions({ class: style = "tools", children }: ActionsProps) {
         {children}
         {failure && (
           <Notice tone="bad" isAlert>
-            {failure}{" "}
-            <button type="button" class="quiet" aria-label="dismiss" onClick={() => setFailure(null)}>
-              ✕
-            </button>
+            {failure} <Button label="✕" name="dismiss" class="quiet" onClick={() => setFailure(null)} />
           </Notice>
         )}
       </div>
@@ -46,20 +44,17 @@ export function Actions({ class: style = "tools", children }: ActionsProps) {
   );
 }
 
-interface ButtonProps {
+interface ActionButtonProps extends ButtonProps {
   readonly onRun: Work;
-  readonly class?: string | undefined;
-  readonly label?: string | undefined;
   /** A key that does the same. */
   readonly shortcut?: string | undefined;
   /** For what cannot be undone: the first press asks, a second one confirms; a double click only asks. */
   readonly asksFirst?: boolean | undefined;
   readonly disabled?: boolean | undefined;
-  readonly children: ComponentChildren;
 }
 
 /** A button of `Actions`. A disabled one would lose the focus: while an action runs, presses are ignored. */
-export function ActionButton({ onRun, shortcut, asksFirst = false, label, ...props }: ButtonProps) {
+export function ActionButton({ onRun, shortcut, asksFirst = false, name, ...props }: ActionButtonProps) {
   const { isBusy, run } = useContext(Runner);
   // Without a mock no action can succeed.
   const isLost = useLive((state) => state.connection === "lost");
@@ -75,12 +70,12 @@ export function ActionButton({ onRun, shortcut, asksFirst = false, label, ...pro
     <button
       type="button"
       class={asksFirst ? "toned tone-bad" : props.class}
-      aria-label={asked ? undefined : label}
+      aria-label={asked ? undefined : name}
       aria-disabled={isBusy || undefined}
       disabled={disabled}
       onClick={({ detail: clicks }) => press(clicks)}
     >
-      {asked ? "Press again to confirm" : props.children}
+      {asked ? "Press again to confirm" : props.label}
     </button>
   );
 }

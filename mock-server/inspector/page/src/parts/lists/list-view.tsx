@@ -3,6 +3,7 @@ import type { Filter } from "../../address.ts";
 import { goTo } from "../../route.ts";
 import { shortId } from "../../text/format.ts";
 import { titleOf } from "../../view.ts";
+import { Button } from "../controls/button.tsx";
 import { type Options, Select, valuesOf } from "../controls/fields.tsx";
 import { useKeys } from "../controls/keys.ts";
 import { Waiting } from "../status/waiting.tsx";
@@ -76,14 +77,12 @@ export function ListView<Row>(props: Props<Row>) {
           {Object.entries(filter)
             .filter(([name]) => !props.fields.some((field) => field.name === name))
             .map(([name, value]) => (
-              <button
+              <Button
                 key={name}
-                type="button"
-                aria-label={`remove the filter ${name}`}
+                label={`${name} ${value === "true" ? "" : shortId(value)} ✕`}
+                name={`remove the filter ${name}`}
                 onClick={() => goTo(view, id, { ...filter, [name]: "" })}
-              >
-                {name} {value === "true" ? "" : shortId(value)} ✕
-              </button>
+              />
             ))}
         </div>
         {props.actions}
@@ -101,28 +100,17 @@ export function ListView<Row>(props: Props<Row>) {
               <Waiting />
             ) : isFiltered ? (
               <>
-                Nothing matches the filter.{" "}
-                <button type="button" onClick={() => goTo(view, id)}>
-                  Show all
-                </button>
+                Nothing matches the filter. <Button label="Show all" onClick={() => goTo(view, id)} />
               </>
             ) : (
               props.nothing
             )
           }
-          footer={
-            !list.done && (
-              <button type="button" class="load-older" onClick={list.loadOlder}>
-                Load older
-              </button>
-            )
-          }
+          footer={!list.done && <Button label="Load older" class="load-older" onClick={list.loadOlder} />}
         />
         {id && (
           <section class="detail" aria-label="Selected row">
-            <button type="button" class="quiet back" onClick={close}>
-              ‹ All {view}
-            </button>
+            <Button label={`‹ All ${view}`} class="quiet back" onClick={close} />
             {props.detail(id)}
           </section>
         )}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { plural } from "../../text/format.ts";
+import { Button } from "../controls/button.tsx";
 import "./text-block.css";
 
 /** What is coloured; the name of a group is the class of its text. */
@@ -35,9 +36,7 @@ export function TextBlock({ text, prefix, hex = false, syntax }: Props) {
       {hidden > 0 && (
         <div class="tools">
           <span class="muted">{plural(hidden, "character")} more.</span>
-          <button type="button" onClick={() => setShownMax(shownMax * 4)}>
-            Show more
-          </button>
+          <Button label="Show more" onClick={() => setShownMax(shownMax * 4)} />
         </div>
       )}
     </>

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
 import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
+import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText, Response } from "../../parts/values/body-text.tsx";
@@ -58,9 +59,7 @@ function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
       {error && <Rejection attempt={attempt} />}
       {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
       <div class="tools">
-        <a class="button" href={hashOf("signatures", `${id}/${attempt.number}`)}>
-          Check the signature
-        </a>
+        <LinkButton label="Check the signature" href={hashOf("signatures", `${id}/${attempt.number}`)} />
         {url && (
           <CopyButton
             label="Copy as curl"

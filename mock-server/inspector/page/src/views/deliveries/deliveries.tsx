@@ -112,10 +112,12 @@ function ReplayRejected({ query, rows, hasMore }: ReplayProps) {
   const replay = () => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax });
   return (
     <Actions>
-      <ActionButton class="steady" disabled={count === 0} onRun={replay}>
-        Replay rejected ({count}
-        {hasMore && "+"})
-      </ActionButton>
+      <ActionButton
+        label={`Replay rejected (${count}${hasMore ? "+" : ""})`}
+        class="steady"
+        disabled={count === 0}
+        onRun={replay}
+      />
     </Actions>
   );
 }

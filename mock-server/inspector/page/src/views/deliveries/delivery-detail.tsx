@@ -27,9 +27,12 @@ export function DeliveryDetail({ id, nowMs }: Props) {
           <h3>{delivery.event}</h3>
           <DeliveryBadge delivery={delivery} />
           <Actions>
-            <ActionButton onRun={() => control.replayDelivery(id)} shortcut="r" class="primary">
-              Replay
-            </ActionButton>
+            <ActionButton
+              label="Replay"
+              onRun={() => control.replayDelivery(id)}
+              shortcut="r"
+              class="primary"
+            />
           </Actions>
         </div>
         <Facts

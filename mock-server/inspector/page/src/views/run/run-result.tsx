@@ -1,4 +1,5 @@
 import { hashOf } from "../../address.ts";
+import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
@@ -32,9 +33,7 @@ export function RunResult({ response }: Props) {
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
         <CopyButton label="Copy as curl" text={toCurl(sent)} />
-        <a class="button" href={hashOf("requests", recorded && String(recorded.sequence))}>
-          In the journal
-        </a>
+        <LinkButton label="In the journal" href={hashOf("requests", recorded && String(recorded.sequence))} />
       </div>
       {recorded?.rejection && <Notice tone="bad">{recorded.rejection}</Notice>}
       <Headers headers={headers} />

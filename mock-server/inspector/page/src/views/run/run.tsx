@@ -99,9 +99,7 @@ export function RunView({ id }: ViewProps) {
             options={routerOptions}
             onSelect={(router) => setDraft({ ...draft, router: router as Router })}
           />
-          <ActionButton onRun={run} shortcut="Mod-Enter" class="primary">
-            Run
-          </ActionButton>
+          <ActionButton label="Run" onRun={run} shortcut="Mod-Enter" class="primary" />
         </Actions>
       </div>
       {problem && <Notice tone="wait">{problem}</Notice>}

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { DeliveryAttempt } from "../../api-types.ts";
+import { Button } from "../../parts/controls/button.tsx";
 import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
 import { Notice } from "../../parts/status/status.tsx";
@@ -52,9 +53,7 @@ export function SignaturesView({ id, nowMs }: ViewProps) {
     <>
       <div class="title-bar">
         <h2>Signatures</h2>
-        <button type="button" onClick={clear}>
-          Clear
-        </button>
+        <Button label="Clear" onClick={clear} />
       </div>
       {problem && (
         <Notice tone="bad" isAlert>

@@ -93,15 +93,11 @@ function Moves({ task: { taskId, status } }: { readonly task: Task }) {
     <Actions>
       {status === "RUNNING" && (
         <>
-          <ActionButton onRun={move("COMPLETED")} class="primary">
-            Complete
-          </ActionButton>
-          <ActionButton onRun={move("FAILED", failure)} class="toned tone-bad">
-            Fail
-          </ActionButton>
+          <ActionButton label="Complete" onRun={move("COMPLETED")} class="primary" />
+          <ActionButton label="Fail" onRun={move("FAILED", failure)} class="toned tone-bad" />
         </>
       )}
-      {status === "FAILED" && <ActionButton onRun={move("RUNNING")}>Run again</ActionButton>}
+      {status === "FAILED" && <ActionButton label="Run again" onRun={move("RUNNING")} />}
     </Actions>
   );
 }
@@ -119,15 +115,9 @@ function MoveStage({ task }: { readonly task: Task }) {
         value={subTaskType}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
-      <ActionButton onRun={move("RUNNING")} label="start the stage">
-        Start
-      </ActionButton>
-      <ActionButton onRun={move("COMPLETED")} label="finish the stage">
-        Finish
-      </ActionButton>
-      <ActionButton onRun={move("FAILED")} class="toned tone-bad" label="fail the stage">
-        Fail
-      </ActionButton>
+      <ActionButton label="Start" onRun={move("RUNNING")} name="start the stage" />
+      <ActionButton label="Finish" onRun={move("COMPLETED")} name="finish the stage" />
+      <ActionButton label="Fail" onRun={move("FAILED")} class="toned tone-bad" name="fail the stage" />
     </Actions>
   );
 }

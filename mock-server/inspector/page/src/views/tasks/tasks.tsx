@@ -76,10 +76,8 @@ function StartTask() {
   return (
     <Actions>
       <Select label="type of the new task" value={taskType} options={taskTypes} onSelect={setTaskType} />
-      <ActionButton onRun={start("timed")} class="primary">
-        Start task
-      </ActionButton>
-      <ActionButton onRun={start("manual")}>Start manual task</ActionButton>
+      <ActionButton label="Start task" onRun={start("timed")} class="primary" />
+      <ActionButton label="Start manual task" onRun={start("manual")} />
     </Actions>
   );
 }
