@@ -35,13 +35,30 @@ const tasks = [...Array.from({ length: 24 }, (_, n) => `task-${n}`), ...mistakeN
 type Write = (transaction: Transaction, effect: string) => Promise<unknown>;
 const write: Write = (transaction, effect) =>
   transaction.query(`INSERT INTO effects VALUES (${isPostgres ? "$1" : "?"})`, [effect]);
-const fail = ({ query }: Transaction) => query("INSERT INTO missing VALUES ('a value')");
+const insertMissing = "INSERT INTO missing VALUES ('a value')";
+const fail = ({ query }: Transaction) => query(insertMissing);
 const sleep = (ms: number) => ({
   statement: isPostgres ? `SELECT pg_sleep(${ms / 1_000})` : "SELECT 1",
 });
 
+type Mistake = (transaction: Transaction, name: string) => unknown;
+const insert = "INSERT INTO effects VALUES ($1)";
+/** A handler that gets the client, and does something with it. */
+const withClient =
+  (use: (client: Client, name: string) => unknown): Mistake =>
+  async (transaction, name) => {
+    await use(await transaction.client(), name);
+  };
+/** A handler that does not await its own function, and returns after a pause, if any. */
+const notAwaiting =
+  (save: Mistake, pauseMs = 0): Mistake =>
+  async (transaction, name) => {
+    void save(transaction, name);
+    if (pauseMs > 0) await pause(pauseMs);
+  };
+
 /** Each writes `name` first, where it writes it at all, and `name again` second. */
-const mistakes: Readonly<Record<string, (transaction: Transaction, name: string) => unknown>> = {
+const mistakes: Readonly<Record<string, Mistake>> = {
   async "only query"(transaction, name) {
     void write(transaction, name);
   },
@@ -63,13 +80,10 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
     await write(transaction, name);
     for (const delayMs of [10, 20]) setTimeout(() => write(transaction, `${name} again`), delayMs);
   },
-  async "function after return"(transaction, name) {
-    const later = async () => {
-      await pause(30);
-      await write(transaction, name);
-    };
-    void later();
-  },
+  "function after return": notAwaiting(async (transaction, name) => {
+    await pause(30);
+    await write(transaction, name);
+  }),
   async "throws with two in flight"(transaction, name) {
     await Promise.all([fail(transaction), write(transaction, name)]);
   },
@@ -87,48 +101,32 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
   async "fails with finally"(transaction) {
     void fail(transaction).finally(() => {});
   },
-  async function(transaction, name) {
-    const save = async () => {
-      await write(transaction, name);
-      await write(transaction, `${name} again`);
-    };
-    void save();
-  },
-  async "function fails"(transaction, name) {
-    const save = async () => {
-      await write(transaction, name);
+  function: notAwaiting(async (transaction, name) => {
+    await write(transaction, name);
+    await write(transaction, `${name} again`);
+  }),
+  "function fails": notAwaiting(async (transaction, name) => {
+    await write(transaction, name);
+    await fail(transaction);
+  }),
+  "function fails early": notAwaiting(async (transaction) => {
+    try {
       await fail(transaction);
-    };
-    void save();
-  },
-  async "function fails early"(transaction) {
-    const save = async () => {
-      try {
-        await fail(transaction);
-      } catch (cause) {
-        throw new Error("not saved", { cause });
-      }
-    };
-    void save();
-    await pause(20);
-  },
-  async "fails before a pause"(transaction) {
-    const save = async () => {
-      try {
-        await fail(transaction);
-      } finally {
-        await pause(30);
-      }
-    };
-    void save();
-  },
-  async "fails in a driver"(transaction) {
-    const save = async () => {
-      const driverError: unknown = await fail(transaction).catch((error: unknown) => error);
-      throw Object.assign(new Error("not saved"), { driverError });
-    };
-    void save();
-  },
+    } catch (cause) {
+      throw new Error("not saved", { cause });
+    }
+  }, 20),
+  "fails before a pause": notAwaiting(async (transaction) => {
+    try {
+      await fail(transaction);
+    } finally {
+      await pause(30);
+    }
+  }),
+  "fails in a driver": notAwaiting(async (transaction) => {
+    const driverError: unknown = await fail(transaction).catch((error: unknown) => error);
+    throw Object.assign(new Error("not saved"), { driverError });
+  }),
   async "fails twice"(transaction) {
     void Promise.any([fail(transaction), fail(transaction)]);
   },
@@ -142,69 +140,50 @@ const mistakes: Readonly<Record<string, (transaction: Transaction, name: string)
   async "no text"(transaction) {
     void transaction.query(undefined as never);
   },
-  async client(transaction, name) {
-    const client = await transaction.client();
-    void client.query(`INSERT INTO effects VALUES ('${name}')`);
-  },
-  async "client four at once"(transaction, name) {
-    const client = await transaction.client();
-    const names = [1, 2, 3, 4].map((n) => `${name} ${n}`);
-    await Promise.all(names.map((each) => client.query("INSERT INTO effects VALUES ($1)", [each])));
-  },
-  async "client fails"(transaction) {
-    const client = await transaction.client();
-    void client.query("INSERT INTO missing VALUES ('a value')");
-  },
-  async "client after return"(transaction, name) {
-    const client = await transaction.client();
+  client: withClient((client, name) => void client.query(`INSERT INTO effects VALUES ('${name}')`)),
+  "client four at once": withClient((client, name) =>
+    Promise.all([1, 2, 3, 4].map((n) => client.query(insert, [`${name} ${n}`]))),
+  ),
+  "client fails": withClient((client) => void client.query(insertMissing)),
+  "client after return": withClient((client, name) => {
     setTimeout(() => client.query(`INSERT INTO effects VALUES ('${name}')`), 30);
-  },
-  async "callback fails"(transaction) {
-    const client = await transaction.client();
+  }),
+  "callback fails": withClient((client) => {
     const save = () =>
       new Promise<void>((resolve, reject) => {
         const onResult: Callback = (error) => (error ? reject(error) : resolve());
-        void client.query("INSERT INTO missing VALUES ('a value')", onResult);
+        void client.query(insertMissing, onResult);
       });
     void save();
-  },
-  async "callback throws"(transaction) {
-    const client = await transaction.client();
+  }),
+  "callback throws": withClient((client) => {
     void client.query("SELECT 1", () => {
       throw new Error("in the callback");
     });
-  },
-  async "callback throws after return"(transaction) {
-    const client = await transaction.client();
+  }),
+  "callback throws after return": withClient((client) => {
     const onResult: Callback = (error) => {
       throw error;
     };
     setTimeout(() => client.query("SELECT 1", onResult), 30);
-  },
-  async "query object fails"(transaction) {
-    const client = await transaction.client();
-    void client.query(new pg.Query("INSERT INTO missing VALUES ('a value')"));
-  },
-  async "query object after return"(transaction) {
-    const client = await transaction.client();
+  }),
+  "query object fails": withClient((client) => void client.query(new pg.Query(insertMissing))),
+  "query object after return": withClient((client) => {
     setTimeout(() => client.query(new pg.Query("SELECT 1")), 30);
-  },
-  async "releases the client"(transaction, name) {
-    const client = await transaction.client();
-    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+  }),
+  "releases the client": withClient(async (client, name) => {
+    await client.query(insert, [name]);
     client.release();
     await pause(30);
-  },
-  async "releases the client late"(transaction, name) {
-    const client = await transaction.client();
-    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+  }),
+  "releases the client late": withClient(async (client, name) => {
+    await client.query(insert, [name]);
     setTimeout(() => client.release(), 30);
-  },
-  async "ends the client"(transaction, name) {
-    const client = await transaction.client();
-    await client.query("INSERT INTO effects VALUES ($1)", [name]);
+  }),
+  "ends the client": withClient(async (client, name) => {
+    await client.query(insert, [name]);
     await client.end();
-  },
+  }),
   async "closes the connection"(transaction, name) {
     const connection = await transaction.connection();
     await write(transaction, name);

@@ -293,10 +293,6 @@ describe("client.request with a document of graphql-codegen's client preset", ()
     if (me?.__typename === "WorkspaceUser") expectTypeOf(me.workspace.clients).items.toHaveProperty("name");
     // @ts-expect-error limit is missing
     client.request(ClientNamesDocument);
-    // @ts-expect-error other is no variable
-    client.request(ClientNamesDocument, { limit: 1, other: 1 });
-    // @ts-expect-error limit is a number
-    client.request(ClientNamesDocument, { limit: "1" });
   });
 });
 

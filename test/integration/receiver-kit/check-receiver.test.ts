@@ -80,7 +80,7 @@ describe.concurrent("check-receiver against receivers with one flaw", () => {
   );
 
   it("every check of check-receiver detects at least one flaw", () => {
-    const detecting = new Set(Object.values(flaws).flatMap(({ detectedBy }): string[] => detectedBy));
+    const detecting = new Set(Object.values(flaws).flatMap(({ detectedBy }) => detectedBy));
     const others = auditChecks.map(({ id }) => id).filter((id) => !detecting.has(id));
     // A receiver that fails this one fails it alone: check-receiver-rejections.test.ts.
     expect(others).toEqual(["baseline.valid-delivery"]);
