@@ -45,6 +45,8 @@ async function isPublished({ name, manifest }, tarball) {
     `${name}@${manifest.version}`,
     "dist.integrity",
     "--json",
+    // `npm run --silent` would hide the code of the error.
+    "--loglevel=error",
     ...options,
   ]);
   if (/\bE404\b/.test(output) || (code === 0 && stdout.trim() === "")) return false;
