@@ -57,7 +57,7 @@ function configuration() {
   return { options, examples: fileNames.filter((file) => /\/examples\/[^/]+(?:\/[^/]+)*\.ts$/.test(file)) };
 }
 
-/** Finds the packages of this repository in the project of the tarballs, whoever imports them. */
+/** Finds the packages of this repository in the project of the tarballs, for every importer. */
 function hostWithPackages(options) {
   const host = ts.createCompilerHost(options);
   const isPackage = (name) => packages.some((each) => name === each.name || name.startsWith(`${each.name}/`));

@@ -65,17 +65,18 @@ function pack(staged, tarballs) {
   const packing = mkdtempSync(join(packed, "packing-"));
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", packing, ...folders];
   const windows = process.platform === "win32";
-  const { status, stderr } = spawnSync(windows ? "npm.cmd" : "npm", args, {
-    cwd: root,
-    encoding: "utf8",
-    shell: windows,
-  });
-  if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
   try {
+    const { status, stderr } = spawnSync(windows ? "npm.cmd" : "npm", args, {
+      cwd: root,
+      encoding: "utf8",
+      shell: windows,
+    });
+    if (status !== 0) throw new Error(`npm pack failed:\n${stderr}`);
     renameSync(packing, tarballs);
   } catch (error) {
-    rmSync(packing, { recursive: true, force: true });
     if (!existsSync(tarballs)) throw error; // else another program was faster
+  } finally {
+    rmSync(packing, { recursive: true, force: true });
   }
 }
 

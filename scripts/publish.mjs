@@ -1,6 +1,6 @@
 // Publishes every package, or none: before the first one is sent, all are packed, and the registry is asked for each. What
-// others depend on goes first, so that a release that ends in the middle can be installed by nobody who asks for the rest of
-// it; run again, this sends what is missing and skips what the registry already has, byte for byte.
+// others depend on goes first, so that no package is there before its dependencies when a release ends in the middle; run
+// again, this sends what is missing and skips what the registry already has, byte for byte.
 //
 //   node scripts/publish.mjs [options of npm publish]
 //

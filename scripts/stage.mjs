@@ -1,30 +1,16 @@
-// Puts what is published of each package into .tmp/packages/<name>: its manifest with the entry points of the build, its
-// build, its documents. `npm pack` and `npm publish` read these folders and not the sources, so that no tarball depends on
-// what else lies there.
-//
-//   node scripts/stage.mjs
-import {
-  chmodSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+// Makes a folder of what is published of each package: its manifest with the entry points of the build, its build, its
+// documents. `npm pack` reads these folders and not the sources, so that no tarball depends on what else lies there.
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { packages, root } from "./packages.mjs";
 
-export const staged = join(root, ".tmp/packages");
 /** `https://github.com/<owner>/<name>`: a release names it, and links of the README go there. */
 const repository = process.env.WORKSPACE_TASKS_REPOSITORY;
 
-export const stagedFolder = (name, target = staged) => join(target, name.replace("@workspace-tasks/", ""));
+export const stagedFolder = (name, target) => join(target, name.replace("@workspace-tasks/", ""));
 
-/** @param target is deleted first; programs that run side by side have one each */
-export function stage(target = staged) {
-  rmSync(target, { recursive: true, force: true });
+/** @param target an empty folder */
+export function stage(target) {
   for (const each of packages) stagePackage(each, target);
 }
 
@@ -95,14 +81,18 @@ const conditions = ({ out, esmOnly }) => ({
   default: `./dist/${out}.js`,
 });
 
-/** Links lead to the documents in the package, others to the repository; where no release has named it, their text stays. */
+/**
+ * Links lead to the documents in the package, others to the repository; where no release has named it, their text stays. Those
+ * of a README lead to the repository, too: on its page at npm there are no documents beside it.
+ */
 function linked(text, folder, documents) {
   return text.replaceAll(
     /(!?)\[([^\]]*)\]\((?!https?:|#)([^)#\s]+)(#[^)]*)?\)/g,
     (_, image, label, path, anchor = "") => {
       const target = join(folder, path).split(sep).join("/");
       const isPacked = documents.some((each) => target === each || target.startsWith(`${each}/`));
-      if (isPacked)
+      const isPage = folderInPackage(folder) === "";
+      if (isPacked && !(isPage && repository))
         return `${image}[${label}](${relative(folderInPackage(folder), target).split(sep).join("/")}${anchor})`;
       if (repository)
         return `${image}[${label}](${repository}/${image ? "raw" : "blob"}/main/${target}${anchor})`;
@@ -120,5 +110,3 @@ function setModes(path) {
   if (stats.isDirectory()) for (const name of readdirSync(path)) setModes(join(path, name));
   else chmodSync(path, stats.mode & 0o100 ? 0o755 : 0o644);
 }
-
-if (process.argv[1] === import.meta.filename) stage();

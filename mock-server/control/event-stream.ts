@@ -35,7 +35,8 @@ export function createEventStream(worlds: WorldHolder, wallClock: Clock): EventS
   const scheduleHeartbeat = (): void => {
     const beat = () => {
       sendAll(": heartbeat\n\n");
-      scheduleHeartbeat();
+      // It disconnects a reader that has read nothing for long, maybe the last one.
+      if (readers.size > 0) scheduleHeartbeat();
     };
     stopHeartbeat = wallClock.schedule(heartbeatMs, beat, { background: true });
   };

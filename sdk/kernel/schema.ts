@@ -1,6 +1,6 @@
 // The checks of options and arguments, named after zod's. A check stops at the first error; its message gives the path,
 // what was expected and the type received, never a received string: it may be a secret. Data that others send is checked
-// with zod itself; here it would add about 50 ms to an import of about 130 ms (docs/maintainers/decisions.md).
+// with zod itself, whose import takes longer than that of the whole SDK (docs/benchmarks.md).
 
 import { type Clock, timerDelayMsMax } from "./clock.ts";
 import { describeValue } from "./describe-value.ts";

@@ -1,4 +1,5 @@
 // scripts/publish.mjs against a registry in this process, which speaks as much of npm's protocol as publishing needs.
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -11,6 +12,7 @@ import { packages } from "../../../scripts/packages.mjs";
 import { RunningProgram } from "../../support/running-program.ts";
 
 interface Document {
+  readonly _attachments: Readonly<Record<string, { readonly data: string }>>;
   readonly name: string;
   readonly versions: Readonly<
     Record<string, { readonly dist: { readonly integrity: string }; readonly repository?: unknown }>
@@ -76,6 +78,19 @@ describe("publishing", { timeout: 120_000 }, () => {
       expect(needed.filter((each) => positionOf(each) > positionOf(name))).toEqual([]);
       const published = documents.get(name)?.versions[manifest.version];
       expect(published?.repository).toMatchObject({ url: "git+https://example.com/a/b.git" });
+    }
+  });
+
+  it("the links of a published README lead to the repository, where the page at npm finds them", async () => {
+    await publish();
+    for (const name of names) {
+      const [attachment] = Object.values(documents.get(name)?._attachments ?? {});
+      const tarball = join(folder, "published.tgz");
+      writeFileSync(tarball, Buffer.from(attachment?.data ?? "", "base64"));
+      const { stdout } = spawnSync("tar", ["-xzOf", tarball, "package/README.md"], { encoding: "utf8" });
+      const targets = [...stdout.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target);
+      expect(targets.length).toBeGreaterThan(0);
+      expect(targets.filter((target) => !target?.startsWith("https://"))).toEqual([]);
     }
   });
 

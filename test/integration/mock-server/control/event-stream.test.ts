@@ -60,6 +60,17 @@ describe("the event stream", () => {
     });
   });
 
+  it("leaves no timer when a heartbeat disconnects the last reader, which has not read", async () => {
+    const worlds = createWorlds();
+    const clock = createVirtualClock();
+    const { body } = createEventStream(worlds, clock).open(null, new AbortController().signal);
+    expect(clock.pending().timers).toBe(1);
+    worlds.current.emit({ type: "task.changed", taskId: "t".repeat(5_000_000) });
+    await clock.advance(15_000);
+    expect(clock.pending().timers).toBe(0);
+    await body?.cancel();
+  });
+
   it("sends stream.restarted to a reader that reconnects, and then what happens", async () => {
     const worlds = createWorlds();
     const stream = createEventStream(worlds, createVirtualClock());
