@@ -23,7 +23,7 @@ export const benchmark: Benchmark = {
   title: "Importing the SDK",
   question: "What does importing the SDK cost?",
   answer: (result) =>
-    `${measuredFor(result, "this SDK beyond graphql-request")} more than graphql-request alone`,
+    `${measuredFor(result, "this SDK beyond graphql-request")} compared with graphql-request alone`,
   about:
     "A new process imports one module: CPU time in ms, and heap after a collection. The files are in the system's cache.",
   notes: [
