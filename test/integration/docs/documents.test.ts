@@ -6,8 +6,8 @@ import { errorCodes } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
-import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
-import { projectFiles } from "../../../scripts/project-files.mjs";
+import { blocksOf, type MarkedBlock } from "../../support/marked-blocks.ts";
+import { projectFiles } from "../../../scripts/project-files.ts";
 
 const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");
@@ -35,7 +35,7 @@ it("every path that a document names exists", () => {
   const named = documents.flatMap((file) =>
     [
       ...read(file).matchAll(
-        /`((?:test|docs|examples|scripts|bench|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)`/g,
+        /`((?:test|docs|examples|scripts|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)`/g,
       ),
     ].map(([, path = ""]) => ({ file, path })),
   );

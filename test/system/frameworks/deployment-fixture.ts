@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { tarballName } from "../../../scripts/pack.mjs";
-import { packages, readJson } from "../../../scripts/packages.mjs";
+import { tarballName } from "../../../scripts/pack.ts";
+import { packages, readJson } from "../../../scripts/packages.ts";
 import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");

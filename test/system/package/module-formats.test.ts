@@ -1,5 +1,5 @@
 // The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
-// other tools (Jest, NestJS, TypeScript) is in scripts/consumer-matrix.mjs.
+// other tools (Jest, NestJS, TypeScript) is in test/gates/consumer-matrix.mjs.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deadLinks } from "../../../scripts/dead-links.mjs";
-import { unpackPackages } from "../../../scripts/pack.mjs";
-import { packages } from "../../../scripts/packages.mjs";
+import { unpackPackages } from "../../../scripts/pack.ts";
+import { packages } from "../../../scripts/packages.ts";
+import { deadLinks } from "../../support/dead-links.ts";
 
 let project: string;
 let installed: ReadonlyMap<string, string>;

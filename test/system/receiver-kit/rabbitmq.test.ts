@@ -244,7 +244,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       await using database = await (await sharedPostgres()).database();
       const port = await freePort();
       using example = new RunningProgram(
-        [fileURLToPath(new URL("../../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
+        [fileURLToPath(new URL("../../../examples/run.mjs", import.meta.url)), "receiver-rabbitmq"],
         {
           env: {
             ...packageEnvironment,
