@@ -5,6 +5,7 @@ import {
   defineCommand,
   noArgument,
   write,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
@@ -34,13 +35,13 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   async run(args, io) {
     noArgument(args, "flags, or exec as the first argument", ["exec"]);
     const { host, state, json, quiet } = args.flags;
-    const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
+    const running = await startMock(args.flags, (message) => writeNotice(io, "mock", message));
     const seedData = await running.mock.control.getSeedData();
     const ready = json
       ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`
       : greeting(running, seedData);
     write(io, ready);
-    if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
+    if (!isLoopbackHost(host)) writeNotice(io, "mock", networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
@@ -88,4 +89,4 @@ function memberLines({ workspaces }: SeedView): string {
 }
 
 const networkWarning = (host: string) =>
-  `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
+  `others on the network can reach it at ${host}; it is meant for this computer only`;

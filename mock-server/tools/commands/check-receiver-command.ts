@@ -5,6 +5,7 @@ import {
   onlyArgument,
   toJson,
   write,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flagName, list, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
@@ -88,10 +89,11 @@ function listOfChecks(json: boolean): string {
 const progressEveryMs = 5_000;
 
 /** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
-function progressTo({ stderr }: CommandIo) {
+function progressTo(io: CommandIo) {
+  const { stderr } = io;
   let latest = "waiting for the response to a valid delivery";
   const timer = setInterval(() => {
-    if (stderr.isTTY !== true) stderr.write(`check-receiver: ${latest}\n`);
+    if (stderr.isTTY !== true) writeNotice(io, "check-receiver", latest);
   }, progressEveryMs);
   return {
     onProgress({ done, total, id }: AuditProgress) {

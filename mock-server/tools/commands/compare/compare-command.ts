@@ -5,6 +5,7 @@ import {
   defineCommand,
   noArgument,
   write,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
@@ -81,7 +82,7 @@ async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
   if (flags.json) write(io, renderJsonReport(report));
   else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
   const failures = [...problems, ...(await writeOutputs(flags, report, io))];
-  for (const failure of failures) io.stderr.write(`compare: ${failure}\n`);
+  for (const failure of failures) writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 

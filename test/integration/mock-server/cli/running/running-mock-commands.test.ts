@@ -33,7 +33,7 @@ const run = (mock: MockServer, command: Run, ...argv: string[]) =>
 const noUsage = {
   code: 2,
   out: "",
-  err: expect.stringMatching(/^\w+: .*\nTry workspace-tasks \w+ --help\n$/),
+  err: expect.stringMatching(/^workspace-tasks \w+: .*\nTry workspace-tasks \w+ --help\n$/),
 };
 
 describe("clock", () => {
@@ -52,7 +52,7 @@ describe("clock", () => {
     const flags = ["--mock", new URL(mock.baseUrl).port, "--world", "ci"];
     expect((await runCommand(runClockCommand, flags)).out).toContain("2026-01-16");
     const { code, err } = await run(mock, runClockCommand, "--world", "other");
-    expect([code, err]).toEqual([1, 'clock: there is no world "other"\n']);
+    expect([code, err]).toEqual([1, 'workspace-tasks clock: there is no world "other"\n']);
   });
 
   it.for([["advance"], ["advance", "1x"], ["back"], ["next", "1s"], ["advance", "1s", "2s"]])(
@@ -65,18 +65,18 @@ it("clock says how to start a mock whose clock can be advanced", async () => {
   await using real = await createMockServer();
   expect(await run(real, runClockCommand, "advance", "1s")).toEqual({
     ...{ code: 1, out: "" },
-    err: "clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
+    err: "workspace-tasks clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
   });
 });
 
 it("a command names the unknown path of a --mock that is not the address of a mock", async ({ mock }) => {
   const { err } = await runCommand(runClockCommand, ["--mock", `${mock.baseUrl}/graphql`]);
-  expect(err).toMatch(/^clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
+  expect(err).toMatch(/^workspace-tasks clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
 });
 
 describe("resend", () => {
   it("resend sends deliveries again by id, the latest one, and the unsuccessful ones", async ({ mock }) => {
-    expect((await run(mock, runResendCommand, "latest")).err).toContain("resend: there is no delivery yet; ");
+    expect((await run(mock, runResendCommand, "latest")).err).toContain("workspace-tasks resend: there is no delivery yet; ");
     await mock.control.createEndpoint({ url: receiverUrl });
     statuses.push(500, 500, 500);
     await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
@@ -92,7 +92,7 @@ describe("resend", () => {
     expect([unsuccessful.code, unsuccessful.out]).toEqual([0, `task.running ${id}: acknowledged with 204\n`]);
     expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
       ...{ code: 1, out: "" },
-      err: "resend: no delivery has failed\n",
+      err: "workspace-tasks resend: no delivery has failed\n",
     });
     expect((await run(mock, runResendCommand, "unknown")).err).toContain('delivery "unknown" not found');
     expect(await run(mock, runResendCommand)).toEqual(noUsage);
