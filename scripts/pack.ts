@@ -95,10 +95,7 @@ function removeUnused(): void {
  *
  * @returns the folder of the packages by their names
  */
-export function unpackPackages(
-  project: string,
-  others: readonly string[] = [],
-): ReadonlyMap<string, string> {
+export function unpackPackages(project: string, others: readonly string[] = []): ReadonlyMap<string, string> {
   const modules = join(project, "node_modules");
   mkdirSync(modules);
   const unpacked = mkdtempSync(join(tmpdir(), "workspace-tasks-unpacked-"));

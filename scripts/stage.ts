@@ -42,7 +42,11 @@ function copy(from: string, to: string): void {
 
 function publishedManifest(
   { private: _, devDependencies, exports, ...manifest }: Omit<Manifest, "documents" | "files">,
-  { folder, entries, documents }: Pick<Package, "folder" | "entries"> & { readonly documents: readonly string[] },
+  {
+    folder,
+    entries,
+    documents,
+  }: Pick<Package, "folder" | "entries"> & { readonly documents: readonly string[] },
 ): object {
   const bySource = new Map(entries.map((entry) => [entry.path, entry]));
   const main = bySource.get(".");
@@ -104,8 +108,7 @@ function linked(text: string, folder: string, documents: readonly string[]): str
 }
 
 /** A README is at the root of its package; documents stay where they are in the repository. */
-const folderInPackage = (folder: string) =>
-  packages.some((each) => each.folder === folder) ? "" : folder;
+const folderInPackage = (folder: string) => (packages.some((each) => each.folder === folder) ? "" : folder);
 
 /** npm packs modes as they are: the same sources give the same tarball whatever the file mode mask is. */
 function setModes(path: string): void {

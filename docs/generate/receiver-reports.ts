@@ -8,6 +8,7 @@ import {
   auditChecks,
   auditReceiver,
 } from "workspace-tasks/check-receiver";
+import { markdownTable } from "../../test/support/markdown-table.ts";
 import type { RunningReceiver } from "../../test/support/receivers/running-receiver.ts";
 import {
   findPython,
@@ -15,7 +16,6 @@ import {
   serveInProcess,
   startPythonReceiver,
 } from "../../test/support/receivers/served-receiver.ts";
-import { markdownTable } from "../../test/support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;

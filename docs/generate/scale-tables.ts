@@ -36,7 +36,8 @@ interface Costs {
 
 function readCosts(): Costs {
   const [whole, drain, rabbitmq] = ["receiver-delivery-cost", "receiver-drain", "receiver-rabbitmq"].map(
-    (name) => JSON.parse(readFileSync(join(root, "test/bench/results", `${name}.json`), "utf8")) as RecordedResult,
+    (name) =>
+      JSON.parse(readFileSync(join(root, "test/bench/results", `${name}.json`), "utf8")) as RecordedResult,
   ) as [RecordedResult, RecordedResult, RecordedResult];
   const find = (result: RecordedResult, row: string, column: string, table?: string) => {
     const tables = result.tables.filter(({ columns }) => table === undefined || columns[0] === table);

@@ -34,7 +34,9 @@ ${rows.map(({ of, name, how, version, licence }) => `| ${of} | ${name} | ${how} 
 const file = join(root, "docs/maintainers/licences.md");
 if (process.argv.includes("--write")) writeFileSync(file, page);
 else if (readFileSync(file, "utf8") !== page) {
-  console.error("docs/maintainers/licences.md is out of date; run: npx tsx test/gates/check-licences.mjs --write");
+  console.error(
+    "docs/maintainers/licences.md is out of date; run: npx tsx test/gates/check-licences.mjs --write",
+  );
   process.exit(1);
 }
 console.log(`licences: ${new Set(rows.map(({ name }) => name)).size} packages, all permitted`);

@@ -32,9 +32,18 @@ const gates = [
   ],
   ["the recipes with the real frameworks", "node --import tsx test/gates/framework-recipes.mjs"],
   ["the two commands on a fresh machine", "node --import tsx test/gates/fresh-machine-matrix.mjs --quick"],
-  ["the packages beside the lowest and the newest of each peer", "node --import tsx test/gates/peer-matrix.ts"],
-  ["the packages in Jest, NestJS, Vite, webpack, Yarn and pnpm", "node --import tsx test/gates/consumer-matrix.mjs"],
-  ["the types of the packages in TypeScript 5.2 to 7.0", "node --import tsx test/gates/typescript-matrix.mjs"],
+  [
+    "the packages beside the lowest and the newest of each peer",
+    "node --import tsx test/gates/peer-matrix.ts",
+  ],
+  [
+    "the packages in Jest, NestJS, Vite, webpack, Yarn and pnpm",
+    "node --import tsx test/gates/consumer-matrix.mjs",
+  ],
+  [
+    "the types of the packages in TypeScript 5.2 to 7.0",
+    "node --import tsx test/gates/typescript-matrix.mjs",
+  ],
   // The Node of this machine is a part of the tests.
   [
     "the packed SDK on other Nodes, Bun, Deno and workerd",

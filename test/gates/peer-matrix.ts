@@ -7,11 +7,11 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { PostgresDatabases } from "../support/postgres.ts";
-import { type SharedPostgres, shareServers } from "../support/shared-servers.ts";
 import { capture } from "../../scripts/capture.mjs";
 import { packPackages } from "../../scripts/pack.ts";
 import { peers, root } from "../../scripts/packages.ts";
+import { PostgresDatabases } from "../support/postgres.ts";
+import { type SharedPostgres, shareServers } from "../support/shared-servers.ts";
 
 interface Project {
   readonly title: string;

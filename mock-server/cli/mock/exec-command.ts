@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  noArgument,
+  writeNotice,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 

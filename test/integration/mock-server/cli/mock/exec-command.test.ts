@@ -37,7 +37,10 @@ describe("mock exec", () => {
 
   it("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await runCommand(runExecCommand, ["--", "no-such-command-anywhere"], { env });
-    expect([code, err]).toEqual([127, 'workspace-tasks mock exec: the command "no-such-command-anywhere" was not found\n']);
+    expect([code, err]).toEqual([
+      127,
+      'workspace-tasks mock exec: the command "no-such-command-anywhere" was not found\n',
+    ]);
   });
 
   it("mock exec returns 126 when the command exists but cannot be run", () =>

@@ -256,7 +256,9 @@ describe("mock", () => {
         await writeFile(path, text);
         const { code, err } = await mock("--port", "0", "--state", path);
         expect(code).toBe(1);
-        expect(err).toMatch(/^workspace-tasks mock: --state: cannot use .+; choose another file, or move this one away\n$/);
+        expect(err).toMatch(
+          /^workspace-tasks mock: --state: cannot use .+; choose another file, or move this one away\n$/,
+        );
         expect(await readFile(path, "utf8")).toBe(text);
       }
     }));
@@ -292,7 +294,10 @@ describe("mock", () => {
   it("mock explains why it cannot read a scenario", () =>
     withFolder(async (folder) => {
       const missing = await mock("--port", "0", "--scenario", "/nope.json");
-      expect(missing).toMatchObject({ code: 1, err: "workspace-tasks mock: --scenario: cannot read /nope.json: ENOENT\n" });
+      expect(missing).toMatchObject({
+        code: 1,
+        err: "workspace-tasks mock: --scenario: cannot read /nope.json: ENOENT\n",
+      });
       const path = join(folder, "scenario.json");
       await writeFile(path, JSON.stringify({ steps: [{ do: "dance" }] }));
       const { code, err } = await mock("--port", "0", "--scenario", path);
@@ -301,6 +306,8 @@ describe("mock", () => {
       await writeFile(path, JSON.stringify({ steps: [{ do: "advance-clock", by: "1h" }] }));
       const failing = await mock("--port", "0", "--scenario", path);
       expect([failing.code, failing.out]).toEqual([1, ""]);
-      expect(failing.err).toContain("workspace-tasks mock: scenario step 1 (advance-clock): a real clock cannot be advanced");
+      expect(failing.err).toContain(
+        "workspace-tasks mock: scenario step 1 (advance-clock): a real clock cannot be advanced",
+      );
     }));
 });

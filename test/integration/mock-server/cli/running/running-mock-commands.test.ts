@@ -76,7 +76,9 @@ it("a command names the unknown path of a --mock that is not the address of a mo
 
 describe("resend", () => {
   it("resend sends deliveries again by id, the latest one, and the unsuccessful ones", async ({ mock }) => {
-    expect((await run(mock, runResendCommand, "latest")).err).toContain("workspace-tasks resend: there is no delivery yet; ");
+    expect((await run(mock, runResendCommand, "latest")).err).toContain(
+      "workspace-tasks resend: there is no delivery yet; ",
+    );
     await mock.control.createEndpoint({ url: receiverUrl });
     statuses.push(500, 500, 500);
     await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
