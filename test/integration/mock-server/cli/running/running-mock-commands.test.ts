@@ -187,7 +187,10 @@ describe("logs", () => {
       }),
     );
     const { code, err } = await runCommand(runLogsCommand, ["--mock", proxy.origin]);
-    expect([code, err]).toEqual([1, `logs: the mock at ${proxy.origin} has no event stream\n`]);
+    expect([code, err]).toEqual([
+      1,
+      `workspace-tasks logs: the mock at ${proxy.origin} has no event stream\n`,
+    ]);
   });
 });
 
