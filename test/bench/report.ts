@@ -117,7 +117,7 @@ const anchor = (title: string) =>
 
 function peerVersions(folder: string): string {
   const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
-  const { devDependencies } = read("..");
+  const { devDependencies } = read("../..");
   const versions: Record<string, string> = {
     standardwebhooks: devDependencies.standardwebhooks,
     express: devDependencies.express,
