@@ -15,12 +15,7 @@
 import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../../receiver-kit/inbox/inbox.ts";
 import type { Choice, Execution, Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
-import {
-  createExploredProcess,
-  createTime,
-  type ExploredProcess,
-  type ExploredTimers,
-} from "./explored-process.ts";
+import * as explored from "./explored-process.ts";
 import { createInboxLedger, type InboxLedger } from "./inbox-ledger.ts";
 import type { StoreUnderTest } from "./inbox-stores.ts";
 import { visibleState } from "./visible-state.ts";
@@ -46,7 +41,7 @@ export interface ExploredEvent {
 export interface InboxScopeOptions {
   readonly name: string;
   readonly parts: typeof Parts;
-  readonly createStore: (parts: typeof Parts, time: ExploredTimers) => Promise<StoreUnderTest>;
+  readonly createStore: (parts: typeof Parts, time: explored.ExploredTimers) => Promise<StoreUnderTest>;
   readonly events: readonly ExploredEvent[];
   readonly workers: number;
   readonly budgets?: Partial<InboxBudgets> | undefined;
@@ -61,10 +56,10 @@ const turnsMax = 20;
 const noBudgets: InboxBudgets = { crashes: 0, pauses: 0, duplicates: 0, handlerFailures: 0, lostCalls: 0 };
 
 /** Of an event: the processes that it was sent to and that have not responded. */
-const createSending = () => ({ by: [] as ExploredProcess[], isAcknowledged: false });
+const createSending = () => ({ by: [] as explored.ExploredProcess[], isAcknowledged: false });
 
 interface Member {
-  readonly process: ExploredProcess;
+  readonly process: explored.ExploredProcess;
   /** Something of it is with the store. */
   isBusy(): boolean;
   send(event: ExploredEvent): void;
@@ -76,7 +71,7 @@ export function inboxScope(options: InboxScopeOptions): Scope {
 
 async function startInboxExecution(options: InboxScopeOptions): Promise<Execution> {
   const { parts, events, workers } = options;
-  const time = createTime();
+  const time = explored.createTime();
   const store = await options.createStore(parts, time);
   const left = { ...noBudgets, ...options.budgets };
   // Where no copy can arrive meanwhile and no insert fails, a delivery is sent and stored in one step: until it is stored
@@ -263,7 +258,7 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
 
 interface MemberContext {
   readonly name: string;
-  readonly time: ExploredTimers;
+  readonly time: explored.ExploredTimers;
   readonly store: StoreUnderTest;
   readonly ledger: InboxLedger;
 }
@@ -272,7 +267,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   const { parts, concurrency = 2, attemptsMax = 3, keyOrder = "latest" } = options;
   const phases = new Map<string, string>();
   const memory = () => memoryOf({ worker, inProgress: ingest, phases: [...phases].sort() }, time, store);
-  const process: ExploredProcess = createExploredProcess({ name, time, memory });
+  const process: explored.ExploredProcess = explored.createExploredProcess({ name, time, memory });
   const connection = store.connect(process);
   const inbox = parkCalls(process, connection, store, ledger);
   // Distinct names, the same in every run.
@@ -353,7 +348,7 @@ const ignored: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-function memoryOf(parts: object, time: ExploredTimers, store: StoreUnderTest): string {
+function memoryOf(parts: object, time: explored.ExploredTimers, store: StoreUnderTest): string {
   const textOf = (value: object) => {
     if ("keyId" in value) return store.leaseText(value as InboxLease);
     if (!("lease" in value) || !("attempts" in value)) return undefined;
@@ -380,7 +375,7 @@ const bodyOf = ({ id, taskId, status, at }: ExploredEvent) =>
 type Connection = ReturnType<StoreUnderTest["connect"]>;
 
 function parkCalls(
-  process: ExploredProcess,
+  process: explored.ExploredProcess,
   connection: Connection,
   store: StoreUnderTest,
   ledger: InboxLedger,

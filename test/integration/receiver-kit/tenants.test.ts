@@ -1,11 +1,4 @@
-import {
-  createReceiver,
-  type Receiver,
-  type Secrets,
-  type SecretsRequest,
-  silentLogger,
-  type Tenant,
-} from "@workspace-tasks/receiver-kit";
+import * as kit from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
@@ -24,10 +17,10 @@ import {
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
 import { secretA, secretB, secretX, signDelivery } from "../../support/signed-delivery.ts";
 
-const acme: Tenant = { id: "acme", workspaceId: "workspace-a", secrets: [secretX, secretA] };
-const bolt: Tenant = { id: "bolt", workspaceId: "workspace-b", secrets: [secretB] };
+const acme: kit.Tenant = { id: "acme", workspaceId: "workspace-a", secrets: [secretX, secretA] };
+const bolt: kit.Tenant = { id: "bolt", workspaceId: "workspace-b", secrets: [secretB] };
 const tenants = new Map([acme, bolt].map((tenant) => [`/webhooks/${tenant.id}`, tenant]));
-const secrets: Secrets = { byTenant: ({ path }) => tenants.get(path) };
+const secrets: kit.Secrets = { byTenant: ({ path }) => tenants.get(path) };
 
 type SentOptions = { readonly id?: string; readonly headers?: Record<string, string> };
 
@@ -49,7 +42,7 @@ function tenantFixture(options: ReceiverFixtureOptions = {}) {
   return { ...fixture, fixture, send };
 }
 
-const eventOf = ({ workspaceId }: Tenant, fields: object = {}) => sampleEvent({ workspaceId, ...fields });
+const eventOf = ({ workspaceId }: kit.Tenant, fields: object = {}) => sampleEvent({ workspaceId, ...fields });
 
 describe("a receiver of many tenants", () => {
   it("tells handlers the tenant, the secret that signed, and the trace", async () => {
@@ -136,7 +129,7 @@ describe("a receiver of many tenants", () => {
     "responds 503, logs and stores nothing when byTenant %s",
     async (_name, resolve, message) => {
       const { fixture, send, clock, inbox, log } = tenantFixture({
-        secrets: { byTenant: resolve as () => Tenant },
+        secrets: { byTenant: resolve as () => kit.Tenant },
       });
       await using _ = fixture;
       const responses = [1, 2].map(() => send("/webhooks/acme", secretA, eventOf(acme)));
@@ -286,11 +279,11 @@ describe("a receiver of many tenants", () => {
 describe("the secrets option", () => {
   it("passes the path in front of a router, and headers in any case, to its function", async () => {
     const requests: { path: string; tenant: string | undefined }[] = [];
-    const noting = ({ path, headers }: SecretsRequest) => {
+    const noting = ({ path, headers }: kit.SecretsRequest) => {
       requests.push({ path, tenant: headers.get("X-Tenant") });
       return [secretA];
     };
-    const receiver = createReceiver({ inbox: memoryInbox(), secrets: noting, logger: silentLogger });
+    const receiver = kit.createReceiver({ inbox: memoryInbox(), secrets: noting, logger: kit.silentLogger });
     await using _ = receiver;
     await using host = await serveExpress((app) => {
       const router = express.Router();
@@ -314,7 +307,7 @@ describe("the secrets option", () => {
   });
 
   it("rejects with HEADER_REPEATED when a header that decides was sent twice", async () => {
-    const receiver: Receiver<unknown> = createReceiver({
+    const receiver: kit.Receiver<unknown> = kit.createReceiver({
       inbox: memoryInbox(),
       secrets: { byTenant: ({ headers }) => (headers.get("x-tenant") === "acme" ? acme : undefined) },
     });
@@ -337,7 +330,7 @@ describe("the secrets option", () => {
 
   it("has at most 16 secrets in a list, so that a forged request costs at most 16 hashes", () => {
     const create = (length: number) =>
-      createReceiver({ inbox: memoryInbox(), secrets: Array.from({ length }, () => secretA) });
+      kit.createReceiver({ inbox: memoryInbox(), secrets: Array.from({ length }, () => secretA) });
     expect(() => create(16)).not.toThrow();
     expect(() => create(17)).toThrow(/at most 16 secrets, got 17; for many tenants use \{ byTenant \}/);
   });
@@ -360,7 +353,7 @@ describe("the composable middlewares with tenants", () => {
         },
       );
     });
-    const post = async (tenant: Tenant, secret: string, event: object) => {
+    const post = async (tenant: kit.Tenant, secret: string, event: object) => {
       const body = JSON.stringify(event);
       const { headers } = signDelivery({
         body,
