@@ -2,59 +2,32 @@ import { describe, expect, it } from "vitest";
 import { readPastedRequest } from "../../../../../../mock-server/inspector/page/src/signature/pasted-request.ts";
 import * as format from "../../../../../../mock-server/inspector/page/src/text/format.ts";
 
-describe("formatTime", () => {
-  it("shows UTC, whatever the zone of the browser", () => {
-    expect(format.formatTime(Date.UTC(2026, 0, 15, 12, 0, 7, 999))).toBe("2026-01-15 12:00:07");
-  });
+const noonMs = Date.UTC(2026, 0, 15, 12);
 
-  it("shows a text instead of throwing for a value that is no time", () => {
-    expect(format.formatTime("no time")).toBe("unknown time");
-    expect(format.formatTimeOfDay(undefined as never)).toBe("unknown time");
-    expect(format.formatTimeNear("no time", 0)).toBe("unknown time");
-  });
-});
-
-describe("formatTimeNear", () => {
-  it("shows the date of another day only", () => {
-    const noonMs = Date.UTC(2026, 0, 15, 12);
-    expect(format.formatTimeNear(noonMs - 60_000, noonMs)).toBe("11:59:00");
-    expect(format.formatTimeNear(noonMs - 86_400_000, noonMs)).toBe("01-14 12:00:00");
-  });
-});
-
-describe("formatDuration", () => {
-  it.each([
-    [12.4, "12 ms"],
-    [1_440, "1.4 s"],
-    [60_000, "1 min"],
-    [295_000, "4 min 55 s"],
-    [3 * 86_400_000 + 3_600_000 + 60_000, "3 d 1 h"],
-  ])("shows %d ms as %s", (durationMs, text) => {
-    expect(format.formatDuration(durationMs)).toBe(text);
-  });
-});
-
-describe("formatRelative", () => {
-  it("shows how long ago, or in how long", () => {
-    expect(format.formatRelative(1_000, 61_000)).toBe("1 min ago");
-    expect(format.formatRelative(61_000, 1_000)).toBe("in 1 min");
-    expect(format.formatRelative(1_000, 1_300)).toBe("now");
-  });
-});
-
-describe("formatReset", () => {
-  it("shows when a window ends, and never that one ended in the past", () => {
-    expect(format.formatReset(61_000, 1_000)).toBe("frees in 1 min");
-    expect(format.formatReset(1_000, 1_000)).toBe("frees now");
-    expect(format.formatReset(1_000, 5_300)).toBe("frees now");
-  });
-});
-
-describe("withDuration", () => {
-  it("leaves out a duration of no time, which every response on a virtual clock has", () => {
-    expect(format.withDuration(204, " in", 12)).toBe("204 in 12 ms");
-    expect(format.withDuration(204, " in", 0)).toBe("204");
-    expect(format.withDuration(204, " in", 0.3)).toBe("204");
+describe("a time or a duration on the page", () => {
+  it.each<[what: string, shown: () => string, expected: string]>([
+    ["a time in UTC, whatever the zone", () => format.formatTime(noonMs + 7_999), "2026-01-15 12:00:07"],
+    ["no exception for a text that is no time", () => format.formatTime("no time"), "unknown time"],
+    ["no exception for no time", () => format.formatTimeOfDay(undefined as never), "unknown time"],
+    ["no exception for no time near another", () => format.formatTimeNear("no time", 0), "unknown time"],
+    ["no date of the same day", () => format.formatTimeNear(noonMs - 60_000, noonMs), "11:59:00"],
+    ["the date of another day", () => format.formatTimeNear(noonMs - 86_400_000, noonMs), "01-14 12:00:00"],
+    ["milliseconds", () => format.formatDuration(12.4), "12 ms"],
+    ["seconds with a tenth", () => format.formatDuration(1_440), "1.4 s"],
+    ["whole minutes", () => format.formatDuration(60_000), "1 min"],
+    ["minutes and seconds", () => format.formatDuration(295_000), "4 min 55 s"],
+    ["days and hours", () => format.formatDuration(3 * 86_400_000 + 3_660_000), "3 d 1 h"],
+    ["how long ago", () => format.formatRelative(1_000, 61_000), "1 min ago"],
+    ["in how long", () => format.formatRelative(61_000, 1_000), "in 1 min"],
+    ["that it is now", () => format.formatRelative(1_000, 1_300), "now"],
+    ["when a window ends", () => format.formatReset(61_000, 1_000), "frees in 1 min"],
+    ["that a window ends now", () => format.formatReset(1_000, 1_000), "frees now"],
+    ["never that a window ended in the past", () => format.formatReset(1_000, 5_300), "frees now"],
+    ["how long a response took", () => format.withDuration(204, " in", 12), "204 in 12 ms"],
+    ["no duration on a virtual clock", () => format.withDuration(204, " in", 0), "204"],
+    ["no duration of less than a millisecond", () => format.withDuration(204, " in", 0.3), "204"],
+  ])("shows %s", (_, shown, expected) => {
+    expect(shown()).toBe(expected);
   });
 });
 
