@@ -73,11 +73,7 @@ async function runFor15Minutes(fixture: ReceiverFixture, ...taskIds: string[]): 
   await fixture.clock.advance(900_000);
 }
 
-async function deliverAndSettle(
-  fixture: ReceiverFixture,
-  event: Record<string, unknown>,
-  id?: string,
-): Promise<void> {
+async function deliverAndSettle(fixture: ReceiverFixture, event: Record<string, unknown>, id?: string) {
   await fixture.deliver(event, id);
   await fixture.clock.settle();
 }

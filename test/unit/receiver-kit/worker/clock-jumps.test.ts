@@ -74,9 +74,7 @@ describe("a receiver whose inbox's clock is set", () => {
     fixture.receiver.on("*", () => {
       if (failures-- > 0) throw new Error("not yet");
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await clock.settle();
+    await fixture.startWithEvent();
     set(-2 * hourMs);
     await clock.advance(2_000);
     expect(await fixture.stateOf("msg_1")).toBe("done");
