@@ -117,6 +117,13 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
   const options_ = () => {
     const found = new Map<string, { readonly isFault: boolean; readonly run: () => unknown }>();
     const add = (label: string, isFault: boolean, run: () => unknown) => found.set(label, { isFault, run });
+    const addFault = (budget: keyof InboxBudgets, label: string, run: () => unknown) => {
+      if (left[budget] === 0) return;
+      add(label, true, () => {
+        left[budget] -= 1;
+        return run();
+      });
+    };
     if (isSettled()) return found;
     for (const { process, send } of members) {
       const { name } = process;
@@ -133,49 +140,30 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
           void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
         };
         add(`${event.id} is sent to ${name}`, mayRepeat, deliver);
-        if (isFused && left.crashes > 0) {
-          add(`${name}: ${event.id} is stored, then ${name} crashes`, true, async () => {
-            left.crashes -= 1;
-            send(event);
-            await drain();
-            process.pause();
-            void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
-            return "crash";
-          });
-        }
-      }
-      for (const call of new Map(process.parked.map((each) => [each.name, each])).values()) {
-        add(`${name}: ${call.name}`, false, () => void call.run());
-        if (left.crashes > 0) {
-          add(`${name}: ${call.name}, then ${name} crashes`, true, () => {
-            left.crashes -= 1;
-            process.pause();
-            void call.run();
-            return "crash";
-          });
-        }
-        if (left.handlerFailures > 0 && call.name.startsWith("handler")) {
-          add(`${name}: ${call.name} fails`, true, () => {
-            left.handlerFailures -= 1;
-            call.fail(new Error("failed"));
-          });
-        }
-        if (left.lostCalls > 0 && !call.name.startsWith("handler")) {
-          add(`${name}: ${call.name} is lost`, true, () => {
-            left.lostCalls -= 1;
-            call.fail(new Error("connection lost"));
-          });
-        }
-      }
-      if (process.state === "running" && left.crashes > 0) {
-        add(`${name} crashes`, true, () => {
-          left.crashes -= 1;
+        if (!isFused) continue;
+        addFault("crashes", `${name}: ${event.id} is stored, then ${name} crashes`, async () => {
+          send(event);
+          await drain();
+          process.pause();
+          void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
           return "crash";
         });
       }
-      if (process.state === "running" && left.pauses > 0 && !process.isIdle) {
-        add(`${name} is paused`, true, () => {
-          left.pauses -= 1;
+      for (const call of new Map(process.parked.map((each) => [each.name, each])).values()) {
+        add(`${name}: ${call.name}`, false, () => void call.run());
+        addFault("crashes", `${name}: ${call.name}, then ${name} crashes`, () => {
+          process.pause();
+          void call.run();
+          return "crash";
+        });
+        const fail = (message: string) => call.fail(new Error(message));
+        if (call.name.startsWith("handler"))
+          addFault("handlerFailures", `${name}: ${call.name} fails`, () => fail("failed"));
+        else addFault("lostCalls", `${name}: ${call.name} is lost`, () => fail("connection lost"));
+      }
+      if (process.state === "running") addFault("crashes", `${name} crashes`, () => "crash");
+      if (process.state === "running" && !process.isIdle) {
+        addFault("pauses", `${name} is paused`, () => {
           ledger.paused(process);
           process.pause();
         });
@@ -214,10 +202,8 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       startMember();
       await drain();
     }
-    await ledger.observe(
-      store,
-      new Set(events.map(({ id }) => id).filter((id) => sent.get(id)?.isAcknowledged)),
-    );
+    const acknowledged = events.map(({ id }) => id).filter((id) => sent.get(id)?.isAcknowledged);
+    await ledger.observe(store, new Set(acknowledged));
   };
 
   for (let count = 0; count < workers; count++) startMember();
@@ -243,13 +229,8 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       const deliveries = [...sent].map(
         ([id, { by, isAcknowledged }]) => `${id} ${by.length} ${isAcknowledged}`,
       );
-      return JSON.stringify([
-        processes.sort(),
-        store.fingerprint(time),
-        deliveries,
-        left,
-        ledger.fingerprint(),
-      ]);
+      const stored = [store.fingerprint(time), deliveries, left, ledger.fingerprint()];
+      return JSON.stringify([processes.sort(), ...stored]);
     },
     violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
     dispose: () => store.dispose(),
@@ -275,14 +256,8 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   const random = () => (drawn++ < 16 ? ((Number(name.slice(1)) * 7 + drawn) % 32) / 32 : 0.5);
   // Without the time limits of calls: the explorer decides when a call ends.
   const limited = parts.resolveReceiverOptions<unknown>({
-    ...{
-      secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
-      inbox,
-      random,
-      concurrency,
-      keyOrder,
-      leaseMs,
-    },
+    ...{ inbox, random, concurrency, keyOrder, leaseMs },
+    secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
     clock: process.clock,
     pollMs: leaseMs,
     acceptTimeoutMs: 3 * leaseMs,
@@ -315,14 +290,8 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
     }
   });
   handlers.onState("task", async (event, { transaction, id }) => {
-    await store.writeState(
-      transaction,
-      () => ledger.setState(event.taskId, event.status, event.occurredAt, id),
-      {
-        ...event,
-        deliveryId: id,
-      },
-    );
+    const apply = () => ledger.setState(event.taskId, event.status, event.occurredAt, id);
+    await store.writeState(transaction, apply, { ...event, deliveryId: id });
   });
   const open = parts.openOnce(settings.inbox);
   const worker = new parts.Worker<unknown>({ ...settings, handlers });
@@ -362,13 +331,8 @@ const bodyOf = ({ id, taskId, status, at }: ExploredEvent) =>
   Buffer.from(
     JSON.stringify({
       ...{ id: `event-${id}`, event: `task.${status.toLowerCase()}`, version: "2", workspaceId: "workspace" },
-      ...{
-        occurredAt: `2026-03-01T09:30:0${at}.000Z`,
-        clientId: "client",
-        taskId,
-        taskType: "TAX_PREP",
-        status,
-      },
+      ...{ occurredAt: `2026-03-01T09:30:0${at}.000Z`, clientId: "client", taskId, taskType: "TAX_PREP" },
+      status,
     }),
   );
 

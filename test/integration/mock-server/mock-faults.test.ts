@@ -118,8 +118,7 @@ describe.each(transports)("a fault that is injected %s", (_, transport) => {
       });
     }
     expect(await call.effects()).toBe(0);
-    const fresh = { authorization: `Bearer ${await workspaceToken(call.mock)}` };
-    const headers = { "content-type": "application/json", ...fresh };
+    const { headers } = jsonPost({}, await workspaceToken(call.mock));
     expect(await (await call.send({ headers })).json()).not.toHaveProperty("errors");
   });
 

@@ -122,9 +122,8 @@ describe("the deliveries view of the inspector", () => {
   it("shows the exact body, as text, as hex and in a curl command", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
-      hash: `#/deliveries/${deliveryId}`,
-    });
+    const hash = `#/deliveries/${deliveryId}`;
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
     await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const body = attempt?.requestBody ?? "";
@@ -150,9 +149,8 @@ describe("the signatures view of the inspector", () => {
   it("reports a valid attempt, and the mistake in an altered paste", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
-      hash: `#/deliveries/${deliveryId}`,
-    });
+    const hash = `#/deliveries/${deliveryId}`;
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
     const { page } = inspector;
     await page.getByRole("link", { name: "Check the signature" }).click();
     await page.getByText("The signature is right, but its time is far").waitFor();

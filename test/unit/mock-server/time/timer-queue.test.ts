@@ -10,7 +10,7 @@ describe("timer queue", () => {
         fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
         async (entries) => {
           const ran: { entry: TimerQueueEntry; atMs: number }[] = [];
-          const { queue, clock } = createQueue((entry) => ran.push({ entry, atMs: clock.monotonic() }));
+          const { queue, clock } = createQueue((entry) => void ran.push({ entry, atMs: clock.monotonic() }));
           for (const entry of entries) queue.add(entry);
           await clock.advance(20);
           expect(ran.map(({ atMs }) => atMs)).toEqual(ran.map(({ entry }) => entry.dueMs));
@@ -68,7 +68,7 @@ describe("timer queue", () => {
 });
 
 function createQueue<Entry extends TimerQueueEntry>(
-  run: (entry: Entry) => unknown,
+  run: (entry: Entry) => void,
   isLive = (_: Entry) => true,
 ) {
   const { world, clock } = createTestWorld();
