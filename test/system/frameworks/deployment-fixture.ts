@@ -22,11 +22,7 @@ const [production = [], development = []] = shellBlockOf("docs/deployment.md", "
 );
 
 /** A folder as a user's repository: its files, a manifest with what docs/deployment.md installs, a lock file. */
-export async function createApplication(
-  folder: string,
-  files: readonly string[],
-  manifest: object = {},
-): Promise<void> {
+export async function createApplication(folder: string, files: readonly string[], manifest: object = {}) {
   mkdirSync(folder, { recursive: true });
   for (const file of files) cpSync(join(deployment, file), join(folder, file));
   const text = JSON.stringify({

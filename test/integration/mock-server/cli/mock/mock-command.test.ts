@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { startCapturingReceiver } from "../../../../support/capturing-receiver.ts";
+import { jsonPost } from "../../../../support/json-post.ts";
 import { listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
@@ -87,11 +88,8 @@ describe("mock", () => {
     withFolder(async (folder) => {
       const path = join(folder, "state.json");
       const first = await withMock(["--state", path], async (ready) => {
-        await fetch(`${ready["baseUrl"]}/_mock/v1/tasks`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ taskType: "BINDER", progression: "manual" }),
-        });
+        const task = { taskType: "BINDER", progression: "manual" };
+        await fetch(`${ready["baseUrl"]}/_mock/v1/tasks`, jsonPost(task));
       });
       expect(first.code).toBe(0);
       await withMock(["--state", path, "--seed", "9"], async (ready) => {

@@ -10,6 +10,7 @@ import { runLogsCommand } from "../../../../../mock-server/cli/running/logs-comm
 import { runResendCommand } from "../../../../../mock-server/cli/running/resend-command.ts";
 import { runResetCommand } from "../../../../../mock-server/cli/running/reset-command.ts";
 import { runSnapshotCommand } from "../../../../../mock-server/cli/running/snapshot-command.ts";
+import { jsonPost } from "../../../../support/json-post.ts";
 import { listen } from "../../../../support/listen.ts";
 import { callGraphql } from "../../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
@@ -207,11 +208,7 @@ describe("the log of mock", () => {
     await expect.poll(() => out, { interval: 5 }).toMatch(/Ctrl\+C stops it|"ready":true/);
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(out)?.[0] ?? "";
     const send = (path: string, body: object) =>
-      fetch(url + path, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }).then((response) => response.text());
+      fetch(url + path, jsonPost(body)).then((response) => response.text());
     await send("/_mock/v1/worlds", { name: "ci" });
     await send("/w/ci/graphql", { query: "{ webhookEventCatalog { name } }" });
     await send("/graphql", { query: "{ me { __typename } }" });
