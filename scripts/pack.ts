@@ -123,7 +123,7 @@ export function unpackPackages(project: string, others: readonly string[] = []):
   return folders;
 }
 
-// npx tsx scripts/pack.ts <folder>
+// node --import tsx scripts/pack.ts <folder>
 if (process.argv[1] === import.meta.filename) {
   for (const tarball of packPackages(process.argv[2] ?? ".").values()) console.log(tarball);
 }

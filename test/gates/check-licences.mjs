@@ -25,7 +25,7 @@ if (rejected.length > 0) {
 }
 const page = `# Licences
 
-What a user of a package gets with it (\`npx tsx test/gates/check-licences.mjs --write\`). You choose and install optional peers yourself.
+What a user of a package gets with it (\`node --import tsx test/gates/check-licences.mjs --write\`). You choose and install optional peers yourself.
 
 | package | with | how | version | licence |
 |---|---|---|---|---|
@@ -35,7 +35,7 @@ const file = join(root, "docs/maintainers/licences.md");
 if (process.argv.includes("--write")) writeFileSync(file, page);
 else if (readFileSync(file, "utf8") !== page) {
   console.error(
-    "docs/maintainers/licences.md is out of date; run: npx tsx test/gates/check-licences.mjs --write",
+    "docs/maintainers/licences.md is out of date; run: node --import tsx test/gates/check-licences.mjs --write",
   );
   process.exit(1);
 }
