@@ -45,49 +45,45 @@ describe("createClient", () => {
   });
 
   it.each([
-    [{ ...good, baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
-    [{ ...good, baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
-    [{ ...good, baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
-    [{ ...good, baseUrl: "localhost:4010" }, /baseUrl: expected an absolute URL .+, got one without https:/],
-    [{ ...good, baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
-    [{ ...good, baseUrl: "https://api.example.com?x=1" }, /without query/],
-    [{ ...good, baseUrl: "https://api.example.com/graphql" }, /base address/],
+    [{ baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
+    [{ baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
+    [{ baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
+    [{ baseUrl: "localhost:4010" }, /baseUrl: expected an absolute URL .+, got one without https:/],
+    [{ baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
+    [{ baseUrl: "https://api.example.com?x=1" }, /without query/],
+    [{ baseUrl: "https://api.example.com/graphql" }, /base address/],
     [
-      { ...good, baseUrl: "http://mock:4010" },
+      { baseUrl: "http://mock:4010" },
       /baseUrl: expected https, got http to mock, .+ set httpHostsAllowed: \["mock"\]$/,
     ],
-    [{ ...good, baseUrl: "http://[fd00::2]" }, /got http to \[fd00::2\], .+: \["fd00::2"\]$/],
+    [{ baseUrl: "http://[fd00::2]" }, /got http to \[fd00::2\], .+: \["fd00::2"\]$/],
+    [{ httpHostsAllowed: ["mock:4010"] }, /httpHostsAllowed.0: expected a host name without a scheme/],
+    [{ httpHostsAllowed: "mock" }, /httpHostsAllowed: expected an array, got a string/],
+    [{ gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
     [
-      { ...good, httpHostsAllowed: ["mock:4010"] },
-      /httpHostsAllowed.0: expected a host name without a scheme/,
-    ],
-    [{ ...good, httpHostsAllowed: "mock" }, /httpHostsAllowed: expected an array, got a string/],
-    [{ ...good, gatewayUrl: "http://gateway.example.com" }, /gatewayUrl: expected https/],
-    [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
-    [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
-    [
-      { ...good, apiKey: undefined },
+      { apiKey: undefined },
       /expected apiKey or partnerApiKey, got apiKey undefined; is the environment variable set\?$/,
     ],
-    [
-      { ...good, apiKey: "" },
-      /apiKey: expected a key, got an empty string; is the environment variable set\?$/,
-    ],
-    [{ ...good, apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
-    [{ ...good, apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
-    [{ ...good, rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
-    [
-      { ...good, rateLimit: { maxQueueed: 3 } },
-      /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/,
-    ],
-    [{ ...good, rateLimit: { store: {} } }, /rateLimit.store: expected a store with acquire and block/],
-    [{ ...good, timeout: 3 }, /unknown option timeout; did you mean timeoutMs\?/],
-    [{ ...good, fetch: "node-fetch" }, /fetch: expected a function, got a string/],
-    [{ ...good, clock: {} }, /clock: expected a clock with now, monotonic and schedule/],
-    [{ ...good, logger: console.log }, /logger: expected a logger with debug, info, warn and error/],
-    [{ ...good, sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
-    [undefined, /createClient: expected an object, got nothing/],
+    [{ apiKey: "" }, /apiKey: expected a key, got an empty string; is the environment variable set\?$/],
+    [{ apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
+    [{ apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
+    [{ rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
+    [{ rateLimit: { maxQueueed: 3 } }, /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/],
+    [{ rateLimit: { store: {} } }, /rateLimit.store: expected a store with acquire and block/],
+    [{ timeout: 3 }, /unknown option timeout; did you mean timeoutMs\?/],
+    [{ fetch: "node-fetch" }, /fetch: expected a function, got a string/],
+    [{ clock: {} }, /clock: expected a clock with now, monotonic and schedule/],
+    [{ logger: console.log }, /logger: expected a logger with debug, info, warn and error/],
+    [{ sourcePlatform: "a\r\nb" }, /sourcePlatform: expected visible ASCII/],
   ])("createClient rejects %j", (options, message) => {
+    expect(problemWith({ ...good, ...options })).toMatch(message);
+  });
+
+  it.each([
+    [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
+    [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
+    [undefined, /createClient: expected an object, got nothing/],
+  ])("createClient rejects %j alone", (options, message) => {
     expect(problemWith(options)).toMatch(message);
   });
 

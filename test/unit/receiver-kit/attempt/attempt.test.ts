@@ -41,15 +41,12 @@ describe("an attempt", () => {
     expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "dead", attempts: 1 });
   });
 
+  const unreadable = "Error: the handler threw a value that cannot be read";
   const revoked = Proxy.revocable({}, {});
   revoked.revoke();
   it.each([
-    ["a revoked proxy", revoked.proxy, "Error: the handler threw a value that cannot be read"],
-    [
-      "an object without a prototype",
-      Object.create(null),
-      "Error: the handler threw a value that cannot be read",
-    ],
+    ["a revoked proxy", revoked.proxy, unreadable],
+    ["an object without a prototype", Object.create(null), unreadable],
     ["undefined", undefined, "undefined"],
     [
       "an error of another package because of one of the inbox",

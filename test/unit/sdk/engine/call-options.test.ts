@@ -32,34 +32,26 @@ describe("headers", () => {
   });
 
   it.each([
-    [
-      { Authorization: "Bearer x" },
-      "headers.Authorization: expected another header: the client sends its token",
-    ],
-    [
-      { "content-type": "text/plain" },
-      "headers.content-type: expected another header: the client sends JSON",
-    ],
-    [{ "User-Agent": "x" }, "headers.User-Agent: expected another header: set appInfo"],
-    [{ "x a": "1" }, "headers: expected header names without spaces and separators, got others"],
+    [{ Authorization: "Bearer x" }, ".Authorization: expected another header: the client sends its token"],
+    [{ "content-type": "text/plain" }, ".content-type: expected another header: the client sends JSON"],
+    [{ "User-Agent": "x" }, ".User-Agent: expected another header: set appInfo"],
+    [{ "x a": "1" }, ": expected header names without spaces and separators, got others"],
     [
       { "x-a": "a\r\nb: c" },
-      "headers.x-a: expected visible ASCII characters, as in any HTTP header, got others, or none",
+      ".x-a: expected visible ASCII characters, as in any HTTP header, got others, or none",
     ],
-    [{ "x-a": 1 }, "headers.x-a: expected visible ASCII characters, as in any HTTP header, got a number"],
-    [new Headers(), "headers: expected a plain object, got an object"],
-    [new Map([["x-a", "1"]]), "headers: expected a plain object, got an object"],
-    [[["a", "b"]], "headers: expected a plain object, got an array"],
+    [{ "x-a": 1 }, ".x-a: expected visible ASCII characters, as in any HTTP header, got a number"],
+    [new Headers(), ": expected a plain object, got an object"],
+    [new Map([["x-a", "1"]]), ": expected a plain object, got an object"],
+    [[["a", "b"]], ": expected a plain object, got an array"],
   ])("the headers %o are rejected, of a client and of a call", async (headers, message) => {
     const given = { headers: headers as never };
     expect(() => createClient({ baseUrl: "https://service.example", apiKey: "k", ...given })).toThrow(
-      expect.objectContaining({ code: "CONFIGURATION_INVALID", message: `createClient: ${message}` }),
+      expect.objectContaining({ code: "CONFIGURATION_INVALID", message: `createClient: headers${message}` }),
     );
     const { client, calls } = createScriptedService([me]);
-    await expect(client.me(given)).rejects.toMatchObject({
-      code: "ARGUMENT_INVALID",
-      message: `me: ${message}`,
-    });
+    const rejection = { code: "ARGUMENT_INVALID", message: `me: headers${message}` };
+    await expect(client.me(given)).rejects.toMatchObject(rejection);
     expect(calls).toEqual([]);
   });
 });

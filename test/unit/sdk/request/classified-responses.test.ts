@@ -33,24 +33,15 @@ describe("classifyResponse", () => {
   const coded = (code: string) => ({ message: "coded", extensions: { code } });
   const page = { isGraphQL: false, headers: type("text/html") };
 
+  const limited = "RATE_LIMITED rejected wait_for_rate_limit";
+  const tokenRejected = "TOKEN_REJECTED rejected fresh_token";
+  const unavailable = "SERVICE_UNAVAILABLE unknown repeat";
   it.each<[string, Partial<GraphQLResponse>, string]>([
-    ["429", { status: 429 }, "RATE_LIMITED rejected wait_for_rate_limit"],
-    [
-      "429 with Retry-After",
-      { status: 429, headers: retryAfter("7") },
-      "RATE_LIMITED rejected wait_for_rate_limit",
-    ],
-    [
-      "one error RATE_LIMITED",
-      { errors: [other, coded("RATE_LIMITED")] },
-      "RATE_LIMITED rejected wait_for_rate_limit",
-    ],
+    ["429", { status: 429 }, limited],
+    ["429 with Retry-After", { status: 429, headers: retryAfter("7") }, limited],
+    ["one error RATE_LIMITED", { errors: [other, coded("RATE_LIMITED")] }, limited],
     ["one error FORBIDDEN", { errors: [other, coded("FORBIDDEN")] }, "PERMISSION_DENIED rejected none"],
-    [
-      "one error UNAUTHENTICATED",
-      { errors: [other, coded("UNAUTHENTICATED")] },
-      "TOKEN_REJECTED rejected fresh_token",
-    ],
+    ["one error UNAUTHENTICATED", { errors: [other, coded("UNAUTHENTICATED")] }, tokenRejected],
     [
       "one error that says Unauthorized",
       { errors: [other, { message: " UnAuthorized. " }] },
@@ -62,25 +53,13 @@ describe("classifyResponse", () => {
       "GRAPHQL_ERROR unknown none",
     ],
     ["401 with a page", { status: 401, ...page }, "HTTP_REQUEST_REJECTED rejected fresh_token"],
-    [
-      "401 with a page that is GraphQL",
-      { status: 401, ...page, isGraphQL: true },
-      "TOKEN_REJECTED rejected fresh_token",
-    ],
-    [
-      "401 with plain text",
-      { status: 401, isGraphQL: false, headers: type("text/plain") },
-      "TOKEN_REJECTED rejected fresh_token",
-    ],
+    ["401 with a page that is GraphQL", { status: 401, ...page, isGraphQL: true }, tokenRejected],
+    ["401 with plain text", { status: 401, isGraphQL: false, headers: type("text/plain") }, tokenRejected],
     ["403 with an error", { status: 403, errors: [other] }, "PERMISSION_DENIED rejected none"],
     ["400", { status: 400 }, "HTTP_REQUEST_REJECTED rejected none"],
-    ["408", { status: 408 }, "SERVICE_UNAVAILABLE unknown repeat"],
-    ["500", { status: 500 }, "SERVICE_UNAVAILABLE unknown repeat"],
-    [
-      "503 with all details",
-      { status: 503, headers: retryAfter("7"), errors: [other] },
-      "SERVICE_UNAVAILABLE unknown repeat",
-    ],
+    ["408", { status: 408 }, unavailable],
+    ["500", { status: 500 }, unavailable],
+    ["503 with all details", { status: 503, headers: retryAfter("7"), errors: [other] }, unavailable],
     [
       "a known error after an unknown one",
       { errors: [other, { message: "Invalid iterator" }] },
@@ -104,7 +83,7 @@ describe("classifyResponse", () => {
       { isGraphQL: false, isTruncated: true },
       "RESPONSE_INVALID unknown repeat",
     ],
-    ["a query whose field me is null", { data: { me: null } }, "TOKEN_REJECTED rejected fresh_token"],
+    ["a query whose field me is null", { data: { me: null } }, tokenRejected],
   ])("returns for a response with %s %o: %s", (_, fields, expected) => {
     const { code, outcome, remedy } = failed(classify(fields));
     expect(`${code} ${outcome} ${remedy}`).toBe(expected);
