@@ -86,7 +86,7 @@ export function sendAsOtherTenant({ world, receivers }: SimulationRun): void {
   void Promise.race([sent, target.process.death]).then(
     ({ status }) => {
       world.trace.log(`the other tenant gets ${status} for ${isForeign ? "the body" : "the id"} of ${name}`);
-      // A body that is no JSON names no workspace, and is quarantined for the tenant that signed it.
+      // A body that is no JSON, or no UTF-8, names no workspace, and is quarantined for the tenant that signed it.
       const named = isForeign && namesWorkspace(body);
       world.check("T1", !named || status !== 200, () => `${name} was accepted from another tenant`);
     },
@@ -104,9 +104,11 @@ function ownEvent(body: Buffer, nowMs: number): Buffer | undefined {
   }
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function namesWorkspace(body: Buffer): boolean {
   try {
-    const event = JSON.parse(body.toString("utf8")) as { workspaceId?: unknown } | null;
+    const event = JSON.parse(utf8.decode(body)) as { workspaceId?: unknown } | null;
     return typeof event?.workspaceId === "string";
   } catch {
     return false;
