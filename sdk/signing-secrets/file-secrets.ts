@@ -3,8 +3,11 @@ import { sha256 } from "../credentials/sha256.ts";
 import { ConfigurationError } from "../errors.ts";
 import type { SecretStore } from "./secret-store.ts";
 
-// A process that is killed must not leave a lock. So the change of a text is a link that only one process can make, named
-// after that text: it is the whole next text, and whoever finds it can move it into place.
+// A process that is killed must not leave a lock. So the change of a text is a link that one process alone can make, named
+// after that text. It is the whole next text: a process that finds it abandoned moves it into place.
+
+// Of an abandoned link. Others are moved within milliseconds.
+const ageMsMin = 1_000;
 
 /**
  * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole. Processes that share it need a file
@@ -22,30 +25,30 @@ export function fileSecrets(path: string): SecretStore {
 
   const read = () => fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
 
-  /** Writes the text to `link`, unless that exists. */
-  async function writeOnce(link: string, text: string): Promise<boolean> {
-    const draft = `${link}.${crypto.randomUUID()}`;
-    try {
-      await fs?.writeFile(draft, text, { mode: 0o600, flag: "wx", flush: true });
-      await fs?.link(draft, link);
-      return true;
-    } catch (error) {
-      return ignore("EEXIST", false)(error);
-    } finally {
-      await fs?.rm(draft, { force: true });
-    }
+  async function isAbandoned(link: string, draft: string): Promise<boolean> {
+    // Both times are of the file system's clock.
+    const [made, now] = await Promise.all([fs?.stat(link).catch(ignore("ENOENT", null)), fs?.stat(draft)]);
+    return made != null && now !== undefined && now.mtimeMs - made.mtimeMs > ageMsMin;
   }
 
   return {
     read,
     async write(next, previous) {
+      if ((await read()) !== previous) return false;
       const link = `${path}.${sha256(String(previous)).slice(0, 16)}`;
-      const isOwn = (await read()) === previous && (await writeOnce(link, next));
-      const current = await read();
-      // Only the link moves the file on from `previous`, so nothing else has replaced it meanwhile.
-      if (current === previous) await fs.rename(link, path).catch(ignore("ENOENT", undefined));
-      else if (isOwn) await fs.rm(link, { force: true });
-      return isOwn && (current === previous || current === next);
+      const draft = `${link}.${crypto.randomUUID()}`;
+      try {
+        await fs.writeFile(draft, next, { mode: 0o600, flag: "wx", flush: true });
+        const isOwn = await fs.link(draft, link).then(() => true, ignore("EEXIST", false));
+        if (!isOwn && !(await isAbandoned(link, draft))) return false;
+        // Only the link moves the file on from `previous`, so nothing else can replace it now.
+        const isCurrent = (await read()) === previous;
+        if (isCurrent) await fs.rename(link, path).catch(ignore("ENOENT", undefined));
+        else if (isOwn) await fs.rm(link, { force: true });
+        return isOwn && isCurrent;
+      } finally {
+        await fs.rm(draft, { force: true });
+      }
     },
   };
 }
