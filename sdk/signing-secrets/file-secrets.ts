@@ -11,8 +11,8 @@ const ageMsMin = 1_000;
 
 /**
  * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole. Processes that share it need a file
- * system with hard links. Its folder must exist. A process that is killed may leave another file beside it, with the same
- * mode and a name that begins with `path`.
+ * system with hard links. Its folder must exist. What a process that is killed leaves beside it has a name that begins with
+ * `path`, and is for its owner alone, too.
  *
  * @throws {ConfigurationError} without a path, or where there are no files, as in a browser
  */
@@ -36,7 +36,8 @@ export function fileSecrets(path: string): SecretStore {
     async write(next, previous) {
       if ((await read()) !== previous) return false;
       const link = `${path}.${sha256(String(previous)).slice(0, 16)}`;
-      const draft = `${link}.${crypto.randomUUID()}`;
+      const folder = await fs.mkdtemp(`${link}.`);
+      const draft = `${folder}/next`;
       try {
         await fs.writeFile(draft, next, { mode: 0o600, flag: "wx", flush: true });
         const isOwn = await fs.link(draft, link).then(() => true, ignore("EEXIST", false));
@@ -47,7 +48,7 @@ export function fileSecrets(path: string): SecretStore {
         else if (isOwn) await fs.rm(link, { force: true });
         return isOwn && isCurrent;
       } finally {
-        await fs.rm(draft, { force: true });
+        await fs.rm(folder, { recursive: true });
       }
     },
   };

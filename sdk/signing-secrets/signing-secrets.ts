@@ -57,7 +57,10 @@ export function addSecret(
  *
  * @throws {WorkspaceTasksError} `SECRET_STORE_FAILED` for a text that `webhooks.ensureEndpoint` did not store
  */
-export function readSigningSecrets(text: string | null, nowMs: number = Date.now()): readonly string[] {
+export function readSigningSecrets(
+  text: string | null,
+  nowMs: number = systemClock.now(),
+): readonly string[] {
   const valid = parseSecrets(text).secrets.filter(({ validUntilMs }) => (validUntilMs ?? nowMs + 1) > nowMs);
   return valid.map(({ secret }) => secret);
 }
