@@ -35,7 +35,7 @@ export type {
   ProviderConnectionStatus,
   StartConnectionInput,
 } from "./operations/connections.ts";
-export type { EnsuredEndpoint, StoredEndpoint } from "./operations/ensure-endpoint.ts";
+export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
 export type {
   ConnectionJob,
   ConnectionJobStatus,

@@ -9,14 +9,8 @@ import type * as schema from "../generated/schema-types.ts";
 import { type CallOptions, checkCallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
 import { guardStore, type SecretStore } from "../signing-secrets/secret-store.ts";
 import { checkInput } from "../validation/check-input.ts";
-import {
-  type EndpointRun,
-  type EnsuredEndpoint,
-  ensureEndpoint,
-  rotateEndpointSecret,
-  type StoredEndpoint,
-} from "./ensure-endpoint.ts";
 import type { PickSelected } from "./picked-types.ts";
+import { EndpointRun, type EnsuredEndpoint, type StoredEndpoint } from "./stored-endpoint.ts";
 import {
   type CreateWebhookEndpointInput,
   createWebhookEndpoints,
@@ -109,14 +103,7 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     const priority = call.priority ?? options.priority;
     const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
     const scope = engine.openScope({ signal: call.signal, limitMs });
-    const run: EndpointRun = {
-      endpoints,
-      store: guardStore(given, scope),
-      scope,
-      clock,
-      id: String(random()),
-      call,
-    };
+    const run = new EndpointRun({ endpoints, store: guardStore(given, scope), scope, clock, random, call });
     try {
       return await work(run);
     } catch (error) {
@@ -136,14 +123,12 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     async ensureEndpoint(input, call) {
       const method = "webhooks.ensureEndpoint";
       const { secrets: store, ...wanted } = checkInput(method, ensureInput, input);
-      return runWith(method, store, call, (run) => ensureEndpoint(run, wanted));
+      return runWith(method, store, call, (run) => run.ensure(wanted));
     },
     async rotateEndpointSecret(input, call) {
       const method = "webhooks.rotateEndpointSecret";
       const { secrets: store, gracePeriodSeconds } = checkInput(method, rotateInput, input);
-      return runWith(method, store, call, (run) =>
-        rotateEndpointSecret(run, gracePeriodSeconds ?? undefined),
-      );
+      return runWith(method, store, call, (run) => run.rotate(gracePeriodSeconds ?? undefined));
     },
     catalog: (call) => send(catalog, {}, call),
   };
