@@ -51,6 +51,14 @@ export interface Webhooks {
    * `SECRET_STORE_CONFLICT`, and those of `endpoints.list`, `create`, `update`, `delete` and `rotateSecret`.
    *
    * @example examples/sdk-guide.test.ts#endpoint
+   * ```ts
+   * // At every start.
+   * const { endpoint, changed } = await client.webhooks.ensureEndpoint({
+   *   url,
+   *   eventTypes: ["task.completed", "task.failed"], // without: all events
+   *   secrets: fileSecrets(path),
+   * });
+   * ```
    *
    * @see interface §4
    */

@@ -186,6 +186,12 @@ describe("a store that fails ends the call with a code, and says what was expect
       "secrets.read: it failed, see cause",
     ],
     [
+      "read throws undefined",
+      { read: () => Promise.reject(undefined), write: never },
+      "SECRET_STORE_FAILED",
+      "secrets.read: it failed",
+    ],
+    [
       "read hangs",
       { read: never, write: never },
       "SECRET_STORE_FAILED",
