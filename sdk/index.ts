@@ -35,7 +35,6 @@ export type {
   ProviderConnectionStatus,
   StartConnectionInput,
 } from "./operations/connections.ts";
-export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
 export type {
   ConnectionJob,
   ConnectionJobStatus,
@@ -54,6 +53,7 @@ export type {
   PartnerWorkspace,
   PartnerWorkspaces,
 } from "./operations/partner-workspaces.ts";
+export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
 export type {
   SubTask,
   Task,

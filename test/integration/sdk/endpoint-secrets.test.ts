@@ -34,7 +34,10 @@ describe("ensureEndpoint", () => {
         endpoint: { url, enabled: true, eventTypes: null },
       });
       expect(first.secrets).toEqual(stored());
-      const second = await client.webhooks.ensureEndpoint({ url: url.replace("receiver", "RECEIVER"), secrets });
+      const second = await client.webhooks.ensureEndpoint({
+        url: url.replace("receiver", "RECEIVER"),
+        secrets,
+      });
       expect(second).toEqual({ ...first, changed: false });
       expect(await requests("createWebhookEndpoint")).toBe(1);
       expect(await requests("rotateWebhookEndpointSecret")).toBe(0);
