@@ -49,6 +49,14 @@ export interface EndpointRunOptions {
   readonly call: CallOptions;
 }
 
+interface Issue {
+  readonly stored: StoredSecrets;
+  readonly text: string | null;
+  /** Of the endpoint that gets the secret; the stored one may have another. */
+  readonly url: string;
+  readonly gracePeriodSeconds?: number | undefined;
+}
+
 // A request ends well before others take its marker for that of a process that has ended.
 const issueTimeoutMs = 20_000;
 const markerMs = 30_000;
@@ -81,7 +89,7 @@ export class EndpointRun {
       if (!kept || !this.#isStored(kept, stored)) {
         const issue = (call: CallOptions) =>
           kept ? endpoints.rotateSecret(kept.id, {}, call) : endpoints.create(wanted, call);
-        await this.#issue(issue, { ...stored, url: wanted.url }, text);
+        await this.#issue(issue, { stored, text, url: wanted.url });
         return undefined;
       }
       const change = differenceOf(kept, wanted);
@@ -101,7 +109,7 @@ export class EndpointRun {
       }
       const issue = (call: CallOptions) =>
         this.#options.endpoints.rotateSecret(stored.endpointId, { gracePeriodSeconds }, call);
-      return this.#issue(issue, stored, text, gracePeriodSeconds);
+      return this.#issue(issue, { stored, text, url: stored.url, gracePeriodSeconds });
     });
   }
 
@@ -137,9 +145,7 @@ export class EndpointRun {
   /** Has a secret issued and stores it. `undefined` when the state has to be read again. */
   async #issue(
     send: (call: CallOptions) => Promise<WebhookEndpointSecret>,
-    stored: StoredSecrets,
-    text: string | null,
-    gracePeriodSeconds: number = gracePeriodSecondsDefault,
+    { stored, text, url, gracePeriodSeconds = gracePeriodSecondsDefault }: Issue,
   ): Promise<StoredEndpoint | undefined> {
     const { store, clock, scope } = this.#options;
     const pending = { id: this.#id, untilMs: clock.now() + markerMs };
@@ -151,7 +157,7 @@ export class EndpointRun {
     this.hasChanged = true;
     try {
       const { endpoint, signingSecret } = await send(this.#requestOptions(issueTimeoutMs));
-      const issued = { ...stored, endpointId: endpoint.id };
+      const issued = { ...stored, url, endpointId: endpoint.id };
       const next = JSON.stringify(addSecret(issued, signingSecret, gracePeriodSeconds * 1_000, clock.now()));
       this.#hasLostSecret = !(await store.replace(next, marked));
       return this.#hasLostSecret ? undefined : { endpoint, secrets: readSigningSecrets(next, clock.now()) };

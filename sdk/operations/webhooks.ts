@@ -46,8 +46,8 @@ export interface Webhooks {
    * store, or may have been lost, another is issued, and the old ones verify for 86,400 s. While another process has a
    * secret issued it waits, 30 s at most after that process was killed.
    *
-   * Call options apply to each request, `deadlineMs` (default 120,000) and `signal` to the whole. Errors:
-   * `SECRET_STORE_FAILED` when the store fails, does not respond within 5 s or holds something else,
+   * Call options apply to each request, `deadlineMs` (default 120,000) and `signal` to the whole; `idempotent` is ignored.
+   * Errors: `SECRET_STORE_FAILED` when the store fails, does not respond within 5 s or holds something else,
    * `SECRET_STORE_CONFLICT`, and those of `endpoints.list`, `create`, `update`, `delete` and `rotateSecret`.
    *
    * @example examples/sdk-guide.test.ts#endpoint

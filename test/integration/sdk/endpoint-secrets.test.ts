@@ -100,6 +100,18 @@ describe("ensureEndpoint", () => {
       expect(stored()).toEqual(again.secrets.slice(0, 1));
     }));
 
+  it("leaves the endpoint of an earlier URL, also when the first call with the new one was rejected", () =>
+    withStore(async ({ client, secrets, stored }) => {
+      const first = await client.webhooks.ensureEndpoint({ url, secrets });
+      const moved = { url: "https://moved.example/webhooks", secrets };
+      await failureOf(client.webhooks.ensureEndpoint({ ...moved, eventTypes: ["task.faild"] }));
+      const { endpoint } = await client.webhooks.ensureEndpoint(moved);
+      expect(endpoint.url).toBe(moved.url);
+      expect(stored()).toHaveLength(2);
+      const all = await client.webhooks.endpoints.list().toArray();
+      expect(all.map(({ id }) => id).sort()).toEqual([first.endpoint.id, endpoint.id].sort());
+    }));
+
   it("waits while another process has a secret issued, and 30 s after that was killed takes over", () =>
     withStore(async ({ client, secrets, state, mock, stored, advanceUntilSettled }) => {
       const { endpoint } = await client.webhooks.ensureEndpoint({ url, secrets });
@@ -113,7 +125,7 @@ describe("ensureEndpoint", () => {
       expect(mock.clock.now() - startMs).toBeLessThan(35_000);
     }));
 
-  it("does not wait for a marker of a wrong clock, and ends with its signal or deadline when it waits", () =>
+  it("does not wait for a marker of a wrong clock, and ends with its signal, its deadline or its client when it waits", () =>
     withStore(async ({ client, secrets, state, mock, advanceUntilSettled }) => {
       const { endpoint } = await client.webhooks.ensureEndpoint({ url, secrets });
       const mark = (untilMs: number) => {
@@ -132,6 +144,9 @@ describe("ensureEndpoint", () => {
       const signal = AbortSignal.abort();
       const aborted = failureOf(client.webhooks.ensureEndpoint({ url, secrets }, { signal }));
       expect(await aborted).toMatchObject({ code: "ABORTED" });
+      const waiting = failureOf(client.webhooks.ensureEndpoint({ url, secrets }));
+      await client.close();
+      expect(await waiting).toMatchObject({ code: "CLIENT_CLOSED" });
     }));
 
   it("leaves no marker behind when the service rejects the call", () =>

@@ -81,9 +81,16 @@ it(
 );
 
 it(
-  "a process that is killed while it rotates loses no secret when it is started again",
+  "a process that is killed while it creates or rotates loses no secret when it is started again",
   () =>
     withProcesses(async ({ mock, start, verifiesNext }) => {
+      using first = start();
+      const isCreating = async () =>
+        (await mock.control.listRequests({})).data.some(({ operations }) =>
+          operations.includes("createWebhookEndpoint"),
+        );
+      await expect.poll(isCreating, { interval: 1 }).toBe(true);
+      first.signal("SIGKILL");
       const random = createRandom(1);
       for (let kill = 1; kill <= kills; kill += 1) {
         using program = start({ rotates: true, aheadMs: 60_000 * kill });
