@@ -70,7 +70,7 @@ const gracePeriodSecondsDefault = 86_400;
 export class EndpointRun {
   /** The service was asked for a secret, or to change something. */
   hasChanged = false;
-  /** A secret was issued that could not be stored, so another is needed. */
+  /** A secret was or may have been issued that is not stored, so another is needed, whatever others have stored since. */
   #hasLostSecret = false;
   #unknown: Error | undefined;
   /** Tells its markers from those of others. */
@@ -155,6 +155,7 @@ export class EndpointRun {
       return undefined;
     }
     this.hasChanged = true;
+    this.#hasLostSecret = true;
     try {
       const { endpoint, signingSecret } = await send(this.#requestOptions(issueTimeoutMs));
       const issued = { ...stored, url, endpointId: endpoint.id };

@@ -12,7 +12,7 @@ import { createVirtualClock, type VirtualClock } from "../../mock-server/time/vi
 export const url = "https://receiver.example/webhooks";
 
 /** What happens at a step: one side of a request, or of an operation of the store. */
-export type Step = "go" | "kill" | "lose response";
+export type Step = "go" | "kill" | "lose response" | "pause";
 
 /** A process as the service and the store see it: it takes a step when it is told to. */
 export interface SteppedProcess {
@@ -136,27 +136,26 @@ let processes = 0;
 
 function createSteppedProcess() {
   const seed = ++processes;
-  let next: ((what: Step) => void) | undefined;
+  // What a time limit has ended still waits, and happens late.
+  const waiting: ((what: Step) => void)[] = [];
   const process = {
     isKilled: false,
     isSettled: false,
     error: undefined as unknown,
     get isWaiting() {
-      return next !== undefined;
+      return waiting.length > 0;
     },
     random: () => (seed * 0.618_033_988_749) % 1,
     gate(): Promise<Step> {
       // A killed process runs into it again when a time limit of its client has passed.
       if (process.isKilled) return new Promise(() => {});
       return new Promise((resolve) => {
-        next = resolve;
+        waiting.push(resolve);
       });
     },
     step(what: Step) {
-      const resume = next;
-      next = undefined;
       if (what === "kill") process.isKilled = true;
-      else resume?.(what);
+      else waiting.shift()?.(what);
     },
     run(work: Promise<unknown>) {
       const settled = (error?: unknown) => {
@@ -182,7 +181,9 @@ export async function runProcesses(
     if (waiting.length === 0) await scenario.clock.advance(250);
     else {
       const [process, what] = choose(waiting);
-      process.step(what);
+      // Longer than any time limit of a process that waits.
+      if (what === "pause") await scenario.clock.advance(40_000);
+      else process.step(what);
     }
     await scenario.settle();
   }

@@ -130,7 +130,8 @@ async function interleave(seed: number, given: { work?: readonly Work[]; rules?:
   const choose = (waiting: readonly SteppedProcess[]) => {
     const process = random.sample(waiting) as SteppedProcess;
     const kind = random.number();
-    if (!isDisturbed || kind > 0.1) return [process, "go"] as const;
+    if (!isDisturbed || kind > 0.12) return [process, "go"] as const;
+    if (kind > 0.1) return [process, "pause"] as const;
     return [process, kind > 0.04 ? "lose response" : "kill"] as const;
   };
   const works = given.work ?? [ensure, rotate];
