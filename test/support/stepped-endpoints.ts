@@ -21,6 +21,9 @@ export interface SteppedProcess {
   readonly isSettled: boolean;
   readonly error: unknown;
   step(what: Step): void;
+  /** As SIGSTOP does: its time limits wait for `resume`. */
+  pause(): void;
+  resume(): void;
 }
 
 export interface EndpointScenario extends AsyncDisposable {
@@ -104,7 +107,11 @@ export async function createEndpointScenario(rules: StoreRules = compareAndSwap)
       const client = createClient({
         apiKey,
         baseUrl: mock.baseUrl,
-        clock,
+        clock: {
+          now: clock.now,
+          monotonic: clock.monotonic,
+          schedule: (delayMs, run) => clock.schedule(delayMs, () => process.fire(run)),
+        },
         random: process.random,
         rateLimit: false,
         // Tokens are not what is tested.
@@ -138,7 +145,20 @@ function createSteppedProcess() {
   const seed = ++processes;
   // What a time limit has ended still waits, and happens late.
   const waiting: ((what: Step) => void)[] = [];
+  let held: (() => void)[] | undefined;
   const process = {
+    fire(run: () => void) {
+      if (held) held.push(run);
+      else run();
+    },
+    pause() {
+      held = [];
+    },
+    resume() {
+      const due = held ?? [];
+      held = undefined;
+      for (const run of due) run();
+    },
     isKilled: false,
     isSettled: false,
     error: undefined as unknown,

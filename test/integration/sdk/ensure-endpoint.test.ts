@@ -151,11 +151,32 @@ async function interleave(seed: number, given: { work?: readonly Work[]; rules?:
 describe("two processes at once", () => {
   it("leave one endpoint, and its secret in the store, in every order of their steps", async () => {
     const faults: string[] = [];
-    for (let seed = 1; seed <= atDepth(200, 2_000); seed += 1) {
+    for (let seed = 1; seed <= atDepth(200, 2_500); seed += 1) {
       const fault = await interleave(seed);
       if (fault) faults.push(`seed ${seed}: ${fault}`);
     }
     expect(faults).toEqual([]);
+  }, 300_000);
+
+  it("lose no secret when one is paused until the other has taken over", async () => {
+    await using scenario = await createEndpointScenario();
+    await runAlone(scenario, create);
+    const go = ([first]: readonly SteppedProcess[]) => [first as SteppedProcess, "go"] as const;
+    const late = await scenario.start(ensure);
+    // Both sides of read, list and write: next is the request for a secret.
+    for (let steps = 0; steps < 6; steps += 1) {
+      late.step("go");
+      await scenario.settle();
+    }
+    late.pause();
+    await scenario.clock.advance(40_000);
+    await runProcesses(scenario, [await scenario.start(ensure)], go);
+    late.step("go");
+    await scenario.settle();
+    late.resume();
+    await runProcesses(scenario, [late], go);
+    expect(late.error).toBeUndefined();
+    expect(await scenario.findFault()).toBeUndefined();
   });
 
   it("control: plain creates leave two endpoints, and a store without markers loses a secret", async () => {
