@@ -1,5 +1,8 @@
 // Receives the webhooks of several workspaces with one receiver, and reconciles each with a client of its own.
 
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 // #region receiver
 import { createReceiver, memoryInbox, type Tenant } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
@@ -22,7 +25,9 @@ await receiver.start();
 // #endregion
 
 const { createMockServer } = await import("@workspace-tasks/mock-server");
-const { createClient } = await import("@workspace-tasks/sdk");
+const { createClient, fileSecrets } = await import("@workspace-tasks/sdk");
+const { mkdtemp, rm } = await import("node:fs/promises");
+const folder = await mkdtemp(join(tmpdir(), "tenants-"));
 
 const server = app.listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));
@@ -36,8 +41,10 @@ for (const id of ["acme", "bolt"]) {
   // #region onboard
   const me = await client.me();
   if (me.__typename !== "WorkspaceUser") throw new Error("the key is not of a workspace");
-  const { signingSecret } = await client.webhooks.endpoints.create({ url: `${origin}/webhooks/${id}` });
-  const tenant = { id, workspaceId: me.workspace.id, secrets: [signingSecret] };
+  const url = `${origin}/webhooks/${id}`;
+  const store = fileSecrets(`${folder}/${id}.json`); // or two functions of your own, on your database
+  const { secrets } = await client.webhooks.ensureEndpoint({ url, secrets: store });
+  const tenant = { id, workspaceId: me.workspace.id, secrets };
   tenants.set(id, tenant);
   await receiver.reconcile(client, { tenant }); // what happened before, and every few minutes after a downtime
   // #endregion
@@ -47,3 +54,4 @@ for (const id of ["acme", "bolt"]) {
 }
 await receiver.close();
 server.close();
+await rm(folder, { recursive: true });

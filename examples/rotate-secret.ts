@@ -1,25 +1,34 @@
 // Rotates a signing secret without a rejected delivery.
 // During the grace period the service signs with both secrets, so the receiver can get the new one later.
 
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-import { createClient } from "@workspace-tasks/sdk";
+import { createClient, fileSecrets, signingSecrets } from "@workspace-tasks/sdk";
 import express from "express";
 
 await using mock = await createMockServer();
 await using client = createClient({ apiKey: mock.apiKey, baseUrl: mock.baseUrl });
+const folder = await mkdtemp(join(tmpdir(), "rotate-secret-"));
 
-// Stands for a secret store; the receiver reads it at every delivery.
-let secrets: string[] = [];
 let handled = 0;
 let allHandled = () => {};
 const sixHandled = new Promise<void>((resolve) => {
   allHandled = resolve;
 });
-await using receiver = createReceiver({ secrets: () => secrets, inbox: memoryInbox() });
+
+// #region receiver
+const store = fileSecrets(`${folder}/webhook-secrets.json`);
+const receiver = createReceiver({
+  secrets: signingSecrets(store), // reads the store every 5 s
+  inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
+});
+// #endregion
 receiver.on("task.*", () => {
   if (++handled === 6) allHandled();
 });
@@ -29,11 +38,9 @@ const server = createServer(express().post("/webhooks", webhookMiddleware(receiv
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const { port } = server.address() as AddressInfo;
 
-const { endpoint, signingSecret } = await client.webhooks.endpoints.create({
-  url: `http://127.0.0.1:${port}/webhooks`,
-  eventTypes: ["task.running", "task.completed"],
-});
-secrets = [signingSecret];
+const eventTypes = ["task.running", "task.completed"];
+const url = `http://127.0.0.1:${port}/webhooks`;
+const { endpoint } = await client.webhooks.ensureEndpoint({ url, eventTypes, secrets: store });
 
 const runTask = () => mock.control.startTask({ taskType: "BINDER", progression: "immediate" });
 const delivered = (count: number) => mock.control.waitForDeliveries({ status: "succeeded", count });
@@ -41,15 +48,20 @@ const delivered = (count: number) => mock.control.waitForDeliveries({ status: "s
 await runTask();
 await delivered(2);
 
-const rotated = await client.webhooks.endpoints.rotateSecret(endpoint.id, {
-  gracePeriodSeconds: 3_600,
-});
-// The receiver still has only the old secret, and these two deliveries verify with it.
+// #region rotate
+await client.webhooks.rotateEndpointSecret({ secrets: store, gracePeriodSeconds: 3_600 });
+// #endregion
+// For up to 5 s the receiver has only the old secret, and these deliveries verify with it.
 await runTask();
 await delivered(4);
 
-// Both secrets until the grace period ends.
-secrets = [rotated.signingSecret, signingSecret];
+// Another process reads both, until the grace period ends.
+await using later = createReceiver({ secrets: signingSecrets(store), inbox: memoryInbox() });
+server.removeAllListeners("request").on("request", express().post("/webhooks", webhookMiddleware(later)));
+later.on("task.*", () => {
+  if (++handled === 6) allHandled();
+});
+await later.start();
 await runTask();
 await delivered(6);
 await sixHandled;
@@ -60,4 +72,6 @@ console.log(`6 deliveries over a rotation: ${handled} handled, ${failed} failed`
 
 server.close();
 server.closeAllConnections();
+await receiver.close();
+await rm(folder, { recursive: true });
 process.exitCode = failed === 0 ? 0 : 1;

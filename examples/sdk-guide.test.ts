@@ -2,10 +2,13 @@
 
 import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import {
   createClient,
+  fileSecrets,
   isWorkspaceTasksError,
+  readSigningSecrets,
   type TaxClient,
   type UploadProgress,
 } from "@workspace-tasks/sdk";
@@ -137,19 +140,23 @@ it("an upload continues in another process", () =>
     expect(uploadId).toBeTruthy();
   }));
 
-it("an endpoint is created once for a URL, and its secret is stored", async () => {
-  await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
-  const url = "https://receiver.example/webhooks";
-  const store = vi.fn<(id: string, secret: string) => Promise<void>>(async () => {});
-  // #region endpoint
-  const endpoints = await client.webhooks.endpoints.list().toArray();
-  if (!endpoints.some((endpoint) => endpoint.url === url)) {
-    const created = await client.webhooks.endpoints.create({ url, eventTypes: null }); // null: all events
-    await store(created.endpoint.id, created.signingSecret); // shown here only
-  }
-  // #endregion
-  expect(store).toHaveBeenCalledOnce();
-});
+it("an endpoint is created once for a URL, and its secret is stored", () =>
+  withFolder(async (folder) => {
+    await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });
+    const url = "https://receiver.example/webhooks";
+    const path = join(folder, "webhook-secrets.json");
+    // #region endpoint
+    // At every start.
+    const { endpoint, changed } = await client.webhooks.ensureEndpoint({
+      url,
+      eventTypes: ["task.completed", "task.failed"], // without: all events
+      secrets: fileSecrets(path),
+    });
+    // #endregion
+    expect(endpoint.url).toBe(url);
+    expect(changed).toBe(true);
+    expect(readSigningSecrets(await fileSecrets(path).read())).toHaveLength(1);
+  }));
 
 it("a client sends a document of the application's own", async () => {
   await using client = createClient({ baseUrl: mock.baseUrl, apiKey: mock.apiKey });

@@ -223,6 +223,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },
+        ignored: Object.fromEntries(worker.ignored),
         outage: {
           storingForMs: ingest.outage.failingForMs,
           claimingForMs: claimer.outage.failingForMs,

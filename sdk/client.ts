@@ -121,7 +121,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   const { send, close } = engine;
   return {
     me: (call) => fetchMe(send, "base", call),
-    webhooks: createWebhooks(send, resolved.httpHostsAllowed),
+    webhooks: createWebhooks(engine, { ...resolved, redactor }),
     tasks: createTasks(send, createTaskPoller(engine, { ...resolved, redactor })),
     taxClients: createTaxClients(send),
     uploads: createUploads(engine, { ...resolved, redactor }),

@@ -47,6 +47,8 @@ export const errorCodes = [
   "UPLOAD_LOST",
   "UPLOAD_FAILED",
   "ON_PROGRESS_FAILED",
+  "SECRET_STORE_FAILED",
+  "SECRET_STORE_CONFLICT",
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

@@ -53,6 +53,7 @@ export type {
   PartnerWorkspace,
   PartnerWorkspaces,
 } from "./operations/partner-workspaces.ts";
+export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
 export type {
   SubTask,
   Task,
@@ -84,7 +85,12 @@ export type {
   WebhookEndpointSecret,
   WebhookEndpoints,
 } from "./operations/webhook-endpoints.ts";
-export type { WebhookEventType, Webhooks } from "./operations/webhooks.ts";
+export type {
+  EnsureEndpointInput,
+  RotateEndpointSecretInput,
+  WebhookEventType,
+  Webhooks,
+} from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { Priority } from "./rate-limit/call-queue.ts";
@@ -95,5 +101,8 @@ export {
 export type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";
+export { fileSecrets } from "./signing-secrets/file-secrets.ts";
+export type { SecretStore } from "./signing-secrets/secret-store.ts";
+export { readSigningSecrets, signingSecrets } from "./signing-secrets/signing-secrets.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

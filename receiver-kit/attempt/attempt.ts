@@ -30,6 +30,8 @@ export interface AttemptEvents {
   onHandled(transaction: { readonly isExclusive: boolean }): void;
   /** After that: the handlers run again. */
   onRepeat(): void;
+  /** No handler is registered for an event of this name. */
+  onIgnored(event: string): void;
   /** A query of the handler was rejected after it had ended. */
   onLateQuery(handler: string, query: string): void;
   /** The error of an attempt that failed. */
@@ -114,7 +116,11 @@ async function runHandlers<Transaction>(
   const { handlers, clock, handlerTimeoutMs } = settings;
   const event = readEvent(claim);
   const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
-  if (matching.length === 0) return;
+  if (matching.length === 0) {
+    // What `reconcile` found is for state handlers, which need not exist.
+    if (claim.channel === "webhook" && !handlers.includes(event)) events.onIgnored(event.event);
+    return;
+  }
   let queries: HandlerQueries | undefined;
   const runOne = async ({ name, handler }: Registration<Transaction>) => {
     const own = new HandlerQueries({

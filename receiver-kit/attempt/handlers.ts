@@ -83,6 +83,7 @@ type DispatchContext = Pick<HandlerContext<unknown>, "channel" | "stale" | "alre
 export interface Registration<Transaction> {
   /** Such as `on("task.*")`. */
   readonly name: string;
+  readonly pattern: string;
   matches(event: WebhookEvent, context: DispatchContext): boolean;
   readonly handler: EventHandler<WebhookEvent, Transaction>;
 }
@@ -125,9 +126,26 @@ export class Handlers<Transaction> {
     }
     this.#registrations.push({
       name: `${method}(${JSON.stringify(pattern)})`,
+      pattern,
       matches,
       handler: handler as EventHandler<WebhookEvent, Transaction>,
     });
+  }
+
+  /** As `on("task.*")`. */
+  get names(): readonly string[] {
+    return this.#registrations.map(({ name }) => name);
+  }
+
+  /** Whether a handler is registered for such events, whatever was applied before. */
+  includes(event: WebhookEvent): boolean {
+    const context = { channel: "webhook", stale: false, alreadyApplied: false } as const;
+    return this.#registrations.some((registration) => registration.matches(event, context));
+  }
+
+  /** The registered name that was probably meant for this event: a misspelt one. */
+  misspeltNameOf(event: string): string | undefined {
+    return this.#registrations.find(({ pattern }) => misspeltPattern(pattern) === event)?.name;
   }
 
   matching(event: WebhookEvent, context: DispatchContext): readonly Registration<Transaction>[] {

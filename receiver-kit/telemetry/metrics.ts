@@ -24,6 +24,11 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   "receiver.attempts": counter("{attempt}", "Attempts to handle an event, by outcome.", ({ attempts }) =>
     byLabel("outcome", attempts),
   ),
+  "receiver.ignored": counter(
+    "{event}",
+    "Delivered events that no handler is registered for, by name.",
+    ({ ignored }) => byLabel("event", ignored),
+  ),
   "receiver.late_queries": counter(
     "{query}",
     "Queries that were rejected because their handler had ended.",

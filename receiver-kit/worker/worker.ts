@@ -41,6 +41,8 @@ export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
   readonly claimer: Claimer;
   lateQueries = 0;
+  /** Events that no handler is registered for, by name. */
+  readonly ignored = new Map<string, number>();
   /** Handlers whose late queries were logged. */
   readonly #lateHandlers = new Set<string>();
   readonly #settings: AttemptSettings<Transaction>;
@@ -205,6 +207,7 @@ export class Worker<Transaction> {
       },
       onRepeat: () => this.#running.repeated(running),
       onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
+      onIgnored: (event) => this.#reportIgnored(claim.source, event),
       onLateQuery: (handler, query) =>
         this.#reportLate({ source: claim.source, id: claim.id }, handler, query),
     };
@@ -219,6 +222,21 @@ export class Worker<Transaction> {
     const run = (onFailed: (error: unknown) => void = () => {}) =>
       runAttempt(this.#settings, running, { ...events, onFailed });
     return reported(run, (attempt) => telemetry.handle(start, attempt));
+  }
+
+  /** Logged once per name: a receiver may ignore events on purpose, or have a handler too few. */
+  #reportIgnored(source: string, event: string): void {
+    const { handlers, logger } = this.#settings;
+    const name = this.ignored.has(event) || this.ignored.size < ignoredNamesMax ? event : "other";
+    const count = this.ignored.get(name) ?? 0;
+    this.ignored.set(name, count + 1);
+    if (count > 0) return;
+    const misspelt = handlers.misspeltNameOf(event);
+    const hint = misspelt === undefined ? "" : `; is ${misspelt} misspelt?`;
+    logger.warn(
+      { source, event, handlers: handlers.names },
+      `no handler is registered for an event; it is done without effect, further ones are only counted${hint}`,
+    );
   }
 
   #reportLate(row: InboxRowReference, handler: string, query: string): void {
@@ -271,4 +289,6 @@ export class Worker<Transaction> {
 /** Attempts whose end is being recorded, and for how long. */
 const unrecordedMax = 256;
 const unrecordedMsMax = 500;
+/** Names are the service's, and each is a series of the metrics. */
+const ignoredNamesMax = 100;
 const prefetchedBytesMax = 16_000_000;

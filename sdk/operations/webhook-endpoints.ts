@@ -137,38 +137,42 @@ const listInput = s.strictObject({
   ),
   iterator: s.nullish(s.nonEmptyString),
 });
-const createInputOf = (url: s.Schema<string>) =>
-  s.strictObject({ url, description: s.nullish(s.string), eventTypes: s.nullish(eventTypes) });
-const updateInputOf = (url: s.Schema<string>) =>
+/** The fields of a new endpoint. @param httpHostsAllowed hosts that may have HTTP URLs, besides loopback */
+export const endpointFields = (httpHostsAllowed: readonly string[]) => ({
+  url: deliveryUrl(httpHostsAllowed),
+  description: s.nullish(s.string),
+  eventTypes: s.nullish(eventTypes),
+});
+const updateInputOf = ({ url, ...fields }: ReturnType<typeof endpointFields>) =>
   refineWith(
     s.strictObject({
+      ...fields,
       endpointId: s.nonEmptyString,
       url: s.nullish(url),
-      description: s.nullish(s.string),
       enabled: s.nullish(s.boolean),
-      eventTypes: s.nullish(eventTypes),
     }),
     ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
     "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
     "At least one endpoint field must be updated",
   );
+export const gracePeriodField = s.nullish(
+  refineWith(
+    s.integer,
+    (seconds) => seconds >= 0 && seconds <= 604_800,
+    "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
+    "Secret grace period must be between 0 and 604800 seconds",
+  ),
+);
 const rotateSecretInput = s.strictObject({
   endpointId: s.nonEmptyString,
-  gracePeriodSeconds: s.nullish(
-    refineWith(
-      s.integer,
-      (seconds) => seconds >= 0 && seconds <= 604_800,
-      "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
-      "Secret grace period must be between 0 and 604800 seconds",
-    ),
-  ),
+  gracePeriodSeconds: gracePeriodField,
 });
 
 /** @param httpHostsAllowed hosts whose endpoints may have HTTP URLs, besides loopback */
 export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly string[]): WebhookEndpoints {
-  const url = deliveryUrl(httpHostsAllowed);
-  const createInput = createInputOf(url);
-  const updateInput = updateInputOf(url);
+  const fields = endpointFields(httpHostsAllowed);
+  const createInput = s.strictObject(fields);
+  const updateInput = updateInputOf(fields);
   return {
     list: (options = {}, call) =>
       createPagedList("webhooks.endpoints.list", (check) => {

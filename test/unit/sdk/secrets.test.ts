@@ -1,11 +1,13 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { inspect } from "node:util";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { describe, expect, it } from "vitest";
 import { diagnosticsChannels, type Logger } from "../../../sdk/call/diagnostics.ts";
 import { createClient, type WorkspaceTasksClient } from "../../../sdk/client.ts";
 import { type ErrorCode, errorCodes, isWorkspaceTasksError } from "../../../sdk/errors.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import type { Fetch } from "../../../sdk/request/fetch.ts";
+import type { SecretStore } from "../../../sdk/signing-secrets/secret-store.ts";
 
 // Every code of the SDK is produced by a service, a store, a stream, a key function or a `fetch` that repeats all secrets in
 // everything it returns and throws. No rendering of the error, of a log or of an event may contain one.
@@ -59,6 +61,17 @@ const upload = (client: WorkspaceTasksClient, body: unknown = new Uint8Array(3))
 const store = (acquire: () => Promise<never>) => ({
   acquire,
   block: async () => {},
+});
+const noEndpoints = workspace({ webhookEndpoints: { data: [], done: true, iterator: null } });
+const ensureEndpoint = (client: WorkspaceTasksClient, secretStore: SecretStore) =>
+  // The first call makes the key known.
+  client
+    .me()
+    .catch(() => {})
+    .then(() => client.webhooks.ensureEndpoint({ url: "https://receiver.example", secrets: secretStore }));
+const storedText = JSON.stringify({
+  ...{ version: 1, url: said, endpointId: said, pending: null },
+  secrets: [{ secret: signingSecret, validUntilMs: null }],
 });
 
 const cases: { readonly [Code in ErrorCode]: Case } = {
@@ -149,6 +162,17 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
   },
   UPLOAD_LOST: { respond: () => new Response(said, { status: 404, headers }), call: upload },
   UPLOAD_FAILED: { respond: throws, call: upload },
+  SECRET_STORE_FAILED: {
+    respond: noEndpoints,
+    call: (client) => ensureEndpoint(client, { read: async () => said, write: throws }),
+  },
+  SECRET_STORE_CONFLICT: {
+    options: {
+      clock: { ...systemClock, schedule: (delayMs, run) => systemClock.schedule(delayMs / 100, run) },
+    },
+    respond: noEndpoints,
+    call: (client) => ensureEndpoint(client, { read: async () => storedText, write: async () => false }),
+  },
 };
 
 /** Everything that a person or a machine could print of a value. */

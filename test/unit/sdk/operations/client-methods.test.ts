@@ -8,6 +8,8 @@ import { failureOf } from "../../../support/outcome-of.ts";
 const methods: Record<string, string | null> = {
   me: "Query.me",
   "webhooks.catalog": "Query.webhookEventCatalog",
+  "webhooks.ensureEndpoint": "Mutation.createWebhookEndpoint",
+  "webhooks.rotateEndpointSecret": "Mutation.rotateWebhookEndpointSecret",
   "webhooks.endpoints.list": "Workspace.webhookEndpoints",
   "webhooks.endpoints.create": "Mutation.createWebhookEndpoint",
   "webhooks.endpoints.update": "Mutation.updateWebhookEndpoint",

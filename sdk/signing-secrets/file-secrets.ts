@@ -1,0 +1,63 @@
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { sha256 } from "../credentials/sha256.ts";
+import { ConfigurationError } from "../errors.ts";
+import type { SecretStore } from "./secret-store.ts";
+
+// A process that is killed must not leave a lock. So the change of a text is a link that one process alone can make, named
+// after that text. It is the whole next text: a process that finds it abandoned moves it into place.
+
+// Of an abandoned link. Others are moved within milliseconds.
+const ageMsMin = 1_000;
+
+/**
+ * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole. Processes that share it need a file
+ * system with hard links. Its folder must exist. What a process that is killed leaves beside it has a name that begins with
+ * `path`, and is for its owner alone, too.
+ *
+ * @throws {ConfigurationError} without a path, or where there are no files, as in a browser
+ */
+export function fileSecrets(path: string): SecretStore {
+  s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileSecrets: path: ${message}`));
+  // Not an import, with which no bundler builds for a browser.
+  const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises");
+  if (!fs)
+    throw new ConfigurationError("fileSecrets: expected a runtime with files; use a store of your own");
+
+  const read = () => fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
+
+  async function isAbandoned(link: string, draft: string): Promise<boolean> {
+    // Both times are of the file system's clock.
+    const [made, now] = await Promise.all([fs?.stat(link).catch(ignore("ENOENT", null)), fs?.stat(draft)]);
+    return made != null && now !== undefined && now.mtimeMs - made.mtimeMs > ageMsMin;
+  }
+
+  return {
+    read,
+    async write(next, previous) {
+      if ((await read()) !== previous) return false;
+      const link = `${path}.${sha256(String(previous)).slice(0, 16)}`;
+      const folder = await fs.mkdtemp(`${link}.`);
+      const draft = `${folder}/next`;
+      try {
+        await fs.writeFile(draft, next, { mode: 0o600, flag: "wx", flush: true });
+        const isOwn = await fs.link(draft, link).then(() => true, ignore("EEXIST", false));
+        if (!isOwn && !(await isAbandoned(link, draft))) return false;
+        // Only the link moves the file on from `previous`, so nothing else can replace it now.
+        const isCurrent = (await read()) === previous;
+        if (isCurrent) await fs.rename(link, path).catch(ignore("ENOENT", undefined));
+        else if (isOwn) await fs.rm(link, { force: true });
+        return isOwn && isCurrent;
+      } finally {
+        await fs.rm(folder, { recursive: true });
+      }
+    },
+  };
+}
+
+/** Returns `value` for an error of this code, and throws any other. */
+const ignore =
+  <Value>(code: string, value: Value) =>
+  (error: unknown): Value => {
+    if ((error as { readonly code?: unknown }).code === code) return value;
+    throw error;
+  };
