@@ -2,7 +2,7 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { NewWorld } from "./control/worlds/world-routes.ts";
@@ -13,6 +13,7 @@ import { worldsMax } from "./settings/bounds.ts";
 import { withSettings } from "./settings/settings.ts";
 import type { restoreWorld } from "./snapshot/restore-world.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
+import { realClock } from "./time/real-clock.ts";
 import { createVirtualClock } from "./time/virtual-clock.ts";
 
 /** Worlds of one mock by name. */
@@ -195,5 +196,5 @@ function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSe
   const isVirtual = "advance" in clock;
   const wanted = mode ?? (isVirtual ? "virtual" : "real");
   if (wanted === "virtual") return createVirtualClock(isVirtual ? clock.startMs : undefined);
-  return isVirtual ? systemClock : (clock as Clock);
+  return isVirtual ? realClock : (clock as Clock);
 }

@@ -1,7 +1,8 @@
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
+import { realClock } from "../time/real-clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { ControlsOf, RouteMethod } from "./contract/route.ts";
 import type { contract } from "./contract.ts";
@@ -43,7 +44,7 @@ export type ControlsOptions = MockControlsOptions & {
 };
 
 export function createControls(options: ControlsOptions): Controls {
-  const { worlds, wallClock = systemClock, directory = null } = options;
+  const { worlds, wallClock = realClock, directory = null } = options;
   const controls = {
     ...createMockControls(options),
     ...createWorldControls(directory),

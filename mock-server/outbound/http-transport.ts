@@ -9,10 +9,11 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
+import { realClock } from "../time/real-clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { Transport, TransportFailure } from "./port.ts";
 
@@ -45,7 +46,7 @@ export function createHttpTransport({
   limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax } = outboundLimits,
   trustedCertificates = [],
   loopbackOnly = false,
-  clock = systemClock,
+  clock = realClock,
 }: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;

@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { inNextTurn } from "../../time/real-clock.ts";
 import type { World } from "../../world/world.ts";
 
 export interface WaitLimits {
@@ -37,7 +38,7 @@ export function waitFor<Result>(
     const unsubscribe = world.subscribe(() => {
       if (isScheduled) return;
       isScheduled = true;
-      setImmediate(pollAgain);
+      inNextTurn(pollAgain);
     });
     const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });

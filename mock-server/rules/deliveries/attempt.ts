@@ -1,5 +1,4 @@
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
@@ -12,6 +11,7 @@ import type {
   EventRecord,
   WebhookEndpointRecord,
 } from "../../state/records.ts";
+import { realClock } from "../../time/real-clock.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
 import { liveSecrets, signDelivery } from "./signing.ts";
@@ -78,7 +78,6 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
 
 /** Beyond it receivers reject a timestamp; the tolerance of the Standard Webhooks libraries. */
 const toleranceMs = 300_000;
-const realClock = systemClock;
 
 /** Why the response does not acknowledge the delivery, with the reason that a virtual clock often is. */
 function rejectionIn(world: World, status: number): string | null {
