@@ -98,7 +98,10 @@ export interface MockWorld extends AsyncDisposable {
   expectNoDelivery(expected?: DeliveryFilter): Promise<void>;
   /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /** Drops the world, or stops the mock; resolves when everything of it is closed. Idempotent. */
+  /**
+   * Drops the world, or stops the mock; resolves when everything of it is closed. Its waits end, and later calls reject,
+   * with MOCK_CLOSED. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -185,7 +188,7 @@ export function toMockWorld(
   const worldClock = createWorldClock(worlds, clock);
   let control: ControlApi | undefined;
   const getControl = () => {
-    control ??= createControlApi(service.controls);
+    control ??= createControlApi(service.controls, () => void worlds.current);
     return control;
   };
   return {

@@ -60,7 +60,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
   const entries = new Map<string, Entry>();
   const services = new Map<string, Service>();
   let counter = 0;
-  let ended = false;
 
   const find = (name: string): HostedWorld => {
     const found = name === mainWorld ? main() : entries.get(name)?.hosted;
@@ -92,6 +91,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     const source = from === undefined ? main() : find(from);
     const origin = await originOf(input, source);
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
+    const { emit } = main().worlds.current;
     const name = checkedName(input.name);
     const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared.seed, name);
     const ownSettings = withSettings(
@@ -125,13 +125,12 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     };
     const entry = { hosted, world: toMockWorld(hosted, mockOrigin(), close) };
     entries.set(name, entry);
-    main().worlds.current.emit({ type: "world.created", name });
+    emit({ type: "world.created", name });
     services.set(name, hosted.service);
     return entry;
   };
 
   const checkedName = (wanted: string | undefined): string => {
-    if (ended) throw new MockServerError("CONFLICT", "the mock is closed");
     if (wanted === mainWorld || (wanted !== undefined && entries.has(wanted))) {
       throw new MockServerError("CONFLICT", `there is a world ${JSON.stringify(wanted)} already`);
     }
@@ -158,7 +157,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       list: () => [...entries.values()].map(({ world }) => world),
     },
     end() {
-      ended = true;
       for (const name of [...entries.keys()]) drop(name);
     },
   };

@@ -69,13 +69,15 @@ type Method = (...parameters: unknown[]) => unknown;
 /**
  * The controls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and
  * message. A `body` that JSON cannot express is rejected as the client does.
+ * @param requireOpen throws when the world has ended
  */
-export function createControlApi(controls: Controls): ControlApi {
+export function createControlApi(controls: Controls, requireOpen = () => {}): ControlApi {
   // Callers may change what they get; parts of it are the world's own.
   const ownSnapshot = { getSnapshot: async () => structuredClone(await controls.getSnapshot()) };
   const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
     const method = async (...parameters: unknown[]) => {
       try {
+        requireOpen();
         const { ids, input, options } = readArguments(name as CallName, parameters);
         if (input === undefined) return await (control as Method)(...ids, options);
         // Loaded when first needed, with zod.

@@ -1,6 +1,7 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
+import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
@@ -22,7 +23,9 @@ export interface WorldOrigin {
 }
 
 export interface WorldHolder {
+  /** @throws MockServerError MOCK_CLOSED after `end`, as `reset` and `restore` do */
   readonly current: World;
+  readonly ended: boolean;
   readonly seedData: SeedData;
   /** The settings of the start; a reset returns to them. */
   readonly startSettings: Settings;
@@ -34,7 +37,7 @@ export interface WorldHolder {
   onReplace(listener: (world: World) => void): () => void;
   /** Calls `listener` with all activity from now on, of this world and of those that replace it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /** Ends the current world without a successor. */
+  /** Ends the current world without a successor. Idempotent. */
   end(): void;
 }
 
@@ -50,9 +53,15 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
   let epoch = 0;
   let current = createWorld({ ...options, epoch });
   let seedData = seedWorld(current);
+  let ended = false;
+
+  const open = (): World => {
+    if (ended) throw closedError(options.name);
+    return current;
+  };
 
   const createNext = (seed: number, nowMs: number, settings: Settings): World => {
-    current.end();
+    open().end(replacedError());
     if (isVirtual(clock)) clock.setNow(nowMs);
     return createWorld({ ...options, seed, settings, epoch: ++epoch });
   };
@@ -70,7 +79,10 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
 
   return {
     get current() {
-      return current;
+      return open();
+    },
+    get ended() {
+      return ended;
     },
     get seedData() {
       return seedData;
@@ -100,8 +112,20 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
         stopFollowing();
       };
     },
-    end: () => current.end(),
+    end() {
+      ended = true;
+      current.end(closedError(options.name));
+    },
   };
 }
 
 const isVirtual = (clock: WorldOptions["clock"]): clock is VirtualClock => "advance" in clock;
+
+const closedError = (name: string | null | undefined) =>
+  new MockServerError(
+    "MOCK_CLOSED",
+    `${name == null ? "the mock" : `world ${JSON.stringify(name)}`} is closed; close it after the last use, or create another`,
+  );
+
+const replacedError = () =>
+  new MockServerError("WAIT_TIMED_OUT", "the world was reset or restored meanwhile; wait after it");

@@ -11,25 +11,34 @@ export interface WaitLimits {
 
 /**
  * Calls `poll` now and after activity of the world, at most once per turn of the event loop. Resolves with
- * its first result that is not `undefined`, or with `undefined` at the time limit, on abort, or when the world ends.
+ * its first result that is not `undefined`, or with `undefined` at the time limit and on abort. Rejects with the reason of
+ * the end of the world.
  */
 export function waitFor<Result>(
   world: World,
   poll: () => Result | undefined,
   { timeoutMs, wallClock, signal }: WaitLimits,
 ): Promise<Result | undefined> {
+  if (world.ended) return Promise.reject(world.signal.reason);
   const first = poll();
   if (first !== undefined || signal?.aborted) return Promise.resolve(first);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let isScheduled = false;
-    const finish = (result: Result | undefined) => {
+    const stop = () => {
       unsubscribe();
       cancelTimeout();
       signal?.removeEventListener("abort", giveUp);
-      world.signal.removeEventListener("abort", giveUp);
+      world.signal.removeEventListener("abort", endWithWorld);
+    };
+    const finish = (result: Result | undefined) => {
+      stop();
       resolve(result);
     };
     const giveUp = () => finish(undefined);
+    const endWithWorld = () => {
+      stop();
+      reject(world.signal.reason);
+    };
     const pollAgain = () => {
       isScheduled = false;
       const result = poll();
@@ -42,6 +51,6 @@ export function waitFor<Result>(
     });
     const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });
-    world.signal.addEventListener("abort", giveUp, { once: true });
+    world.signal.addEventListener("abort", endWithWorld, { once: true });
   });
 }

@@ -11,7 +11,7 @@ import {
 import { createClient } from "@workspace-tasks/sdk";
 
 export interface Runner {
-  test(title: string, run: () => Promise<void>): unknown;
+  it(title: string, run: () => Promise<void>): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: both runners have the same `expect`, with different types
   readonly expect: any;
   /** Installs the fake timers, in front of each test. */
@@ -21,9 +21,9 @@ export interface Runner {
 const receiverUrl = "http://127.0.0.1:1/webhooks";
 const never = () => new Promise<never>(() => {});
 
-export function fakeTimersSuite({ test, expect, useFakeTimers }: Runner): void {
+export function fakeTimersSuite({ it, expect, useFakeTimers }: Runner): void {
   const withMock = (title: string, options: MockServerOptions, run: (mock: MockServer) => Promise<void>) =>
-    test(title, async () => {
+    it(title, async () => {
       useFakeTimers();
       expect(setInterval).toHaveProperty("clock");
       const received = () => new Response(null, { status: 204 });
@@ -55,7 +55,7 @@ export function fakeTimersSuite({ test, expect, useFakeTimers }: Runner): void {
     await client.close();
   });
 
-  test("a virtual clock that is blocked says so", async () => {
+  it("a virtual clock that is blocked says so", async () => {
     useFakeTimers();
     const clock = createVirtualClock(undefined, { waitLimitMs: 50 });
     await rejects(clock.runUntil(never()), "CLOCK_BLOCKED");
@@ -122,7 +122,7 @@ export function fakeTimersSuite({ test, expect, useFakeTimers }: Runner): void {
     expect(steps).toBe(250);
   });
 
-  test("a call that gets no response has a time limit", async () => {
+  it("a call that gets no response has a time limit", async () => {
     useFakeTimers();
     const control = createControlClient({ baseUrl: "http://127.0.0.1:1", fetch: never, timeoutMs: 20 });
     await rejects(control.getHealth(), "REQUEST_TIMEOUT");

@@ -1,8 +1,8 @@
 import "@workspace-tasks/mock-server/vitest";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { fakeTimersSuite } from "./suite.ts";
 
 const options = JSON.parse(process.env["FAKE_TIMERS"] ?? "{}");
 
 afterEach(() => void vi.useRealTimers());
-fakeTimersSuite({ test, expect, useFakeTimers: () => void vi.useFakeTimers(options) });
+fakeTimersSuite({ it, expect, useFakeTimers: () => void vi.useFakeTimers(options) });
