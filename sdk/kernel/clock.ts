@@ -18,7 +18,7 @@ export const timerDelayMsMax = 2_147_483_647;
 
 /** What a clock of the machine is made of. */
 export type Timers = Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & {
-  readonly performance: Pick<Performance, "now">;
+  readonly performance: { now(): number };
 };
 
 /**

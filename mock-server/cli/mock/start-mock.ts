@@ -1,9 +1,9 @@
-import { access, constants, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile } from "node:fs/promises";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";
+import { findSnapshotFile, readSnapshotFile } from "../../snapshot/snapshot-file.ts";
 import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
@@ -75,25 +75,28 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
   });
 }
 
+/** Beside the file itself, so that mocks that reach it by several links have one lock. */
 async function lockStateFile(path: string): Promise<StateLock> {
-  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
+  const file = await findSnapshotFile(path).catch((error: unknown) => {
+    throw unusableState(path, error);
+  });
+  const lock = await lockState(file).catch(reasonOf);
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
 async function readState(path: string) {
   try {
-    // Imported on demand: the snapshot schemas cost time that other starts should not pay.
-    const { readSnapshotFile } = await import("../../snapshot/snapshot-file.ts");
-    const snapshot = await readSnapshotFile(path);
-    await access(dirname(path), constants.W_OK);
-    return snapshot;
+    return await readSnapshotFile(path);
   } catch (error) {
-    throw new CommandError(
-      `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
-    );
+    throw unusableState(path, error);
   }
 }
+
+const unusableState = (path: string, error: unknown) =>
+  new CommandError(
+    `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
+  );
 
 async function readScenarioFile(path: string): Promise<ScenarioInput> {
   try {

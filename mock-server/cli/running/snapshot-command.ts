@@ -12,7 +12,7 @@ export const runSnapshotCommand = defineCommand({
   about: `Saves the whole state of a running mock to a file, or restores one. A mock can
 also start from such a file: workspace-tasks mock --state <file.json>.`,
   parameters: [
-    ["save <file.json>", "writes the file; an existing one is replaced"],
+    ["save <file.json>", "writes the file, or - for standard output; replaces a snapshot"],
     ["restore <file.json>", "replaces the state of the mock"],
   ],
   flags: mockUrlFlags,
@@ -30,6 +30,7 @@ wrong arguments.`,
       );
     }
     return withRunningMock(flags, io, async (control) => {
+      if (action === "save" && file === "-") return write(io, `${await snapshotOf(control)}\n`);
       if (action === "save") await save(control, file);
       else await restore(control, file);
       return write(io, `${action === "save" ? "saved to" : "restored from"} ${file}\n`);
@@ -37,10 +38,14 @@ wrong arguments.`,
   },
 });
 
+const snapshotOf = async (control: ControlApi) => JSON.stringify(await control.getSnapshot());
+
 async function save(control: ControlApi, file: string): Promise<void> {
-  const text = JSON.stringify(await control.getSnapshot());
+  const text = await snapshotOf(control);
   await writeSnapshotFile(file, text).catch((error: unknown) => {
-    throw new CommandError(`save: cannot write ${file}: ${reasonOf(error)}`);
+    throw new CommandError(
+      `save: cannot write ${file}: ${reasonOf(error)}; choose another file, or - for standard output`,
+    );
   });
 }
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
@@ -114,6 +114,19 @@ describe("snapshot and reset", () => {
       expect((await mock.control.listTasks()).data).toEqual([]);
       expect((await run(mock, runSnapshotCommand, "restore", file)).code).toBe(0);
       expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
+    }));
+
+  it("snapshot saves to standard output, and to no device", ({ mock }) =>
+    withFolder(async (folder) => {
+      const { code, out } = await run(mock, runSnapshotCommand, "save", "-");
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ format: "workspace-tasks-mock" });
+      const device = join(folder, "device");
+      await symlink("/dev/full", device);
+      expect(await run(mock, runSnapshotCommand, "save", device)).toMatchObject({
+        ...{ code: 1, out: "" },
+        err: `snapshot: save: cannot write ${device}: expected a regular file, got a device; choose another file, or - for standard output\n`,
+      });
     }));
 
   it("snapshot names the file that cannot be used", ({ mock }) =>
