@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/cli/output-file.ts";
+import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { MockServerError } from "../errors.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 import { parseSnapshot, snapshotBytesMax } from "./snapshot-text.ts";

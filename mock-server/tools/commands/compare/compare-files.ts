@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/cli/output-file.ts";
+import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";
