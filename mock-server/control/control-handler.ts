@@ -48,13 +48,24 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const { name, route, ids } = findRoute(method, path);
   const input = checkRouteInput(
     route,
-    method === "GET" ? Object.fromEntries(searchParams) : await readInput(name, request, options),
+    method === "GET" ? readQuery(searchParams) : await readInput(name, request, options),
   );
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
   if (name === "getSnapshot") return jsonResponse(200, snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
+}
+
+/** @throws MockServerError QUERY_INVALID for a parameter that is given twice: one of its values would be ignored */
+function readQuery(query: URLSearchParams): Record<string, string> {
+  for (const name of query.keys()) {
+    const count = query.getAll(name).length;
+    if (count === 1) continue;
+    const issue = { path: name, message: `expected one value, got ${count}` };
+    throw new MockServerError("QUERY_INVALID", `${name}: ${issue.message}`, { issues: [issue] });
+  }
+  return Object.fromEntries(query);
 }
 
 interface Match {

@@ -64,6 +64,7 @@ export function createHttpTransport({
   const start = (call: HttpCall): Promise<HttpResponse | TransportFailure> =>
     new Promise((resolve) => {
       let cancelDeadline = () => {};
+      let hasBegun = false;
       const finish = (result: HttpResponse | TransportFailure) => {
         cancelDeadline();
         inFlight.delete(abort);
@@ -81,7 +82,7 @@ export function createHttpTransport({
       // The limit starts with the socket, not with the wait for one.
       request.once("socket", () => {
         cancelDeadline = scheduleAwakeLimit(clock, call.timeoutMs, () => {
-          finish(timedOut(call.timeoutMs));
+          finish(timedOut(call.timeoutMs, hasBegun));
           request.destroy();
         });
       });
@@ -92,6 +93,7 @@ export function createHttpTransport({
         request.destroy();
       });
       request.once("response", (response) => {
+        hasBegun = true;
         readResponse(response, call.bodyBytesMax).then(finish, (error) => finish(failed(error)));
       });
       request.end(call.body);

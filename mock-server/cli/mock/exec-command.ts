@@ -11,15 +11,11 @@ const flags = { port: portFlag(0), ...mockFlags };
 export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
-  about: `Starts the mock, runs the command with these variables, stops the mock:
+  about: `Starts the mock, runs the command with these variables, stops the mock. The
+command gets no other WORKSPACE_TASKS_ variable: -- env <name>=<value> <command>
 
   WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
-  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY
-  WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)
-
-Other variables whose names begin with WORKSPACE_TASKS_ are not passed on: they
-belong to another service. Set those that the command needs behind --, such as
--- env WORKSPACE_TASKS_INBOX=test.db npm test`,
+  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY  _SIGNING_SECRET (--deliver-to)`,
   flags,
   notes: `Exit code: the command's; 128 and the signal's number when a signal ended it;
 127 no such command; 126 the command could not be run; 1 the mock could not

@@ -4,6 +4,7 @@ import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import {
   expectedNumber,
+  inQuery,
   listOf,
   listQuery,
   pageOf,
@@ -45,7 +46,7 @@ export const expectedRequests = z.strictObject({
 const requestsQuery = z.strictObject({
   ...listQuery,
   ...requestFilter,
-  status: z.coerce.number().pipe(status).optional(),
+  status: inQuery(status).optional(),
   variables: z
     .string()
     .transform((text, context): z.output<typeof variables> => {
@@ -56,7 +57,7 @@ const requestsQuery = z.strictObject({
     })
     .optional()
     .describe(`JSON. ${aboutVariables}`),
-  after: z.coerce.number().pipe(after).optional().describe(aboutAfter),
+  after: inQuery(after).optional().describe(aboutAfter),
   result: z
     .enum(["succeeded", "rejected", "faulty"])
     .optional()
