@@ -1,8 +1,6 @@
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
-import { realClock } from "../time/real-clock.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { ControlsOf, RouteMethod } from "./contract/route.ts";
 import type { contract } from "./contract.ts";
@@ -37,14 +35,12 @@ export interface ControlApi extends Methods {}
 export type Controls = ControlsOf<typeof contract>;
 
 export type ControlsOptions = MockControlsOptions & {
-  /** Measures the time limits of waits. Default: the computer's clock. */
-  readonly wallClock?: Clock | undefined;
   /** The worlds of the mock. Default: none can be reached. */
   readonly directory?: WorldDirectory | null | undefined;
 };
 
 export function createControls(options: ControlsOptions): Controls {
-  const { worlds, wallClock = realClock, directory = null } = options;
+  const { worlds, directory = null } = options;
   const controls = {
     ...createMockControls(options),
     ...createWorldControls(directory),
@@ -54,8 +50,8 @@ export function createControls(options: ControlsOptions): Controls {
     ...createTaskControls(worlds),
     ...createEventControls(worlds),
     ...createEndpointControls(worlds),
-    ...createDeliveryControls(worlds, wallClock),
-    ...createRequestControls(worlds, wallClock),
+    ...createDeliveryControls(worlds),
+    ...createRequestControls(worlds),
     ...createSearchControls(worlds),
     ...createUploadControls(worlds),
     ...createFaultControls(worlds),

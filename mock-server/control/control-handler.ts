@@ -59,13 +59,10 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
 
 /** @throws MockServerError QUERY_INVALID for a parameter that is given twice: one of its values would be ignored */
 function readQuery(query: URLSearchParams): Record<string, string> {
-  for (const name of query.keys()) {
-    const count = query.getAll(name).length;
-    if (count === 1) continue;
-    const issue = { path: name, message: `expected one value, got ${count}` };
-    throw new MockServerError("QUERY_INVALID", `${name}: ${issue.message}`, { issues: [issue] });
-  }
-  return Object.fromEntries(query);
+  const path = [...query.keys()].find((name) => query.getAll(name).length > 1);
+  if (path === undefined) return Object.fromEntries(query);
+  const message = `expected one value, got ${query.getAll(path).length}`;
+  throw new MockServerError("QUERY_INVALID", `${path}: ${message}`, { issues: [{ path, message }] });
 }
 
 interface Match {

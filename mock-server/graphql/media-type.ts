@@ -29,11 +29,8 @@ export function isJson(contentType = ""): boolean {
 
 function parse(text: string): { readonly name: string; readonly parameters: readonly string[] } {
   // A quoted value may contain a semicolon.
-  const [name = "", ...parameters] =
-    text
-      .replace(/\s/g, "")
-      .toLowerCase()
-      .match(/(?:[^;"]|"[^"]*"?)+/g) ?? [];
+  const parts = text.toLowerCase().match(/(?:[^;"]|"[^"]*"?)+/g) ?? [];
+  const [name = "", ...parameters] = parts.map((part) => part.replace(/\s/g, ""));
   return { name, parameters };
 }
 

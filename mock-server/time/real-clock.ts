@@ -8,17 +8,10 @@ import { type Clock, createSystemClock } from "@workspace-tasks/kernel/clock.ts"
 const builtin = globalThis.process?.getBuiltinModule;
 const { setTimeout, clearTimeout, setImmediate } = builtin?.("node:timers") ?? globalThis;
 const { performance } = builtin?.("node:perf_hooks") ?? globalThis;
-const monotonic = performance.now.bind(performance);
+const now = performance.now.bind(performance);
 
 /** The clock of the machine, which fake timers do not stop. */
-export const realClock: Clock = createSystemClock({
-  setTimeout,
-  clearTimeout,
-  performance: { now: monotonic },
-});
-
-/** Runs `run` in the next turn of the event loop. */
-export const inNextTurn = (run: () => void): void => void setImmediate(run);
+export const realClock: Clock = createSystemClock({ setTimeout, clearTimeout, performance: { now } });
 
 /** One turn of the event loop: promises that the last timer resolved get to run. */
-export const nextTurn = (): Promise<void> => new Promise(inNextTurn);
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));

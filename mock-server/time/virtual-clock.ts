@@ -79,7 +79,7 @@ export function createVirtualClock(
   const { waitLimitMs = workLimitMs } = checkOptions("createVirtualClock", options, clockOptions);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
-  const work = createWorkInFlight(realClock, waitLimitMs);
+  const work = createWorkInFlight(waitLimitMs);
   let elapsedMs = 0;
   let offsetMs = startMs;
   let order = 0;

@@ -2,7 +2,6 @@
 // limit in real time, measured while the clock waits for it. Past the limit the clock stops waiting for this piece of
 // work, and what made it wait fails with an error that names the work; so a request that hangs stops time once.
 
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import { realClock } from "./real-clock.ts";
 
@@ -50,7 +49,7 @@ export const workLimitMs = 20_000;
 const relaxedLimitMs = 1_000;
 
 /** @param limitMsDefault real time that the clock waits for one piece of work */
-export function createWorkInFlight(wallClock: Clock = realClock, limitMsDefault = workLimitMs): WorkInFlight {
+export function createWorkInFlight(limitMsDefault = workLimitMs): WorkInFlight {
   const items = new Set<Item>();
   const waiters = new Set<() => void>();
   let sequels = 0;
@@ -70,7 +69,7 @@ export function createWorkInFlight(wallClock: Clock = realClock, limitMsDefault 
         cancel();
         resolve();
       };
-      const cancel = wallClock.schedule(delayMs, finish);
+      const cancel = realClock.schedule(delayMs, finish);
       waiters.add(finish);
     });
 
@@ -114,7 +113,7 @@ export function createWorkInFlight(wallClock: Clock = realClock, limitMsDefault 
     },
     async whenIdle() {
       while (items.size > 0) {
-        const nowMs = wallClock.monotonic();
+        const nowMs = realClock.monotonic();
         let nextMs = Number.POSITIVE_INFINITY;
         for (const item of items) {
           item.waitedFromMs ??= nowMs;

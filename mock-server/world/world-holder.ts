@@ -47,7 +47,8 @@ export interface WorldHolderOptions extends Omit<WorldOptions, "epoch"> {
 }
 
 export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions): WorldHolder {
-  const { clock } = options;
+  const { clock, name } = options;
+  const what = name ? `world ${JSON.stringify(name)}` : "the mock";
   const startMs = clock.now();
   const listeners = new Set<(world: World) => void>();
   let epoch = 0;
@@ -56,12 +57,12 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
   let ended = false;
 
   const open = (): World => {
-    if (ended) throw closedError(options.name);
+    if (ended) throw closedError(what);
     return current;
   };
 
   const createNext = (seed: number, nowMs: number, settings: Settings): World => {
-    open().end(replacedError());
+    open().end(new MockServerError("WAIT_TIMED_OUT", "a reset or a restored snapshot ended the wait"));
     if (isVirtual(clock)) clock.setNow(nowMs);
     return createWorld({ ...options, seed, settings, epoch: ++epoch });
   };
@@ -114,18 +115,12 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
     },
     end() {
       ended = true;
-      current.end(closedError(options.name));
+      current.end(closedError(what));
     },
   };
 }
 
 const isVirtual = (clock: WorldOptions["clock"]): clock is VirtualClock => "advance" in clock;
 
-const closedError = (name: string | null | undefined) =>
-  new MockServerError(
-    "MOCK_CLOSED",
-    `${name == null ? "the mock" : `world ${JSON.stringify(name)}`} is closed; close it after the last use, or create another`,
-  );
-
-const replacedError = () =>
-  new MockServerError("WAIT_TIMED_OUT", "the world was reset or restored meanwhile; wait after it");
+const closedError = (what: string) =>
+  new MockServerError("MOCK_CLOSED", `${what} is closed; close it after the last use, or create another`);

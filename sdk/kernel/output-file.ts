@@ -72,7 +72,8 @@ async function targetOf(path: string): Promise<string> {
   return link === null ? path : targetOf(resolve(dirname(path), link));
 }
 
-async function unlessMissing<Value>(pending: Promise<Value>): Promise<Value | null> {
+/** `null` instead of an error that says that there is no such file. */
+export async function unlessMissing<Value>(pending: Promise<Value>): Promise<Value | null> {
   try {
     return await pending;
   } catch (error) {

@@ -41,7 +41,7 @@ interface StartContext {
 
 async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
-  const snapshot = state === undefined ? null : await readState(state);
+  const snapshot = state === undefined ? null : await readSnapshotFile(state).catch(unusable(state));
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
   const settings = withDeliveries(await readSettings(options), options);
   const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
@@ -77,26 +77,15 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
 
 /** Beside the file itself, so that mocks that reach it by several links have one lock. */
 async function lockStateFile(path: string): Promise<StateLock> {
-  const file = await findSnapshotFile(path).catch((error: unknown) => {
-    throw unusableState(path, error);
-  });
-  const lock = await lockState(file).catch(reasonOf);
+  const lock = await findSnapshotFile(path).then(lockState).catch(unusable(path));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
-async function readState(path: string) {
-  try {
-    return await readSnapshotFile(path);
-  } catch (error) {
-    throw unusableState(path, error);
-  }
-}
-
-const unusableState = (path: string, error: unknown) =>
-  new CommandError(
-    `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
-  );
+const unusable = (path: string) => (error: unknown) => {
+  const reason = `${reasonOf(error)}; choose another file, or move this one away`;
+  throw new CommandError(`--state: cannot use ${path}: ${reason}`);
+};
 
 async function readScenarioFile(path: string): Promise<ScenarioInput> {
   try {

@@ -1,6 +1,6 @@
 // What the commands that talk to a running mock share.
 
-import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flag } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
@@ -8,16 +8,14 @@ import type { ControlApi } from "../../control/control-api.ts";
 import { createControlClient } from "../../control/control-client.ts";
 import { isMockServerError } from "../../errors.ts";
 
-const expectedUrl = "a URL such as http://127.0.0.1:4010, or a port";
-
-/** User info may be a password. */
-const withoutUser = (url: string) => url.replace(/\/\/[^/]*@/, "//…@");
+const baseUrlName = "WORKSPACE_TASKS_BASE_URL";
 
 export const mockUrlFlags = {
   mock: flag("<url>", "address of the mock (WORKSPACE_TASKS_BASE_URL, or http://127.0.0.1:4010)", {
     parse: toMockUrl,
-    expected: expectedUrl,
-    show: withoutUser,
+    expected: "a URL such as http://127.0.0.1:4010, or a port",
+    // User info may be a password.
+    show: (url) => url.replace(/\/\/[^/]*@/, "//…@"),
   }),
   world: flag("<name>", "one of the mock's worlds (its own)", {
     parse: (value) => (/^[\w-]{1,64}$/.test(value) ? value : undefined),
@@ -35,19 +33,10 @@ function toMockUrl(value: string): string | undefined {
   return isHttpUrl(url) ? url : undefined;
 }
 
-function urlOfEnvironment({ env }: CommandIo): string | undefined {
-  const value = env["WORKSPACE_TASKS_BASE_URL"];
-  if (!value) return undefined;
-  const url = toMockUrl(value);
-  if (url !== undefined) return url;
-  throw new UsageError(
-    `WORKSPACE_TASKS_BASE_URL: expected ${expectedUrl}, got ${JSON.stringify(withoutUser(value))}`,
-  );
-}
-
 /** The `baseUrl` of the mock, or of its world. */
-export function mockUrlOf({ mock, world }: MockAddress, io: CommandIo): string {
-  const url = mock ?? urlOfEnvironment(io) ?? "http://127.0.0.1:4010";
+export function mockUrlOf({ mock, world }: MockAddress, { env }: CommandIo): string {
+  const { [baseUrlName]: given } = env;
+  const url = mock ?? mockUrlFlags.mock.parse(baseUrlName, given ? [given] : []) ?? "http://127.0.0.1:4010";
   const base = url.replace(/\/+$/, "");
   return world === undefined ? base : `${base.replace(/\/w\/[\w-]+$/, "")}/w/${world}`;
 }

@@ -30,23 +30,23 @@ wrong arguments.`,
       );
     }
     return withRunningMock(flags, io, async (control) => {
-      if (action === "save" && file === "-") return write(io, `${await snapshotOf(control)}\n`);
-      if (action === "save") await save(control, file);
-      else await restore(control, file);
-      return write(io, `${action === "save" ? "saved to" : "restored from"} ${file}\n`);
+      if (action === "save") return write(io, await save(control, file));
+      await restore(control, file);
+      return write(io, `restored from ${file}\n`);
     });
   },
 });
 
-const snapshotOf = async (control: ControlApi) => JSON.stringify(await control.getSnapshot());
-
-async function save(control: ControlApi, file: string): Promise<void> {
-  const text = await snapshotOf(control);
+/** Returns what is printed. */
+async function save(control: ControlApi, file: string): Promise<string> {
+  const text = JSON.stringify(await control.getSnapshot());
+  if (file === "-") return `${text}\n`;
   await writeSnapshotFile(file, text).catch((error: unknown) => {
     throw new CommandError(
       `save: cannot write ${file}: ${reasonOf(error)}; choose another file, or - for standard output`,
     );
   });
+  return `saved to ${file}\n`;
 }
 
 async function restore(control: ControlApi, file: string): Promise<void> {

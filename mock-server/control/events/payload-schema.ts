@@ -5,35 +5,24 @@ const schema: z.ZodType = z.lazy(() =>
   // `true` and `false` are schemas without keywords.
   z.preprocess((value) => (typeof value === "boolean" ? {} : value), keywords),
 );
-const named = z.record(z.string(), schema).optional();
-const several = z.array(schema).min(1).optional();
-const one = schema.optional();
-const size = z.int().nonnegative().optional();
-const limit = z.number().optional();
-const text = z.string().optional();
 const type = z.enum(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
+/** Keywords whose values have the same schema. */
+const each = (names: string, value: z.ZodType) =>
+  Object.fromEntries(names.split(" ").map((name) => [name, value.optional()]));
+
 const keywords = z.looseObject({
-  ...{ $schema: text, $id: text, $ref: text, title: text, description: text, format: text },
-  type: z.union([type, z.array(type).min(1)]).optional(),
-  enum: z.array(z.unknown()).optional(),
-  ...{ properties: named, patternProperties: named, definitions: named },
-  ...{ additionalProperties: one, propertyNames: one, contains: one, additionalItems: one },
-  ...{ not: one, if: one, allOf: several, anyOf: several, oneOf: several },
-  items: z.union([z.array(schema), schema]).optional(),
-  required: z.array(z.string()).optional(),
-  ...{
-    minLength: size,
-    maxLength: size,
-    minItems: size,
-    maxItems: size,
-    minProperties: size,
-    maxProperties: size,
-  },
-  ...{ minimum: limit, maximum: limit, exclusiveMinimum: limit, exclusiveMaximum: limit },
-  multipleOf: z.number().positive().optional(),
-  pattern: z.string().refine(isPattern, "expected a regular expression").optional(),
-  uniqueItems: z.boolean().optional(),
+  ...each("$schema $id $ref title description format", z.string()),
+  ...each("type", z.union([type, z.array(type).min(1)])),
+  ...each("properties patternProperties definitions", z.record(z.string(), schema)),
+  ...each("additionalProperties additionalItems propertyNames contains not if then else", schema),
+  ...each("items", z.union([z.array(schema), schema])),
+  ...each("allOf anyOf oneOf", z.array(schema).min(1)),
+  ...each("enum", z.array(z.unknown())),
+  ...each("required", z.array(z.string())),
+  ...each("minLength maxLength minItems maxItems minProperties maxProperties", z.int().nonnegative()),
+  ...each("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf", z.number()),
+  ...each("pattern", z.string().refine(isPattern, "expected a regular expression")),
 });
 
 function isPattern(pattern: string): boolean {

@@ -129,13 +129,8 @@ function emitEvent(world: World, event: NewEvent): void {
   };
   const delivered = deliverEvent(world, event, () => {
     const id = report();
-    const envelope = {
-      id,
-      event: name,
-      version: versionOf(world, name),
-      occurredAt: isoTime(occurredAtMs),
-      workspaceId,
-    };
+    const version = versionOf(world, name);
+    const envelope = { id, event: name, version, occurredAt: isoTime(occurredAtMs), workspaceId };
     const body = JSON.stringify({ ...envelope, ...event.fields() });
     return { id, name, workspaceId, subject, occurredAtMs, body };
   });

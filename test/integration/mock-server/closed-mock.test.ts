@@ -62,7 +62,7 @@ describe("closing", () => {
     // The first wait loads what it needs.
     await mock.expectNoDelivery();
     const waiting = mock.control.waitForDeliveries({ timeoutMs: 600_000 });
-    const ended = expect(waiting).rejects.toThrow("reset or restored");
+    const ended = expect(waiting).rejects.toThrow("a reset or a restored snapshot ended the wait");
     await new Promise((resolve) => setImmediate(resolve));
     await mock.control.reset();
     await ended;

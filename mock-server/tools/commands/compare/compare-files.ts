@@ -47,11 +47,7 @@ const checkWritable = (flag: string, path: string): Promise<unknown> =>
 const anotherFile = "; choose another file";
 
 /** @throws CommandError that says what could not be done, why, and what to do */
-async function orFail<Result>(
-  what: string,
-  work: () => Result | Promise<Result>,
-  remedy = "",
-): Promise<Result> {
+async function orFail<Result>(what: string, work: () => Result | Promise<Result>, remedy = "") {
   try {
     return await work();
   } catch (error) {
