@@ -11,8 +11,8 @@ const flags = { port: portFlag(0), ...mockFlags };
 export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
-  about: `Starts the mock, runs the command with these variables, stops the mock. The
-command gets no other WORKSPACE_TASKS_ variable: -- env <name>=<value> <command>
+  about: `Starts the mock, runs the command with these variables, stops the mock. No
+other WORKSPACE_TASKS_ variable is passed; -- env <name>=<value> … sets one.
 
   WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
   WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY  _SIGNING_SECRET (--deliver-to)`,
