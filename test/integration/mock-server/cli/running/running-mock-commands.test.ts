@@ -1,4 +1,5 @@
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
@@ -116,16 +117,16 @@ describe("snapshot and reset", () => {
       expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
     }));
 
-  it("snapshot saves to standard output, and to no device", ({ mock }) =>
+  it("snapshot saves to standard output, and to no pipe", ({ mock }) =>
     withFolder(async (folder) => {
       const { code, out } = await run(mock, runSnapshotCommand, "save", "-");
       expect(code).toBe(0);
       expect(JSON.parse(out)).toMatchObject({ format: "workspace-tasks-mock" });
-      const device = join(folder, "device");
-      await symlink("/dev/full", device);
-      expect(await run(mock, runSnapshotCommand, "save", device)).toMatchObject({
+      const pipe = join(folder, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      expect(await run(mock, runSnapshotCommand, "save", pipe)).toMatchObject({
         ...{ code: 1, out: "" },
-        err: `snapshot: save: cannot write ${device}: expected a regular file, got a device; choose another file, or - for standard output\n`,
+        err: `snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; choose another file, or - for standard output\n`,
       });
     }));
 

@@ -1,5 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { rmSync, symlinkSync, unlinkSync } from "node:fs";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
@@ -264,12 +265,12 @@ describe.concurrent("compare", () => {
     withFolder(async (folder) => {
       const other = join(folder, "package.json");
       await writeFile(other, '{"name":"other"}');
-      const device = join(folder, "device.json");
-      await symlink("/dev/full", device);
+      const pipe = join(folder, "pipe.json");
+      execFileSync("mkfifo", [pipe]);
       const run = (path: string) => command([...service, flag, path], key);
       for (const [path, reason] of [
         [other, "the file there is not one that compare has written"],
-        [device, "expected a regular file, got a device"],
+        [pipe, "expected a regular file, got a pipe"],
       ] as const)
         expect(await run(path)).toMatchObject({
           ...{ code: 2, out: "" },
