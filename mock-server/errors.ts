@@ -28,6 +28,7 @@ export const mockServerErrorCodes = [
   "FOREIGN_HOST",
   "FOREIGN_ORIGIN",
   // What the control API could not do.
+  "MOCK_CLOSED",
   "CLOCK_IS_REAL",
   "CLOCK_BLOCKED",
   "WAIT_TIMED_OUT",

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type {
   DeliveryFilter,
@@ -21,6 +21,7 @@ import type { Settings } from "./settings/settings.ts";
 import type { FaultPlan } from "./state/fault.ts";
 import type { OverrideOptions } from "./state/override.ts";
 import { isoTime } from "./time/iso-time.ts";
+import { realClock } from "./time/real-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
 import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { NumberedActivity } from "./world/world.ts";
@@ -97,7 +98,10 @@ export interface MockWorld extends AsyncDisposable {
   expectNoDelivery(expected?: DeliveryFilter): Promise<void>;
   /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /** Drops the world, or stops the mock; resolves when everything of it is closed. Idempotent. */
+  /**
+   * Drops the world, or stops the mock; resolves when everything of it is closed. Its waits end, and later calls reject,
+   * with MOCK_CLOSED. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -138,7 +142,7 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
       return seedWorld(world);
     },
   });
-  const stream = createEventStream(worlds, systemClock);
+  const stream = createEventStream(worlds, realClock);
   let controls: Service["controls"] | undefined;
   const service: Service = {
     worlds,
@@ -184,7 +188,7 @@ export function toMockWorld(
   const worldClock = createWorldClock(worlds, clock);
   let control: ControlApi | undefined;
   const getControl = () => {
-    control ??= createControlApi(service.controls);
+    control ??= createControlApi(service.controls, () => void worlds.current);
     return control;
   };
   return {

@@ -2,7 +2,7 @@
 // the listening socket, the schemas, and the cache of parsed documents.
 
 import { hash } from "node:crypto";
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
 import type { NewWorld } from "./control/worlds/world-routes.ts";
@@ -13,6 +13,7 @@ import { worldsMax } from "./settings/bounds.ts";
 import { withSettings } from "./settings/settings.ts";
 import type { restoreWorld } from "./snapshot/restore-world.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
+import { realClock } from "./time/real-clock.ts";
 import { createVirtualClock } from "./time/virtual-clock.ts";
 
 /** Worlds of one mock by name. */
@@ -59,7 +60,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
   const entries = new Map<string, Entry>();
   const services = new Map<string, Service>();
   let counter = 0;
-  let ended = false;
 
   const find = (name: string): HostedWorld => {
     const found = name === mainWorld ? main() : entries.get(name)?.hosted;
@@ -91,6 +91,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     const source = from === undefined ? main() : find(from);
     const origin = await originOf(input, source);
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
+    const { emit } = main().worlds.current;
     const name = checkedName(input.name);
     const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared.seed, name);
     const ownSettings = withSettings(
@@ -124,13 +125,12 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     };
     const entry = { hosted, world: toMockWorld(hosted, mockOrigin(), close) };
     entries.set(name, entry);
-    main().worlds.current.emit({ type: "world.created", name });
+    emit({ type: "world.created", name });
     services.set(name, hosted.service);
     return entry;
   };
 
   const checkedName = (wanted: string | undefined): string => {
-    if (ended) throw new MockServerError("CONFLICT", "the mock is closed");
     if (wanted === mainWorld || (wanted !== undefined && entries.has(wanted))) {
       throw new MockServerError("CONFLICT", `there is a world ${JSON.stringify(wanted)} already`);
     }
@@ -157,7 +157,6 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       list: () => [...entries.values()].map(({ world }) => world),
     },
     end() {
-      ended = true;
       for (const name of [...entries.keys()]) drop(name);
     },
   };
@@ -195,5 +194,5 @@ function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSe
   const isVirtual = "advance" in clock;
   const wanted = mode ?? (isVirtual ? "virtual" : "real");
   if (wanted === "virtual") return createVirtualClock(isVirtual ? clock.startMs : undefined);
-  return isVirtual ? systemClock : (clock as Clock);
+  return isVirtual ? realClock : (clock as Clock);
 }

@@ -1,5 +1,5 @@
 import { version as eventsVersion } from "@workspace-tasks/events/catalog";
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
 import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import { invalidOption } from "./checks/check-options.ts";
@@ -15,6 +15,7 @@ import { createInProcessTransport } from "./outbound/in-process-transport.ts";
 import type { Transport } from "./outbound/port.ts";
 import { checkMockOptions, type MockServerOptions } from "./server-options.ts";
 import { withSettings } from "./settings/settings.ts";
+import { realClock } from "./time/real-clock.ts";
 import { createVirtualClock, type VirtualClock } from "./time/virtual-clock.ts";
 
 /** A running mock. It has a world of its own, and any number of others. */
@@ -99,7 +100,7 @@ export async function createMockServer(options: MockServerOptions = {}): Promise
 }
 
 function clockOf(choice: NonNullable<MockServerOptions["clock"]>): Clock | VirtualClock {
-  if (choice === "real") return systemClock;
+  if (choice === "real") return realClock;
   return choice === "virtual" ? createVirtualClock() : choice;
 }
 

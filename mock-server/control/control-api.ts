@@ -1,4 +1,3 @@
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
 import type { controlCalls } from "../generated/control-calls.ts";
 import { ServiceError } from "../rules/service-error.ts";
@@ -36,14 +35,12 @@ export interface ControlApi extends Methods {}
 export type Controls = ControlsOf<typeof contract>;
 
 export type ControlsOptions = MockControlsOptions & {
-  /** Measures the time limits of waits. Default: the computer's clock. */
-  readonly wallClock?: Clock | undefined;
   /** The worlds of the mock. Default: none can be reached. */
   readonly directory?: WorldDirectory | null | undefined;
 };
 
 export function createControls(options: ControlsOptions): Controls {
-  const { worlds, wallClock = systemClock, directory = null } = options;
+  const { worlds, directory = null } = options;
   const controls = {
     ...createMockControls(options),
     ...createWorldControls(directory),
@@ -53,8 +50,8 @@ export function createControls(options: ControlsOptions): Controls {
     ...createTaskControls(worlds),
     ...createEventControls(worlds),
     ...createEndpointControls(worlds),
-    ...createDeliveryControls(worlds, wallClock),
-    ...createRequestControls(worlds, wallClock),
+    ...createDeliveryControls(worlds),
+    ...createRequestControls(worlds),
     ...createSearchControls(worlds),
     ...createUploadControls(worlds),
     ...createFaultControls(worlds),
@@ -68,13 +65,15 @@ type Method = (...parameters: unknown[]) => unknown;
 /**
  * The controls with the checks of the HTTP API: the same input is accepted, and rejected with the same code and
  * message. A `body` that JSON cannot express is rejected as the client does.
+ * @param requireOpen throws when the world has ended
  */
-export function createControlApi(controls: Controls): ControlApi {
+export function createControlApi(controls: Controls, requireOpen = () => {}): ControlApi {
   // Callers may change what they get; parts of it are the world's own.
   const ownSnapshot = { getSnapshot: async () => structuredClone(await controls.getSnapshot()) };
   const methods = Object.entries({ ...controls, ...ownSnapshot }).map(([name, control]) => {
     const method = async (...parameters: unknown[]) => {
       try {
+        requireOpen();
         const { ids, input, options } = readArguments(name as CallName, parameters);
         if (input === undefined) return await (control as Method)(...ids, options);
         // Loaded when first needed, with zod.

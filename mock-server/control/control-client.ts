@@ -1,9 +1,9 @@
-import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
 import * as errors from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
+import { realClock } from "../time/real-clock.ts";
 import { waitTimeoutMs } from "../time/wait-timeout.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
 import type { CallOptions } from "./contract/route.ts";
@@ -72,9 +72,6 @@ interface Call {
   readonly waitMs: number;
 }
 
-// A pending call keeps the process alive until its time limit, whatever `fetch` does.
-const clock = systemClock;
-
 async function sendCall(
   { baseUrl, fetch = globalThis.fetch, timeoutMs = 30_000 }: ControlClientOptions,
   { method, url, body, waitMs }: Call,
@@ -83,7 +80,8 @@ async function sendCall(
   signal?.throwIfAborted();
   const limitMs = timeoutMs + waitMs;
   const timeout = new AbortController();
-  const cancelTimeout = clock.schedule(limitMs, () => timeout.abort());
+  // It keeps the process alive until the time limit, whatever `fetch` does.
+  const cancelTimeout = realClock.schedule(limitMs, () => timeout.abort());
   const limits = signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal;
   const aborted = new Promise<never>((_, reject) => {
     limits.addEventListener("abort", () => reject(limits.reason), { once: true });

@@ -43,13 +43,21 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const { name, route, ids } = findRoute(method, path);
   const input = checkRouteInput(
     route,
-    method === "GET" ? Object.fromEntries(searchParams) : await readInput(name, request, options),
+    method === "GET" ? readQuery(searchParams) : await readInput(name, request, options),
   );
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
   if (name === "getSnapshot") return jsonResponse(200, snapshot.snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
+}
+
+/** @throws MockServerError QUERY_INVALID for a parameter that is given twice: one of its values would be ignored */
+function readQuery(query: URLSearchParams): Record<string, string> {
+  const path = [...query.keys()].find((name) => query.getAll(name).length > 1);
+  if (path === undefined) return Object.fromEntries(query);
+  const message = `expected one value, got ${query.getAll(path).length}`;
+  throw new MockServerError("QUERY_INVALID", `${path}: ${message}`, { issues: [{ path, message }] });
 }
 
 interface Match {

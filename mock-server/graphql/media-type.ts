@@ -9,8 +9,8 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
   if (!accept || accept === "*/*" || accept === "application/json") return "application/json";
   let best: MediaType | null = null;
   let bestQuality = 0;
-  for (const range of accept.replace(/\s/g, "").toLowerCase().split(",")) {
-    const [name = "", ...parameters] = range.split(";");
+  for (const range of accept.split(",")) {
+    const { name, parameters } = parse(range);
     const quality = qualityOf(parameters);
     const type = supported.get(name);
     if (!type || quality <= bestQuality || !isUtf8(parameters)) continue;
@@ -18,6 +18,20 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
     bestQuality = quality;
   }
   return best;
+}
+
+/** Whether a `Content-Type` is JSON in UTF-8. Other parameters are ignored. @see RFC 9110 §8.3 */
+export function isJson(contentType = ""): boolean {
+  if (contentType === "application/json") return true;
+  const { name, parameters } = parse(contentType);
+  return name === "application/json" && isUtf8(parameters);
+}
+
+function parse(text: string): { readonly name: string; readonly parameters: readonly string[] } {
+  // A quoted value may contain a semicolon.
+  const parts = text.toLowerCase().match(/(?:[^;"]|"[^"]*"?)+/g) ?? [];
+  const [name = "", ...parameters] = parts.map((part) => part.replace(/\s/g, ""));
+  return { name, parameters };
 }
 
 const supported: ReadonlyMap<string, MediaType> = new Map([

@@ -1,4 +1,5 @@
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isJson } from "./media-type.ts";
 
 export interface RequestParams {
   readonly query: string;
@@ -16,13 +17,7 @@ export function readRequestParams(
   contentType: string | undefined,
   body: string,
 ): RequestParams | InvalidParams {
-  const [mediaType, charset = "charset=utf-8"] = (contentType ?? "")
-    .replace(/\s/g, "")
-    .toLowerCase()
-    .split(";");
-  if (mediaType !== "application/json" || charset !== "charset=utf-8") {
-    return { status: 415, message: "Content-Type must be application/json" };
-  }
+  if (!isJson(contentType)) return { status: 415, message: "Content-Type must be application/json" };
   if (body === "") return invalid("Missing body");
   let params: unknown;
   try {

@@ -7,7 +7,8 @@ export function failed(error: unknown): TransportFailure {
   return { status: null, error: code ? `${code}: ${error.message || "connection failed"}` : error.message };
 }
 
-export const timedOut = (timeoutMs: number): TransportFailure => ({
+/** @param hasBegun whether the head of the response has arrived */
+export const timedOut = (timeoutMs: number, hasBegun = false): TransportFailure => ({
   status: null,
-  error: `no response within ${timeoutMs} ms`,
+  error: `no ${hasBegun ? "complete " : ""}response within ${timeoutMs} ms`,
 });

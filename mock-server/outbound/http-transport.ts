@@ -3,10 +3,11 @@ import * as http from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
+import { realClock } from "../time/real-clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { Transport, TransportFailure } from "./port.ts";
 
@@ -39,7 +40,7 @@ export function createHttpTransport({
   limits: { socketsPerOriginMax, readTimeoutMs, readBytesMax } = outboundLimits,
   trustedCertificates = [],
   loopbackOnly = false,
-  clock = systemClock,
+  clock = realClock,
 }: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
@@ -57,6 +58,7 @@ export function createHttpTransport({
   const start = (call: HttpCall): Promise<HttpResponse | TransportFailure> =>
     new Promise((resolve) => {
       let cancelDeadline = () => {};
+      let hasBegun = false;
       const finish = (result: HttpResponse | TransportFailure) => {
         cancelDeadline();
         inFlight.delete(abort);
@@ -74,7 +76,7 @@ export function createHttpTransport({
       // The limit starts with the socket, not with the wait for one.
       request.once("socket", () => {
         cancelDeadline = scheduleAwakeLimit(clock, call.timeoutMs, () => {
-          finish(timedOut(call.timeoutMs));
+          finish(timedOut(call.timeoutMs, hasBegun));
           request.destroy();
         });
       });
@@ -85,6 +87,7 @@ export function createHttpTransport({
         request.destroy();
       });
       request.once("response", (response) => {
+        hasBegun = true;
         readResponse(response, call.bodyBytesMax).then(finish, (error) => finish(failed(error)));
       });
       request.end(call.body);

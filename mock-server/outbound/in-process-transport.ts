@@ -1,5 +1,6 @@
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
+import { realClock } from "../time/real-clock.ts";
 import { failed, timedOut } from "./failure.ts";
 import type { DeliveryRequest, DeliveryResponse, Transport } from "./port.ts";
 
@@ -13,7 +14,7 @@ export type ReceiverFunction = (request: Request) => Response | Promise<Response
 export function createInProcessTransport(
   receivers: ReadonlyMap<string, ReceiverFunction>,
   fallback: Transport,
-  clock: Clock = systemClock,
+  clock: Clock = realClock,
 ): Transport {
   const inFlight = new Set<() => void>();
 

@@ -1,47 +1,36 @@
-import { mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import {
+  findOutputFile,
+  type OutputKind,
+  unlessMissing,
+  writeOutputFile,
+} from "@workspace-tasks/kernel/output-file.ts";
 import { MockServerError } from "../errors.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 import { parseSnapshot, snapshotBytesMax } from "./snapshot-text.ts";
 
 /** Reads a snapshot file; `null` without one. @throws MockServerError SNAPSHOT_INVALID for another file */
 export async function readSnapshotFile(path: string, bytesMax = snapshotBytesMax): Promise<Snapshot | null> {
-  const size = await sizeOf(path);
-  if (size === null) return null;
-  if (size > bytesMax) {
-    throw new MockServerError(
-      "SNAPSHOT_INVALID",
-      `a snapshot may have ${bytesMax} bytes, this file has ${size}`,
-    );
+  const found = await unlessMissing(stat(path));
+  if (found === null) return null;
+  if (found.size > bytesMax) {
+    const message = `a snapshot may have ${bytesMax} bytes, this file has ${found.size}`;
+    throw new MockServerError("SNAPSHOT_INVALID", message);
   }
   const { readSnapshot } = await import("./read-snapshot.ts");
   return readSnapshot(parseSnapshot(await readFile(path)));
 }
 
-async function sizeOf(path: string): Promise<number | null> {
-  try {
-    return (await stat(path)).size;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
-}
+const mark = /"format"\s*:\s*"workspace-tasks-mock"/;
+const outputKind: OutputKind = { name: "a snapshot of a mock", mark };
 
-/** Writes a snapshot to a temporary file, syncs and renames it: a reader finds the old file or the complete new one. */
-export async function writeSnapshotFile(path: string, text: string): Promise<void> {
-  // In a new folder that only this user can enter: nothing can be waiting there under the name of the file.
-  const folder = await mkdtemp(join(dirname(path), `.${basename(path)}.draft-`));
-  const draft = join(folder, "draft");
-  try {
-    const file = await open(draft, "wx", 0o600);
-    try {
-      await writeFile(file, text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
+/** The path of a snapshot file without links. @throws Error for what `writeSnapshotFile` would not replace */
+export const findSnapshotFile = async (path: string): Promise<string> =>
+  (await findOutputFile(path, outputKind)).path;
+
+/**
+ * A reader finds the old file or the complete new one.
+ * @throws Error for what is no regular file, is read-only, or is no snapshot
+ */
+export const writeSnapshotFile = (path: string, text: string): Promise<string> =>
+  writeOutputFile(path, text, outputKind);

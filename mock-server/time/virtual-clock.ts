@@ -1,10 +1,11 @@
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
 import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
 import { isoTime, timeMsMax, timeMsMin } from "./iso-time.ts";
+import { nextTurn, realClock } from "./real-clock.ts";
 import { createWorkInFlight, type Hold, type HoldOptions, workLimitMs } from "./work-in-flight.ts";
 
 /**
@@ -78,8 +79,7 @@ export function createVirtualClock(
   const { waitLimitMs = workLimitMs } = checkOptions("createVirtualClock", options, clockOptions);
   // Timers use monotonic time, so that `setNow` cannot move them.
   const timers = createTimerHeap();
-  const wallClock = systemClock;
-  const work = createWorkInFlight(wallClock, waitLimitMs);
+  const work = createWorkInFlight(waitLimitMs);
   let elapsedMs = 0;
   let offsetMs = startMs;
   let order = 0;
@@ -106,7 +106,7 @@ export function createVirtualClock(
     let sequels = work.sequels;
     let turnsLeft = 1;
     while (turnsLeft > 0) {
-      await turn();
+      await nextTurn();
       turnsLeft--;
       if (work.size > 0) {
         await work.whenIdle();
@@ -150,21 +150,21 @@ export function createVirtualClock(
 
   /** As `quiet`; a client may also be reading a file or loading a module before its next request. */
   const startQuiet = async () => {
-    const endMs = wallClock.monotonic() + pendingIoLimitMs;
+    const endMs = realClock.monotonic() + pendingIoLimitMs;
     for (let turns = 0; turns < turnsAfterRequest; turns++) await quiet();
-    while (hasPendingIo() && wallClock.monotonic() < endMs) {
+    while (hasPendingIo() && realClock.monotonic() < endMs) {
       await pause(1);
       await quiet();
     }
   };
 
-  const pause = (ms: number) => new Promise<void>((resolve) => void wallClock.schedule(ms, resolve));
+  const pause = (ms: number) => new Promise<void>((resolve) => void realClock.schedule(ms, resolve));
 
   /** Waits for what the clock does not know of, such as another process. @throws MockServerError CLOCK_BLOCKED */
   const unseenProgress = async (hasProgressed: () => boolean) => {
-    const endMs = wallClock.monotonic() + waitLimitMs;
+    const endMs = realClock.monotonic() + waitLimitMs;
     for (let waitMs = 1; !hasProgressed(); waitMs = Math.min(2 * waitMs, 50)) {
-      if (wallClock.monotonic() > endMs) throw neverSettled(isoTime(offsetMs + elapsedMs));
+      if (realClock.monotonic() > endMs) throw neverSettled(isoTime(offsetMs + elapsedMs));
       await pause(waitMs);
       await quiet();
     }
@@ -248,9 +248,6 @@ const neverSettled = (now: string) =>
     "CLOCK_BLOCKED",
     `clock.runUntil: at ${now} the promise has not settled, nothing more is due within the limit, and nothing is in flight`,
   );
-
-/** One turn of the event loop: promises that the last timer resolved get to run. */
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Ordered by (dueMs, order); cancelled timers are dropped when they reach the top. */
 function createTimerHeap() {

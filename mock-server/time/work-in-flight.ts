@@ -2,8 +2,8 @@
 // limit in real time, measured while the clock waits for it. Past the limit the clock stops waiting for this piece of
 // work, and what made it wait fails with an error that names the work; so a request that hangs stops time once.
 
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../errors.ts";
+import { realClock } from "./real-clock.ts";
 
 export interface Hold {
   /** The work has ended. Idempotent. */
@@ -49,10 +49,7 @@ export const workLimitMs = 20_000;
 const relaxedLimitMs = 1_000;
 
 /** @param limitMsDefault real time that the clock waits for one piece of work */
-export function createWorkInFlight(
-  wallClock: Clock = systemClock,
-  limitMsDefault = workLimitMs,
-): WorkInFlight {
+export function createWorkInFlight(limitMsDefault = workLimitMs): WorkInFlight {
   const items = new Set<Item>();
   const waiters = new Set<() => void>();
   let sequels = 0;
@@ -72,7 +69,7 @@ export function createWorkInFlight(
         cancel();
         resolve();
       };
-      const cancel = wallClock.schedule(delayMs, finish);
+      const cancel = realClock.schedule(delayMs, finish);
       waiters.add(finish);
     });
 
@@ -116,7 +113,7 @@ export function createWorkInFlight(
     },
     async whenIdle() {
       while (items.size > 0) {
-        const nowMs = wallClock.monotonic();
+        const nowMs = realClock.monotonic();
         let nextMs = Number.POSITIVE_INFINITY;
         for (const item of items) {
           item.waitedFromMs ??= nowMs;

@@ -24,8 +24,10 @@ export interface MockClock extends Clock {
 /** The clock of a mock as tests move it. Each move is an activity, after which the inspector reads the state again. */
 export function createWorldClock(worlds: WorldHolder, clock: Clock | VirtualClock): MockClock {
   const virtual = "advance" in clock ? clock : null;
-  const report = (byMs: number, fired: number | null) =>
-    worlds.current.emit({ type: "clock.advanced", byMs, fired });
+  // The clock may be shared with others, and then moves on after the mock is closed.
+  const report = (byMs: number, fired: number | null) => {
+    if (!worlds.ended) worlds.current.emit({ type: "clock.advanced", byMs, fired });
+  };
   return {
     // With the methods of a virtual clock: another mock with this clock can advance it too.
     ...clock,

@@ -1,6 +1,7 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
+import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
@@ -22,7 +23,9 @@ export interface WorldOrigin {
 }
 
 export interface WorldHolder {
+  /** @throws MockServerError MOCK_CLOSED after `end`, as `reset` and `restore` do */
   readonly current: World;
+  readonly ended: boolean;
   readonly seedData: SeedData;
   /** The settings of the start; a reset returns to them. */
   readonly startSettings: Settings;
@@ -34,7 +37,7 @@ export interface WorldHolder {
   onReplace(listener: (world: World) => void): () => void;
   /** Calls `listener` with all activity from now on, of this world and of those that replace it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /** Ends the current world without a successor. */
+  /** Ends the current world without a successor. Idempotent. */
   end(): void;
 }
 
@@ -44,15 +47,22 @@ export interface WorldHolderOptions extends Omit<WorldOptions, "epoch"> {
 }
 
 export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions): WorldHolder {
-  const { clock } = options;
+  const { clock, name } = options;
+  const what = name ? `world ${JSON.stringify(name)}` : "the mock";
   const startMs = clock.now();
   const listeners = new Set<(world: World) => void>();
   let epoch = 0;
   let current = createWorld({ ...options, epoch });
   let seedData = seedWorld(current);
+  let ended = false;
+
+  const open = (): World => {
+    if (ended) throw closedError(what);
+    return current;
+  };
 
   const createNext = (seed: number, nowMs: number, settings: Settings): World => {
-    current.end();
+    open().end(new MockServerError("WAIT_TIMED_OUT", "a reset or a restored snapshot ended the wait"));
     if (isVirtual(clock)) clock.setNow(nowMs);
     return createWorld({ ...options, seed, settings, epoch: ++epoch });
   };
@@ -70,7 +80,10 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
 
   return {
     get current() {
-      return current;
+      return open();
+    },
+    get ended() {
+      return ended;
     },
     get seedData() {
       return seedData;
@@ -100,8 +113,14 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
         stopFollowing();
       };
     },
-    end: () => current.end(),
+    end() {
+      ended = true;
+      current.end(closedError(what));
+    },
   };
 }
 
 const isVirtual = (clock: WorldOptions["clock"]): clock is VirtualClock => "advance" in clock;
+
+const closedError = (what: string) =>
+  new MockServerError("MOCK_CLOSED", `${what} is closed; close it after the last use, or create another`);

@@ -53,8 +53,8 @@ export interface World {
   newId(kind: string): string;
   /** True after `end`: responses that arrive later are dropped. */
   readonly ended: boolean;
-  /** Cancels every timer and subscription of this world and aborts its requests in flight. */
-  end(): void;
+  /** Cancels every timer and subscription of this world and aborts its requests in flight; `reason` is that of `signal`. */
+  end(reason?: Error): void;
 }
 
 /** Something that happened in the world, named `noun.verb`, for the event stream and the inspector. */
@@ -154,9 +154,9 @@ export function createWorld(options: WorldOptions): World {
     get ended() {
       return ended;
     },
-    end() {
+    end(reason) {
       ended = true;
-      ending.abort();
+      ending.abort(reason);
       for (const cancel of cancels) cancel();
       cancels.clear();
       listeners.clear();

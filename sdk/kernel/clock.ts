@@ -16,22 +16,32 @@ export interface Clock {
 /** The longest delay of `setTimeout`; it turns a longer one into 1 ms. */
 export const timerDelayMsMax = 2_147_483_647;
 
+/** What a clock of the machine is made of. */
+export type Timers = Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & {
+  readonly performance: { now(): number };
+};
+
 /**
  * The clock of the machine. Its timers keep the process alive, except those in the background. A longer wait than one
- * timer can have is split.
+ * timer can have is split. It uses the global timers as they are at each call, so fake timers of a test runner apply.
  */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  schedule(delayMs, run, { background = false } = {}) {
-    let timer: ReturnType<typeof setTimeout>;
-    const wait = (remainingMs: number) => {
-      const stepMs = Math.min(remainingMs, timerDelayMsMax);
-      timer = setTimeout(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
-      // In a browser a timer is a number.
-      if (background && typeof timer === "object") timer.unref();
-    };
-    wait(Math.max(0, delayMs));
-    return () => clearTimeout(timer);
-  },
-};
+export const systemClock = createSystemClock(globalThis);
+
+/** As `systemClock`, with other timers. Its wall time is the global one. */
+export function createSystemClock(timers: Timers): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => timers.performance.now(),
+    schedule(delayMs, run, { background = false } = {}) {
+      let timer: ReturnType<typeof setTimeout>;
+      const wait = (remainingMs: number) => {
+        const stepMs = Math.min(remainingMs, timerDelayMsMax);
+        timer = timers.setTimeout(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
+        // In a browser a timer is a number.
+        if (background && typeof timer === "object") timer.unref();
+      };
+      wait(Math.max(0, delayMs));
+      return () => timers.clearTimeout(timer);
+    },
+  };
+}

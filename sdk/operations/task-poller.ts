@@ -48,7 +48,8 @@ export function createTaskPoller(engine: Engine, options: TaskPollerOptions): Ta
   function scheduleSoon(): void {
     if (isScheduling) return;
     isScheduling = true;
-    queueMicrotask(() => {
+    // Not queueMicrotask: Jest's fake timers replace it, and then nothing would be polled.
+    void Promise.resolve().then(() => {
       isScheduling = false;
       schedule();
     });

@@ -16,11 +16,11 @@ const flags = { port: portFlag(0), ...mockFlags };
 export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
-  about: `Starts the mock, runs the command with these variables, stops the mock:
+  about: `Starts the mock, runs the command with these variables, stops the mock. No
+other WORKSPACE_TASKS_ variable is passed; -- env <name>=<value> … sets one.
 
   WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
-  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY
-  WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)`,
+  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY  _SIGNING_SECRET (--deliver-to)`,
   flags,
   notes: `Exit code: the command's; 128 and the signal's number when a signal ended it;
 127 no such command; 126 the command could not be run; 1 the mock could not
@@ -43,7 +43,7 @@ function spawnChild(
   { file, args }: { readonly file: string; readonly args: readonly string[] },
   io: CommandIo,
 ): Promise<number> {
-  const child = spawn(file, args, { stdio: "inherit", env: { ...io.env, ...variablesOf(running) } });
+  const child = spawn(file, args, { stdio: "inherit", env: childEnv(io, variablesOf(running)) });
   // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice.
   const signalledByTty = () => io.isTTY === true && io.stop.reason === "SIGINT";
   let killing: NodeJS.Timeout | undefined;
@@ -61,6 +61,18 @@ function spawnChild(
     clearTimeout(killing);
     io.stop.removeEventListener("abort", forward);
   });
+}
+
+const family = "WORKSPACE_TASKS_";
+
+/** With production's inbox or secret beside the mock's URL and key, a test would mix the two. */
+function childEnv({ env, stderr }: CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const isForeign = (name: string) => name.toUpperCase().startsWith(family) && !Object.hasOwn(own, name);
+  const foreign = Object.keys(env).filter(isForeign);
+  if (foreign.length > 0)
+    stderr.write(`mock exec: not passed to the command: ${foreign.join(", ")}; see mock exec --help\n`);
+  const others = Object.entries(env).filter(([name]) => !isForeign(name));
+  return { ...Object.fromEntries(others), ...own };
 }
 
 function notStarted(file: string, error: Error, io: CommandIo): number {

@@ -1,9 +1,9 @@
-import { access, constants, readFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile } from "node:fs/promises";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";
+import { findSnapshotFile, readSnapshotFile } from "../../snapshot/snapshot-file.ts";
 import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
@@ -41,7 +41,7 @@ interface StartContext {
 
 async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
-  const snapshot = state === undefined ? null : await readState(state);
+  const snapshot = state === undefined ? null : await readSnapshotFile(state).catch(unusable(state));
   const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
   const settings = withDeliveries(await readSettings(options), options);
   const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
@@ -75,25 +75,17 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
   });
 }
 
+/** Beside the file itself, so that mocks that reach it by several links have one lock. */
 async function lockStateFile(path: string): Promise<StateLock> {
-  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
+  const lock = await findSnapshotFile(path).then(lockState).catch(unusable(path));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }
 
-async function readState(path: string) {
-  try {
-    // Imported on demand: the snapshot schemas cost time that other starts should not pay.
-    const { readSnapshotFile } = await import("../../snapshot/snapshot-file.ts");
-    const snapshot = await readSnapshotFile(path);
-    await access(dirname(path), constants.W_OK);
-    return snapshot;
-  } catch (error) {
-    throw new CommandError(
-      `--state: cannot use ${path}: ${reasonOf(error)}; choose another file, or move this one away`,
-    );
-  }
-}
+const unusable = (path: string) => (error: unknown) => {
+  const reason = `${reasonOf(error)}; choose another file, or move this one away`;
+  throw new CommandError(`--state: cannot use ${path}: ${reason}`);
+};
 
 async function readScenarioFile(path: string): Promise<ScenarioInput> {
   try {

@@ -3,14 +3,19 @@
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flag } from "@workspace-tasks/kernel/cli/flags.ts";
+import { isHttpUrl } from "../../checks/service-url.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { createControlClient } from "../../control/control-client.ts";
 import { isMockServerError } from "../../errors.ts";
+
+const baseUrlName = "WORKSPACE_TASKS_BASE_URL";
 
 export const mockUrlFlags = {
   mock: flag("<url>", "address of the mock (WORKSPACE_TASKS_BASE_URL, or http://127.0.0.1:4010)", {
     parse: toMockUrl,
     expected: "a URL such as http://127.0.0.1:4010, or a port",
+    // User info may be a password.
+    show: (url) => url.replace(/\/\/[^/]*@/, "//…@"),
   }),
   world: flag("<name>", "one of the mock's worlds (its own)", {
     parse: (value) => (/^[\w-]{1,64}$/.test(value) ? value : undefined),
@@ -24,13 +29,14 @@ export interface MockAddress {
 }
 
 function toMockUrl(value: string): string | undefined {
-  if (/^\d{1,5}$/.test(value)) return `http://127.0.0.1:${value}`;
-  return URL.canParse(value) && /^https?:/.test(value) ? value : undefined;
+  const url = /^\d+$/.test(value) ? `http://127.0.0.1:${value}` : value;
+  return isHttpUrl(url) ? url : undefined;
 }
 
 /** The `baseUrl` of the mock, or of its world. */
 export function mockUrlOf({ mock, world }: MockAddress, { env }: CommandIo): string {
-  const url = mock ?? toMockUrl(env["WORKSPACE_TASKS_BASE_URL"] ?? "") ?? "http://127.0.0.1:4010";
+  const { [baseUrlName]: given } = env;
+  const url = mock ?? mockUrlFlags.mock.parse(baseUrlName, given ? [given] : []) ?? "http://127.0.0.1:4010";
   const base = url.replace(/\/+$/, "");
   return world === undefined ? base : `${base.replace(/\/w\/[\w-]+$/, "")}/w/${world}`;
 }

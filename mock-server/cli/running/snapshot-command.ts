@@ -12,7 +12,7 @@ export const runSnapshotCommand = defineCommand({
   about: `Saves the whole state of a running mock to a file, or restores one. A mock can
 also start from such a file: workspace-tasks mock --state <file.json>.`,
   parameters: [
-    ["save <file.json>", "writes the file; an existing one is replaced"],
+    ["save <file.json>", "writes the file, or - for standard output; replaces a snapshot"],
     ["restore <file.json>", "replaces the state of the mock"],
   ],
   flags: mockUrlFlags,
@@ -30,18 +30,23 @@ wrong arguments.`,
       );
     }
     return withRunningMock(flags, io, async (control) => {
-      if (action === "save") await save(control, file);
-      else await restore(control, file);
-      return write(io, `${action === "save" ? "saved to" : "restored from"} ${file}\n`);
+      if (action === "save") return write(io, await save(control, file));
+      await restore(control, file);
+      return write(io, `restored from ${file}\n`);
     });
   },
 });
 
-async function save(control: ControlApi, file: string): Promise<void> {
+/** Returns what is printed. */
+async function save(control: ControlApi, file: string): Promise<string> {
   const text = JSON.stringify(await control.getSnapshot());
+  if (file === "-") return `${text}\n`;
   await writeSnapshotFile(file, text).catch((error: unknown) => {
-    throw new CommandError(`save: cannot write ${file}: ${reasonOf(error)}`);
+    throw new CommandError(
+      `save: cannot write ${file}: ${reasonOf(error)}; choose another file, or - for standard output`,
+    );
   });
+  return `saved to ${file}\n`;
 }
 
 async function restore(control: ControlApi, file: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { events, isKnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
+import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { defineCommand, onlyArgument, write, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
@@ -13,9 +14,9 @@ import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 const flags = {
   ...mockUrlFlags,
   workspace: text("<id>", "workspace (the mock's first)"),
-  taskType: text("<type>", "type of the task", "TAX_PREP"),
-  stage: text("<name>", "stage of a subtask event", "tax-extraction"),
-  payload: flag("<json>", "payload of an event that is not about a task", {
+  taskType: text("<type>", "type of the task (TAX_PREP)"),
+  stage: text("<name>", "stage of a subtask event (tax-extraction)"),
+  payload: flag("<json>", "payload to send, without a task of the mock", {
     parse: parseObject,
     expected: "a JSON object",
   }),
@@ -37,6 +38,7 @@ mock did not respond, 2 wrong arguments.`,
   async run(args, io) {
     const event = onlyArgument(args, "one event name");
     const options: TriggerOptions = { ...args.flags, event };
+    checkApplicable(options);
     return withRunningMock(args.flags, io, async (control) => {
       const { subject, deliveries } = await trigger(control, options);
       const json = () => `${JSON.stringify({ event, subject, deliveries })}\n`;
@@ -48,6 +50,15 @@ mock did not respond, 2 wrong arguments.`,
     });
   },
 });
+
+/** @throws UsageError for a flag that this event would ignore */
+function checkApplicable({ event, taskType, stage, payload }: TriggerOptions): void {
+  const kind = isKnownEventName(event) && payload === undefined ? events[event].kind : "custom";
+  if (stage !== undefined && kind !== "stage")
+    throw new UsageError("--stage: expected with subtask.completed or subtask.failed, and without --payload");
+  if (taskType !== undefined && kind !== "stage" && kind !== "task")
+    throw new UsageError("--task-type: expected with an event about a task, and without --payload");
+}
 
 type TriggerOptions = FlagValues<typeof flags> & { readonly event: string };
 
@@ -63,7 +74,7 @@ async function trigger(control: ControlApi, options: TriggerOptions) {
 
 /** Causes the event; returns the id of its subject, by which its deliveries are found. */
 async function causeEvent(control: ControlApi, options: TriggerOptions): Promise<string> {
-  const { event, workspace: workspaceId, taskType, stage } = options;
+  const { event, workspace: workspaceId, taskType = "TAX_PREP", stage = "tax-extraction" } = options;
   const isKnown = isKnownEventName(event);
   const status = isKnown ? taskStatuses[events[event].status] : undefined;
   if (!isKnown || status === undefined || options.payload !== undefined) {

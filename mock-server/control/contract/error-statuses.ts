@@ -12,6 +12,7 @@ export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } 
   METHOD_NOT_ALLOWED: 405,
   WAIT_TIMED_OUT: 408,
   CONFLICT: 409,
+  MOCK_CLOSED: 409,
   CLOCK_IS_REAL: 409,
   CLOCK_BLOCKED: 409,
   BODY_TOO_LARGE: 413,

@@ -20,10 +20,14 @@ export const searchText = z
   .max(500)
   .describe("Text that an id, a name, a URL or a body contains, in either case.");
 
+/** A number of a query, where it is text: decimal digits alone. */
+export const inQuery = <Value extends z.ZodType>(number: Value) =>
+  z.preprocess((text) => (/^\d{1,15}$/.test(String(text)) ? Number(text) : text), number);
+
 /** Query of every list that has pages. */
 export const listQuery = {
   order: z.enum(["asc", "desc"]).optional().describe("Default: `asc`, oldest first."),
-  limit: z.coerce.number().int().min(1).max(1_000).optional().describe("Default: 100."),
+  limit: inQuery(z.int().min(1).max(1_000)).optional().describe("Default: 100."),
   iterator: z.string().optional().describe("The `iterator` of the previous page."),
 };
 

@@ -1,4 +1,3 @@
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { difference } from "../../checks/differences.ts";
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
@@ -25,8 +24,7 @@ import type {
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
 
-/** @param wallClock measures the time limits of waits */
-export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): DeliveryControls {
+export function createDeliveryControls(worlds: WorldHolder): DeliveryControls {
   const find = (deliveryId: string): DeliveryRecord =>
     found(worlds.current.state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
   return {
@@ -61,8 +59,7 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
         differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
         describe: describeDelivery,
       };
-      const limits = { timeoutMs, wallClock, signal };
-      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      const matching = await waitForMatches(world, expectation, { count, times }, { timeoutMs, signal });
       return { data: matching.map((delivery) => viewDeliverySummary(world, delivery)) };
     },
   };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { id, listOf, time } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 import { deliverySummary } from "../deliveries/delivery-routes.ts";
+import { payloadSchema } from "./payload-schema.ts";
 
 export const documentsPull = z.strictObject({
   connectionId: id,
@@ -31,7 +32,7 @@ export const newCatalogEvent = z.strictObject({
   version: z.string().optional(),
   status: z.string().optional(),
   taskTypes: z.array(z.string()).optional(),
-  payloadSchema: z.record(z.string(), z.unknown()).optional(),
+  payloadSchema: payloadSchema.optional().describe("JSON Schema (Draft 7)."),
 });
 
 export const eventToSend = z.strictObject({

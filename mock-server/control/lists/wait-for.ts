@@ -1,46 +1,50 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { nextTurn, realClock } from "../../time/real-clock.ts";
 import type { World } from "../../world/world.ts";
 
 export interface WaitLimits {
   readonly timeoutMs: number;
-  /** Measures the time limit: the computer's clock, because a virtual one may not advance. */
-  readonly wallClock: Clock;
+  /** Measures the time limit. Default: the computer's clock, because a virtual one may not advance. */
+  readonly wallClock?: Clock | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Calls `poll` now and after activity of the world, at most once per turn of the event loop. Resolves with
- * its first result that is not `undefined`, or with `undefined` at the time limit, on abort, or when the world ends.
+ * its first result that is not `undefined`, or with `undefined` at the time limit and on abort. Rejects with the reason of
+ * the end of the world.
  */
 export function waitFor<Result>(
   world: World,
   poll: () => Result | undefined,
-  { timeoutMs, wallClock, signal }: WaitLimits,
+  { timeoutMs, wallClock = realClock, signal }: WaitLimits,
 ): Promise<Result | undefined> {
+  if (world.ended) return Promise.reject(world.signal.reason);
   const first = poll();
   if (first !== undefined || signal?.aborted) return Promise.resolve(first);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let isScheduled = false;
-    const finish = (result: Result | undefined) => {
+    const end = (settle: () => void) => {
       unsubscribe();
       cancelTimeout();
       signal?.removeEventListener("abort", giveUp);
-      world.signal.removeEventListener("abort", giveUp);
-      resolve(result);
+      world.signal.removeEventListener("abort", endWithWorld);
+      settle();
     };
-    const giveUp = () => finish(undefined);
+    const giveUp = () => end(() => resolve(undefined));
+    const endWithWorld = () => end(() => reject(world.signal.reason));
     const pollAgain = () => {
       isScheduled = false;
       const result = poll();
-      if (result !== undefined) finish(result);
+      if (result !== undefined) end(() => resolve(result));
     };
     const unsubscribe = world.subscribe(() => {
       if (isScheduled) return;
       isScheduled = true;
-      setImmediate(pollAgain);
+      void nextTurn().then(pollAgain);
     });
     const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });
-    world.signal.addEventListener("abort", giveUp, { once: true });
+    world.signal.addEventListener("abort", endWithWorld, { once: true });
   });
 }

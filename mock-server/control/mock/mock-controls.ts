@@ -1,10 +1,11 @@
-import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../../errors.ts";
 import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { FaultPlan } from "../../state/fault.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
+import { realClock } from "../../time/real-clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
 import type { World } from "../../world/world.ts";
 import { createWorldClock } from "../../world/world-clock.ts";
@@ -24,7 +25,6 @@ export type MockControls = ControlsOf<typeof mockRoutes>;
 export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
   const virtual = "advance" in clock ? clock : null;
   const worldClock = createWorldClock(worlds, clock);
-  const realClock = systemClock;
   const now = () => isoTime(clock.now());
   return {
     getHealth: () => ({ status: "ok", version, now: now(), epoch: worlds.current.epoch }),

@@ -1,4 +1,3 @@
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { difference, jsonDifferences } from "../../checks/differences.ts";
 import { knownOperation } from "../../graphql/check-operation.ts";
 import { redactJson, redactVariables } from "../../graphql/documents/redaction.ts";
@@ -14,11 +13,7 @@ import { createTextMatch } from "../lists/text-match.ts";
 import { waitForMatches } from "../lists/wait-for-matches.ts";
 import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "./request-routes.ts";
 
-/** @param wallClock measures the time limits of waits */
-export function createRequestControls(
-  worlds: WorldHolder,
-  wallClock: Clock,
-): ControlsOf<typeof requestRoutes> {
+export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof requestRoutes> {
   return {
     listRequests: (query = {}) =>
       listPage(worlds.current.journal.entries(), query, {
@@ -46,8 +41,7 @@ export function createRequestControls(
         differences: (entry: JournalEntry) => differences(entry, filter),
         describe: describeRequest,
       };
-      const limits = { timeoutMs, wallClock, signal };
-      const matching = await waitForMatches(world, expectation, { count, times }, limits);
+      const matching = await waitForMatches(world, expectation, { count, times }, { timeoutMs, signal });
       return { data: matching.map(viewRequest) };
     },
   };

@@ -36,7 +36,7 @@ export const expectedRequests = z.strictObject({
 const requestsQuery = z.strictObject({
   ...fields.listQuery,
   ...requestFilter,
-  status: z.coerce.number().pipe(status).optional(),
+  status: fields.inQuery(status).optional(),
   variables: z
     .string()
     .transform((text, context): z.output<typeof variables> => {
@@ -47,7 +47,7 @@ const requestsQuery = z.strictObject({
     })
     .optional()
     .describe(`JSON. ${aboutVariables}`),
-  after: z.coerce.number().pipe(after).optional().describe(aboutAfter),
+  after: fields.inQuery(after).optional().describe(aboutAfter),
   result: z
     .enum(["succeeded", "rejected", "faulty"])
     .optional()

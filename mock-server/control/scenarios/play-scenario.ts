@@ -1,5 +1,6 @@
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
+import { nextTurn } from "../../time/real-clock.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import type { DeliveryControls } from "../deliveries/delivery-controls.ts";
 import type { EventControls } from "../events/event-controls.ts";
@@ -40,7 +41,7 @@ async function playScenario(
   const countStep = async () => {
     count++;
     if (count > stepsMax) throw failure(`scenario has more than ${stepsMax} steps`);
-    if (count % stepsPerTurn === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (count % stepsPerTurn === 0) await nextTurn();
     if (signal?.aborted) throw failure(`scenario was cancelled after ${count} steps`);
   };
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { id, listOf, searchText, time } from "../contract/fields.ts";
+import { id, inQuery, listOf, searchText, time } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 
 const searchHit = z.object({
@@ -18,7 +18,7 @@ export const searchRoutes = {
     summary: "Tasks, clients, deliveries, endpoints and requests that contain a text, newest first.",
     input: z.strictObject({
       text: searchText,
-      limit: z.coerce.number().int().min(1).max(100).optional().describe("Of each kind. Default: 6."),
+      limit: inQuery(z.int().min(1).max(100)).optional().describe("Of each kind. Default: 6."),
     }),
     response: listOf(searchHit),
   }),

@@ -1,10 +1,10 @@
 import type { CustomerError } from "@workspace-tasks/events/fields";
-import { found, notFound } from "../../rules/service-error.ts";
+import { badInput, found, notFound } from "../../rules/service-error.ts";
 import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
 import { checkTaskLimit, startTask } from "../../rules/tasks/tasks.ts";
 import { addClient } from "../../rules/workspaces/clients.ts";
-import type { StageRecord, TaskRecord } from "../../state/records.ts";
+import type { StageRecord, TaskRecord, TaskStatus } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
@@ -56,14 +56,30 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
     getTask: (taskId) => viewTask(worlds.current, findTask(worlds.current, taskId)),
     setTaskStatus(taskId, { customerError, ...change }) {
       const world = worlds.current;
+      const { status, errorMessage, taxPrepResult, withinRetryGrace } = change;
+      requireStatus("FAILED", status, { errorMessage, customerError, withinRetryGrace });
+      requireStatus("COMPLETED", status, { taxPrepResult });
+      const { type } = findTask(world, taskId);
+      if (taxPrepResult && type !== "TAX_PREP")
+        throw badInput(`taxPrepResult: expected for a task of type TAX_PREP only, this one is ${type}`);
       const task = setTaskStatus(world, { taskId, ...change, customerError: toCustomerError(customerError) });
       return viewTaskSummary(world, task);
     },
-    setStageStatus: (taskId, change) => viewStage(setStageStatus(worlds.current, { taskId, ...change })),
+    setStageStatus(taskId, change) {
+      requireStatus("FAILED", change.status, { errorMessage: change.errorMessage });
+      return viewStage(setStageStatus(worlds.current, { taskId, ...change }));
+    },
     setTaskPlan(taskType, plan = {}) {
       setTaskPlan(worlds.current, taskType, planOf(worlds.current, taskType, plan));
     },
   };
+}
+
+/** @throws ServiceError BAD_USER_INPUT for a field that a task or stage of another status does not have */
+function requireStatus(expected: TaskStatus, status: TaskStatus, fields: Readonly<Record<string, unknown>>) {
+  const given = Object.entries(fields).find(([, value]) => value !== undefined && value !== null);
+  if (given && status !== expected)
+    throw badInput(`${given[0]}: expected with the status ${expected} only, got it with ${status}`);
 }
 
 /** The plan of the task's type with some parts replaced; `null` when none is. */

@@ -1,11 +1,11 @@
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
-import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts";
 import type { DeliveryResponse } from "../../outbound/port.ts";
 import { responseBodyCharsMax } from "../../settings/bounds.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
 import type * as records from "../../state/records.ts";
+import { realClock } from "../../time/real-clock.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
 import { liveSecrets, signDelivery } from "./signing.ts";
@@ -72,7 +72,6 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
 
 /** Beyond it receivers reject a timestamp; the tolerance of the Standard Webhooks libraries. */
 const toleranceMs = 300_000;
-const realClock = systemClock;
 
 /** Why the response does not acknowledge the delivery, with the reason that a virtual clock often is. */
 function rejectionIn(world: World, status: number): string | null {

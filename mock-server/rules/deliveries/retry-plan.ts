@@ -23,7 +23,7 @@ export function nextAttemptDelayMs(failed: {
 /** RFC 9110 §10.2.3: seconds, or a date. */
 function parseRetryAfterMs(header: string | undefined, nowMs: number): number | null {
   if (header === undefined) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1_000;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1_000;
   const atMs = Date.parse(header);
   return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }
@@ -31,6 +31,7 @@ function parseRetryAfterMs(header: string | undefined, nowMs: number): number | 
 /** Why a response does not acknowledge a delivery (D3), or `null` when it does. */
 export function rejectionOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  if (status >= 300 && status < 400) return `status ${status}; redirects are not followed`;
+  // A 304 has nowhere to go.
+  if (status >= 300 && status < 400 && status !== 304) return `status ${status}; redirects are not followed`;
   return `status ${status}`;
 }

@@ -1,5 +1,5 @@
 import type { KnownEventName } from "@workspace-tasks/events";
-import { type CatalogEntry, eventCatalog } from "@workspace-tasks/events/catalog";
+import { type CatalogEntry, eventCatalog, payloadVersion } from "@workspace-tasks/events/catalog";
 import { didYouMean } from "@workspace-tasks/kernel/did-you-mean.ts";
 import type { CatalogAdditionRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
@@ -15,6 +15,10 @@ const knownNames: ReadonlySet<string> = new Set(eventCatalog.map(({ name }) => n
 
 export const isCatalogEvent = (world: World, name: string): boolean =>
   knownNames.has(name) || world.state.catalogAdditions.has(name);
+
+/** Of the payload, as the catalog gives it. */
+export const versionOf = ({ state }: World, name: string): string =>
+  state.catalogAdditions.get(name)?.version ?? payloadVersion;
 
 /** Why no delivery can have an event of this name; `undefined` for one of the catalog. */
 export function describeUnknownEvent(world: World, name: string): string | undefined {
@@ -44,7 +48,7 @@ export type CatalogAddition = Pick<CatalogEntry, "name"> & {
  * receive it from now on.
  */
 export function addToCatalog(world: World, addition: CatalogAddition): CatalogEntry {
-  const { name, description = "", version = "2", status = "", taskTypes = [] } = addition;
+  const { name, description = "", version = payloadVersion, status = "", taskTypes = [] } = addition;
   if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)+$/.test(name)) {
     throw badInput(`event name must look like "noun.verb", got "${name}"`);
   }

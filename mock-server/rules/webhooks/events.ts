@@ -7,6 +7,7 @@ import { isoTime } from "../../time/iso-time.ts";
 import { uuidFromName } from "../../world/random.ts";
 import type { World } from "../../world/world.ts";
 import { deliverEvent } from "../deliveries/deliveries.ts";
+import { versionOf } from "./catalog.ts";
 
 /** Reports that the task has entered its present status. @see interface §6 */
 export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
@@ -128,7 +129,8 @@ function emitEvent(world: World, event: NewEvent): void {
   };
   const delivered = deliverEvent(world, event, () => {
     const id = report();
-    const envelope = { id, event: name, version: "2", occurredAt: isoTime(occurredAtMs), workspaceId };
+    const version = versionOf(world, name);
+    const envelope = { id, event: name, version, occurredAt: isoTime(occurredAtMs), workspaceId };
     const body = JSON.stringify({ ...envelope, ...event.fields() });
     return { id, name, workspaceId, subject, occurredAtMs, body };
   });

@@ -136,12 +136,21 @@ export const nameFromEmail = (email: string) => email.slice(0, email.indexOf("@"
 
 function freeSlug(world: World, displayName: string): string {
   const taken = new Set([...world.state.workspaces.values()].map(({ slug }) => slug));
-  const words = displayName
-    .normalize("NFKD")
-    .toLowerCase()
-    .match(/[a-z0-9]+/g);
+  const words = toAscii(displayName).match(/[a-z0-9]+/g);
   const base = words?.join("-").slice(0, 60) ?? "workspace";
   let slug = base;
   for (let number = 2; taken.has(slug); number++) slug = `${base}-${number}`;
   return slug;
 }
+
+/** Letters that Unicode does not decompose into a basic one and marks. */
+const undecomposed = new Map(
+  Object.entries({ ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", þ: "th", ı: "i" }),
+);
+
+const toAscii = (text: string) =>
+  text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/\p{M}/gu, "")
+    .replace(/[^\0-\x7f]/g, (letter) => undecomposed.get(letter) ?? letter);

@@ -140,6 +140,7 @@ describe("D3 acknowledgement", () => {
       const [first, second] = record?.attempts ?? [];
       expect(first?.status).toBe(typeof response === "number" ? response : null);
       expect(first?.error).toContain(typeof response === "number" ? "status" : errors[response]);
+      expect(first?.error?.includes("redirects are not followed")).toBe(response === 300);
       expect(second).toMatchObject({ status: 204, error: null });
     },
   );

@@ -224,7 +224,7 @@ describe("isolation of worlds", () => {
     const activities: unknown[] = [];
     world.subscribe((activity) => activities.push(activity));
     await mock.control.dropWorld("a");
-    await expect(waiting).rejects.toMatchObject({ code: "WAIT_TIMED_OUT" });
+    await expect(waiting).rejects.toMatchObject({ code: "MOCK_CLOSED" });
     expect((await stream.text()).length).toBeGreaterThan(0);
     const seen = activities.length;
     await wait(1_100); // a stage of the task would have ended

@@ -63,11 +63,9 @@ it("a client with a proxy sends every request through it", async () => {
 it("a server component of Next.js calls the service", async () => {
   const port = await freePort();
   const next = [join(modules, "next/dist/bin/next"), "start", join(recipes, "next"), "--port", String(port)];
-  using program = new RunningProgram([...mock, process.execPath, ...next], {
-    env: {
-      WORKSPACE_TASKS_SIGNING_SECRET: `whsec_${Buffer.alloc(32).toString("base64")}`,
-      INBOX_FILE: ":memory:",
-    },
+  const secret = `WORKSPACE_TASKS_SIGNING_SECRET=whsec_${Buffer.alloc(32).toString("base64")}`;
+  using program = new RunningProgram([...mock, "env", secret, process.execPath, ...next], {
+    env: { INBOX_FILE: ":memory:" },
   });
   await program.said(/Ready/);
   const page = await (await fetch(`http://127.0.0.1:${port}/`)).text();

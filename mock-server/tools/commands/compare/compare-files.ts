@@ -1,8 +1,9 @@
 import { appendFileSync } from "node:fs";
-import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, extname } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { extname } from "node:path";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type CommandIo, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";
@@ -35,19 +36,22 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
   for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
-const checkWritable = (flag: string, path: string): Promise<void> =>
-  orFail(`${flag}: cannot write ${path}`, async () => {
-    const found = await stat(path).catch(() => null);
-    if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-    await access(found ? path : dirname(path), constants.W_OK);
-  });
+const outputKind: OutputKind = {
+  name: "one that compare has written",
+  mark: /"tool"\s*:\s*"workspace-tasks compare"|<testsuite name="workspace-tasks compare"|mock-settings\.schema\.json/,
+};
 
-/** @throws CommandError that says what could not be done, and why */
-async function orFail<Result>(what: string, work: () => Result | Promise<Result>): Promise<Result> {
+const checkWritable = (flag: string, path: string): Promise<unknown> =>
+  orFail(`${flag}: cannot write ${path}`, () => findOutputFile(path, outputKind), anotherFile);
+
+const anotherFile = "; choose another file";
+
+/** @throws CommandError that says what could not be done, why, and what to do */
+async function orFail<Result>(what: string, work: () => Result | Promise<Result>, remedy = "") {
   try {
     return await work();
   } catch (error) {
-    throw new CommandError(`${what}: ${reasonOf(error)}`, 2);
+    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`, 2);
   }
 }
 
@@ -64,7 +68,7 @@ export async function writeOutputs(
   report: CompareReport,
   io: CommandIo,
 ): Promise<readonly string[]> {
-  const writing = reports.map((path) => save("--report", path, rendererOf(path)(report)));
+  const writing: Promise<unknown>[] = reports.map((path) => save("--report", path, rendererOf(path)(report)));
   if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
   const results = await Promise.allSettled(writing);
   return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
@@ -91,13 +95,13 @@ export interface OpenRecord {
  * @param onProblem is called when the disk is full, for example
  */
 export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
-  await save("--record", path, headerLine(plan));
+  const target = await save("--record", path, headerLine(plan));
   let problem: string | null = null;
   return {
     append(observation) {
       if (problem !== null) return;
       try {
-        appendFileSync(path, observationLine(observation));
+        appendFileSync(target, observationLine(observation));
       } catch (error) {
         problem = `--record: cannot write ${path}: ${reasonOf(error)}`;
         onProblem();
@@ -140,5 +144,5 @@ async function readText(flag: string, path: string, bytesMax: number): Promise<s
   throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
 
-const save = (flag: string, path: string, text: string): Promise<void> =>
-  orFail(`${flag}: cannot write ${path}`, () => writeFile(path, text, { mode: 0o600 }));
+const save = (flag: string, path: string, text: string): Promise<string> =>
+  orFail(`${flag}: cannot write ${path}`, () => writeOutputFile(path, text, outputKind), anotherFile);

@@ -113,7 +113,7 @@ describe("http transport", () => {
     const response = createTransport({ clock }).deliver(request(url));
     await begun.promise;
     await clock.advance(5_000);
-    expect(await response).toEqual({ status: null, error: "no response within 5000 ms" });
+    expect(await response).toEqual({ status: null, error: "no complete response within 5000 ms" });
   });
 
   it("keeps the first part of an endless response and closes the connection", async () => {

@@ -1,8 +1,17 @@
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readSnapshotFile, writeSnapshotFile } from "../../../../mock-server/snapshot/snapshot-file.ts";
+import {
+  findSnapshotFile,
+  readSnapshotFile,
+  writeSnapshotFile,
+} from "../../../../mock-server/snapshot/snapshot-file.ts";
 import { withFolder } from "../../../support/with-folder.ts";
+
+const snapshot = '{"format":"workspace-tasks-mock"}';
 
 describe("writeSnapshotFile", () => {
   it("writes a file that only its owner can read, and leaves no other", () =>
@@ -13,12 +22,55 @@ describe("writeSnapshotFile", () => {
       expect(await readdir(folder)).toEqual(["s.json"]);
     }));
 
-  it("follows no link that another user has put in the place of its draft, or of the file", () =>
+  it("follows a link to a snapshot, to an empty file and to none, and the link stays", () =>
+    withFolder(async (folder) => {
+      await writeFile(join(folder, "old"), snapshot, { mode: 0o640 });
+      await writeFile(join(folder, "empty"), "");
+      for (const target of ["old", "empty", "new"]) {
+        const link = join(folder, `${target}.json`);
+        await symlink(target, link);
+        await writeSnapshotFile(link, `${snapshot} `);
+        expect(await readlink(link)).toBe(target);
+        expect(await readFile(join(folder, target), "utf8")).toBe(`${snapshot} `);
+      }
+      expect((await stat(join(folder, "old"))).mode & 0o777).toBe(0o640);
+    }));
+
+  it("replaces nothing that is not a writable snapshot, and says what is there", () =>
+    withFolder(async (folder) => {
+      const place = (name: string) => join(folder, name);
+      await writeFile(place("other"), '{"name":"package"}');
+      await writeFile(place("read-only"), snapshot, { mode: 0o444 });
+      await mkdir(place("folder"));
+      execFileSync("mkfifo", [place("pipe")]);
+      const socket = createServer().listen(place("socket"));
+      await once(socket, "listening");
+      const before = await readdir(folder);
+      for (const [name, reason] of [
+        ["other", "not a snapshot of a mock"],
+        ["read-only", "read-only"],
+        ["folder", "expected a regular file, got a folder"],
+        ["pipe", "expected a regular file, got a pipe"],
+        ["socket", "expected a regular file, got a socket"],
+      ] as const) {
+        const link = place("link");
+        await symlink(name, link);
+        for (const path of [place(name), link])
+          await expect(writeSnapshotFile(path, snapshot)).rejects.toThrow(reason);
+        await rm(link);
+      }
+      expect(await readdir(folder)).toEqual(before);
+      expect(await readFile(place("other"), "utf8")).toBe('{"name":"package"}');
+      // Nothing is written here: as root a mistake would replace the device of the machine.
+      await expect(findSnapshotFile("/dev/full")).rejects.toThrow("expected a regular file, got a device");
+      socket.close();
+    }));
+
+  it("follows no link that another user has put in the place of its draft", () =>
     withFolder(async (folder) => {
       const victim = join(folder, "victim");
       await writeFile(victim, "untouched");
-      for (const name of [`.s.json.${process.pid}.draft`, "s.json"])
-        await symlink(victim, join(folder, name));
+      await symlink(victim, join(folder, `.s.json.${process.pid}.draft`));
       await writeSnapshotFile(join(folder, "s.json"), "{}");
       expect(await readFile(victim, "utf8")).toBe("untouched");
       expect(await readFile(join(folder, "s.json"), "utf8")).toBe("{}");
@@ -27,11 +79,11 @@ describe("writeSnapshotFile", () => {
   it("leaves the old file, and no other, when the new one cannot be written", () =>
     withFolder(async (folder) => {
       const [path, place] = [join(folder, "s.json"), join(folder, "folder")];
-      await writeFile(path, "the old one");
+      await writeFile(path, snapshot);
       await mkdir(place);
       await expect(writeSnapshotFile(path, Symbol("no text") as never)).rejects.toThrow();
       await expect(writeSnapshotFile(place, "{}")).rejects.toThrow();
-      expect(await readFile(path, "utf8")).toBe("the old one");
+      expect(await readFile(path, "utf8")).toBe(snapshot);
       expect(await readdir(folder)).toEqual(["folder", "s.json"]);
     }));
 });

@@ -173,7 +173,7 @@ describe("deliveries", () => {
     expect(await count({ endpointId: "other" })).toBe(0);
     expect(await count({ event: "task.completed" })).toBe(2);
     expect(await count({ subject: taskId })).toBe(all / 2);
-    for (const query of [{ status: "lost" }, { limit: 0 }, { colour: "red" }])
+    for (const query of [{ status: "lost" }, { limit: 0 }, { limit: 1.5 }, { colour: "red" }])
       await expect(count(query as Query)).rejects.toMatchObject({ code: "QUERY_INVALID" });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { negotiateMediaType } from "../../../../mock-server/graphql/media-type.ts";
+import { isJson, negotiateMediaType } from "../../../../mock-server/graphql/media-type.ts";
 
 describe("negotiateMediaType", () => {
   const json = "application/json";
@@ -31,5 +31,26 @@ describe("negotiateMediaType", () => {
     ["application/json; charset=latin1", null],
   ])("returns for Accept %s the type %s", (accept, expected) => {
     expect(negotiateMediaType(accept)).toBe(expected);
+  });
+});
+
+describe("isJson", () => {
+  it.each([
+    ["application/json", true],
+    ["Application/JSON", true],
+    ["application/json; charset=utf-8", true],
+    ['application/json; charset="UTF-8"', true],
+    ["application/json;charset=utf8", true],
+    ["application/json; profile=x", true],
+    ['application/json; profile="a;charset=b"; charset=utf-8', true],
+    ["application/json;", true],
+    ["application/json; charset=utf-16", false],
+    ["application/json; profile=x; charset=latin1", false],
+    ["application/json-patch+json", false],
+    ["text/plain", false],
+    ["", false],
+    [undefined, false],
+  ])("is for Content-Type %s %s", (contentType, expected) => {
+    expect(isJson(contentType)).toBe(expected);
   });
 });

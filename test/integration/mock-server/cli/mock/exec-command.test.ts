@@ -35,6 +35,34 @@ describe("mock exec", () => {
       await expect(fetch(passed.WORKSPACE_TASKS_BASE_URL)).rejects.toThrow();
     }));
 
+  it("mock exec passes no other variable of its family, and names those that it removes", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "env.json");
+      const script = `require("fs").writeFileSync(${JSON.stringify(path)}, JSON.stringify(process.env))`;
+      const production = {
+        WORKSPACE_TASKS_API_KEY: "wtk_production",
+        WORKSPACE_TASKS_READ_ONLY_API_KEY: "wtk_production",
+        WORKSPACE_TASKS_SIGNING_SECRET: "whsec_production",
+        WORKSPACE_TASKS_INBOX: "postgres://production",
+      };
+      const run = (...argv: string[]) =>
+        runCommand(runExecCommand, [...argv, ...node(script)], {
+          env: { ...env, OTHER: "1", ...production },
+        });
+      const { code, err } = await run();
+      expect([code, err]).toEqual([
+        0,
+        "mock exec: not passed to the command: WORKSPACE_TASKS_READ_ONLY_API_KEY, WORKSPACE_TASKS_SIGNING_SECRET, WORKSPACE_TASKS_INBOX; see mock exec --help\n",
+      ]);
+      const passed = await readFile(path, "utf8");
+      expect(passed).not.toContain("production");
+      expect(JSON.parse(passed)).toMatchObject({ OTHER: "1" });
+      await run("--deliver-to", "http://127.0.0.1:1/webhooks");
+      const { WORKSPACE_TASKS_SIGNING_SECRET: secret } = JSON.parse(await readFile(path, "utf8"));
+      expect(secret).toMatch(/^whsec_/);
+      expect(secret).not.toBe(production.WORKSPACE_TASKS_SIGNING_SECRET);
+    }));
+
   it("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await runCommand(runExecCommand, ["--", "no-such-command-anywhere"], { env });
     expect([code, err]).toEqual([

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -117,6 +118,19 @@ describe("snapshot and reset", () => {
       expect((await mock.control.listTasks()).data).toEqual([]);
       expect((await run(mock, runSnapshotCommand, "restore", file)).code).toBe(0);
       expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
+    }));
+
+  it("snapshot saves to standard output, and to no pipe", ({ mock }) =>
+    withFolder(async (folder) => {
+      const { code, out } = await run(mock, runSnapshotCommand, "save", "-");
+      expect(code).toBe(0);
+      expect(JSON.parse(out)).toMatchObject({ format: "workspace-tasks-mock" });
+      const pipe = join(folder, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      expect(await run(mock, runSnapshotCommand, "save", pipe)).toMatchObject({
+        ...{ code: 1, out: "" },
+        err: `snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; choose another file, or - for standard output\n`,
+      });
     }));
 
   it("snapshot names the file that cannot be used", ({ mock }) =>

@@ -61,6 +61,17 @@ describe("trigger", () => {
     expect(err).toContain('event "client.archived" is not in the catalog');
   });
 
+  it("trigger rejects an address of the environment that is none", async () => {
+    const env = { WORKSPACE_TASKS_BASE_URL: "localhost:4010" };
+    const { code, err } = await runCommand(runTriggerCommand, ["task.running"], { env });
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining(
+        "WORKSPACE_TASKS_BASE_URL: expected a URL such as http://127.0.0.1:4010, or a port, got",
+      ),
+    ]);
+  });
+
   it("trigger explains how to start a mock when none responds", async () => {
     const closed = await createMockServer();
     await closed.close();
@@ -75,6 +86,26 @@ describe("trigger", () => {
     [
       ["a", "--mock", "nowhere"],
       '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "nowhere"',
+    ],
+    [
+      ["a", "--mock", "99999"],
+      '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "99999"',
+    ],
+    [
+      ["a", "--mock", "http://user:secret@127.0.0.1"],
+      '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "http://…@127.0.0.1"',
+    ],
+    [
+      ["task.failed", "--stage", "x"],
+      "--stage: expected with subtask.completed or subtask.failed, and without --payload",
+    ],
+    [
+      ["subtask.failed", "--stage", "x", "--payload", "{}"],
+      "--stage: expected with subtask.completed or subtask.failed, and without --payload",
+    ],
+    [
+      ["documents.synced", "--task-type", "BINDER"],
+      "--task-type: expected with an event about a task, and without --payload",
     ],
     [["a", "--payload", "{"], '--payload: expected a JSON object, got "{"'],
     [["a", "--payload", "[]"], '--payload: expected a JSON object, got "[]"'],

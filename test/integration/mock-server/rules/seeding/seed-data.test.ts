@@ -28,6 +28,16 @@ const roleOf = async (mock: MockServer, apiKey: string | null | undefined) => {
 };
 
 describe("seed data", () => {
+  it("has slugs with the letters of the names, without accents", async () => {
+    const names = ["Müller & Söhne", "Café Crème", "Straße ŁÓDŹ Ærø İzmir", "Muller Sohne", "名前"];
+    const workspaces = names.map((name) => ({ name, members: [{ email: "ada@acme.example" }] }));
+    await using mock = await createMockServer({ listen: false, settings: { seedData: { workspaces } } });
+    const { data } = await mock.control.listWorkspaces();
+    expect(data.map(({ slug }) => slug)).toEqual([
+      ...["muller-sohne", "cafe-creme", "strasse-lodz-aero-izmir", "muller-sohne-2", "workspace"],
+    ]);
+  });
+
   it("is in the mock from its start, with ids and keys by name", async () => {
     await using mock = await start();
     const { workspaces } = await checkedControlClient(mock).getSeedData();

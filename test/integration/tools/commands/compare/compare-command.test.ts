@@ -1,5 +1,6 @@
-import { symlinkSync, unlinkSync } from "node:fs";
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { rmSync, symlinkSync, unlinkSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
@@ -226,12 +227,21 @@ describe.concurrent("compare", () => {
     const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
     await withUnlimited(async (folder, settings) => {
       const argv = ["--base-url", mock.baseUrl, "--settings", settings];
-      // Every write to it fails as on a full disk.
-      const report = join(folder, "report.json");
-      await symlink("/dev/full", report);
-      const { code, out, err } = await command([...argv, "--report", report], env);
+      const reports = join(folder, "reports");
+      await mkdir(reports);
+      const report = join(reports, "report.json");
+      const said: string[] = [];
+      // The folder is removed while the run is in progress.
+      const removeReports = (text: string) => {
+        said.push(text);
+        rmSync(reports, { recursive: true, force: true });
+      };
+      const { code, out } = await runCommand(runCompareCommand, [...argv, "--report", report], {
+        env,
+        stderr: { isTTY: true, columns: 20, write: removeReports },
+      });
       expect([code, out]).toEqual([2, expect.stringContaining("The service does what the mock does")]);
-      expect(err).toContain(`--report: cannot write ${report}: ENOSPC`);
+      expect(said.join("")).toContain(`--report: cannot write ${report}: ENOENT`);
       const record = join(folder, "record.ndjson");
       const lines: string[] = [];
       // The record is replaced by a full disk while the run is in progress.
@@ -250,6 +260,25 @@ describe.concurrent("compare", () => {
       expect(progress.filter((line) => line.length > 4 + 19)).toEqual([]);
     });
   });
+
+  it.each(["--report", "--write", "--record"])("%s replaces only what compare has written", (flag) =>
+    withFolder(async (folder) => {
+      const other = join(folder, "package.json");
+      await writeFile(other, '{"name":"other"}');
+      const pipe = join(folder, "pipe.json");
+      execFileSync("mkfifo", [pipe]);
+      const run = (path: string) => command([...service, flag, path], key);
+      for (const [path, reason] of [
+        [other, "the file there is not one that compare has written"],
+        [pipe, "expected a regular file, got a pipe"],
+      ] as const)
+        expect(await run(path)).toMatchObject({
+          ...{ code: 2, out: "" },
+          err: `compare: ${flag}: cannot write ${path}: ${reason}; choose another file\n`,
+        });
+      expect(await readFile(other, "utf8")).toBe('{"name":"other"}');
+    }),
+  );
 
   it("a record of elsewhere cannot control the terminal", async () => {
     await withFolder(async (folder) => {

@@ -48,8 +48,10 @@ describe("waitFor", () => {
     expect(await aborted).toBeUndefined();
     expect(world.hasSubscribers).toBe(false);
     const orphaned = waitFor(world, poll, { timeoutMs: 1_000, wallClock });
-    world.end();
-    expect(await orphaned).toBeUndefined();
+    const reason = new Error("closed");
+    world.end(reason);
+    await expect(orphaned).rejects.toBe(reason);
+    await expect(waitFor(world, poll, { timeoutMs: 1_000, wallClock })).rejects.toBe(reason);
     expect(wallClock.pending().timers).toBe(0);
   });
 });

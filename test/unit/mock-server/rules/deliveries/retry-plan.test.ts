@@ -25,6 +25,8 @@ describe("nextAttemptDelayMs", () => {
       ),
     );
     expect(nextAttemptDelayMs({ ...failed, status: 503, retryAfter: "7" })).toBe(7_000);
+    for (const seconds of ["3600", "999999999", "9999999999", "9".repeat(400)])
+      expect(nextAttemptDelayMs({ ...failed, status: 503, retryAfter: seconds })).toBe(10_000);
     const longer = { ...failed, attempts: 2, status: 503 };
     expect(nextAttemptDelayMs({ ...longer, retryAfter: "400" })).toBe(400_000);
     expect(nextAttemptDelayMs({ ...longer, retryAfter: " 400 " })).toBe(400_000);

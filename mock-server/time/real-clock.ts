@@ -1,0 +1,17 @@
+// Fake timers of a test runner replace the global timers. What the mock waits for in real time (sockets, time limits,
+// turns of the event loop) passes without them, so it has the timers of Node, as they are when it is loaded. Wall time
+// stays the global one: a receiver in the same process compares timestamps with it.
+
+import { type Clock, createSystemClock } from "@workspace-tasks/kernel/clock.ts";
+
+// The inspector's page, in a browser, has no module of Node.
+const builtin = globalThis.process?.getBuiltinModule;
+const { setTimeout, clearTimeout, setImmediate } = builtin?.("node:timers") ?? globalThis;
+const { performance } = builtin?.("node:perf_hooks") ?? globalThis;
+const now = performance.now.bind(performance);
+
+/** The clock of the machine, which fake timers do not stop. */
+export const realClock: Clock = createSystemClock({ setTimeout, clearTimeout, performance: { now } });
+
+/** One turn of the event loop: promises that the last timer resolved get to run. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
