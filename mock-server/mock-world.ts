@@ -98,10 +98,7 @@ export interface MockWorld extends AsyncDisposable {
   expectNoDelivery(expected?: DeliveryFilter): Promise<void>;
   /** Calls `listener` with all activity from now on, also after a reset. Returns a function that stops it. */
   subscribe(listener: (activity: NumberedActivity) => void): () => void;
-  /**
-   * Drops the world, or stops the mock; resolves when everything of it is closed. Its waits end, and later calls reject,
-   * with MOCK_CLOSED. Idempotent.
-   */
+  /** Drops the world, or stops the mock, and resolves then. Waits and later calls reject with MOCK_CLOSED. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
   let best: MediaType | null = null;
   let bestQuality = 0;
   for (const range of accept.split(",")) {
-    const { name, parameters } = parse(range);
+    const [name = "", ...parameters] = partsOf(range);
     const quality = qualityOf(parameters);
     const type = supported.get(name);
     if (!type || quality <= bestQuality || !isUtf8(parameters)) continue;
@@ -22,16 +22,14 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
 
 /** Whether a `Content-Type` is JSON in UTF-8. Other parameters are ignored. @see RFC 9110 §8.3 */
 export function isJson(contentType = ""): boolean {
-  if (contentType === "application/json") return true;
-  const { name, parameters } = parse(contentType);
+  const [name, ...parameters] = partsOf(contentType);
   return name === "application/json" && isUtf8(parameters);
 }
 
-function parse(text: string): { readonly name: string; readonly parameters: readonly string[] } {
-  // A quoted value may contain a semicolon.
+/** The type and its parameters. A quoted value may contain a semicolon. */
+function partsOf(text: string): readonly string[] {
   const parts = text.toLowerCase().match(/(?:[^;"]|"[^"]*"?)+/g) ?? [];
-  const [name = "", ...parameters] = parts.map((part) => part.replace(/\s/g, ""));
-  return { name, parameters };
+  return parts.map((part) => part.replace(/\s/g, ""));
 }
 
 const supported: ReadonlyMap<string, MediaType> = new Map([

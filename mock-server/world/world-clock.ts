@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { MockServerError } from "../errors.ts";
 import { parseDurationMs } from "../time/duration.ts";
 import type { RunUntilOptions, VirtualClock } from "../time/virtual-clock.ts";
@@ -26,7 +27,7 @@ export function createWorldClock(worlds: WorldHolder, clock: Clock | VirtualCloc
   const virtual = "advance" in clock ? clock : null;
   // The clock may be shared with others, and then moves on after the mock is closed.
   const report = (byMs: number, fired: number | null) => {
-    if (!worlds.ended) worlds.current.emit({ type: "clock.advanced", byMs, fired });
+    if (!worlds.signal.aborted) worlds.current.emit({ type: "clock.advanced", byMs, fired });
   };
   return {
     // With the methods of a virtual clock: another mock with this clock can advance it too.
@@ -42,9 +43,14 @@ export function createWorldClock(worlds: WorldHolder, clock: Clock | VirtualCloc
     },
     async runUntil(promise, options) {
       const startMs = clock.now();
+      const closed = deferred<never>();
+      const close = () => closed.reject(worlds.signal.reason);
+      worlds.signal.addEventListener("abort", close);
       try {
-        return await (virtual ? virtual.runUntil(promise, options) : promise);
+        const settled = Promise.race([promise, closed.promise]);
+        return await (virtual ? virtual.runUntil(settled, options) : settled);
       } finally {
+        worlds.signal.removeEventListener("abort", close);
         if (virtual && clock.now() !== startMs) report(clock.now() - startMs, null);
       }
     },

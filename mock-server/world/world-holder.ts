@@ -1,6 +1,7 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
+import { setMaxListeners } from "node:events";
 import { MockServerError } from "../errors.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
@@ -25,7 +26,8 @@ export interface WorldOrigin {
 export interface WorldHolder {
   /** @throws MockServerError MOCK_CLOSED after `end`, as `reset` and `restore` do */
   readonly current: World;
-  readonly ended: boolean;
+  /** Aborts with MOCK_CLOSED at the end. */
+  readonly signal: AbortSignal;
   readonly seedData: SeedData;
   /** The settings of the start; a reset returns to them. */
   readonly startSettings: Settings;
@@ -54,10 +56,12 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
   let epoch = 0;
   let current = createWorld({ ...options, epoch });
   let seedData = seedWorld(current);
-  let ended = false;
+  const ending = new AbortController();
+  // Every wait of a clock listens to it.
+  setMaxListeners(0, ending.signal);
 
   const open = (): World => {
-    if (ended) throw closedError(what);
+    if (ending.signal.aborted) throw closedError(what);
     return current;
   };
 
@@ -82,9 +86,7 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
     get current() {
       return open();
     },
-    get ended() {
-      return ended;
-    },
+    signal: ending.signal,
     get seedData() {
       return seedData;
     },
@@ -114,8 +116,8 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
       };
     },
     end() {
-      ended = true;
-      current.end(closedError(what));
+      ending.abort(closedError(what));
+      current.end(ending.signal.reason);
     },
   };
 }

@@ -63,16 +63,13 @@ function spawnChild(
   });
 }
 
-const family = "WORKSPACE_TASKS_";
-
 /** With production's inbox or secret beside the mock's URL and key, a test would mix the two. */
 function childEnv({ env, stderr }: CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
-  const isForeign = (name: string) => name.toUpperCase().startsWith(family) && !Object.hasOwn(own, name);
-  const foreign = Object.keys(env).filter(isForeign);
+  const family = Object.keys(env).filter((name) => name.toUpperCase().startsWith("WORKSPACE_TASKS_"));
+  const foreign = family.filter((name) => !Object.hasOwn(own, name));
   if (foreign.length > 0)
     stderr.write(`mock exec: not passed to the command: ${foreign.join(", ")}; see mock exec --help\n`);
-  const others = Object.entries(env).filter(([name]) => !isForeign(name));
-  return { ...Object.fromEntries(others), ...own };
+  return { ...env, ...Object.fromEntries(foreign.map((name) => [name, undefined])), ...own };
 }
 
 function notStarted(file: string, error: Error, io: CommandIo): number {

@@ -43,7 +43,7 @@ async function save(control: ControlApi, file: string): Promise<string> {
   if (file === "-") return `${text}\n`;
   await writeSnapshotFile(file, text).catch((error: unknown) => {
     throw new CommandError(
-      `save: cannot write ${file}: ${reasonOf(error)}; choose another file, or - for standard output`,
+      `save: cannot write ${file}: ${reasonOf(error)}; name another file, or - to print`,
     );
   });
   return `saved to ${file}\n`;

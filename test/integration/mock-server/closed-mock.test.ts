@@ -57,6 +57,13 @@ describe("closing", () => {
     await expect(mock.worlds.create()).rejects.toMatchObject(closed);
   });
 
+  it.each(["real", "virtual"] as const)("ends a wait of its clock, %s", async (clock) => {
+    const mock = await createMockServer({ listen: false, clock });
+    const ended = expect(mock.clock.runUntil(new Promise(() => {}))).rejects.toMatchObject(closed);
+    await mock.close();
+    await ended;
+  });
+
   it("a reset ends a wait with the reason", async () => {
     await using mock = await createMockServer({ listen: false });
     // The first wait loads what it needs.

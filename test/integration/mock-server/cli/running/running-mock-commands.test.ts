@@ -129,7 +129,7 @@ describe("snapshot and reset", () => {
       execFileSync("mkfifo", [pipe]);
       expect(await run(mock, runSnapshotCommand, "save", pipe)).toMatchObject({
         ...{ code: 1, out: "" },
-        err: `snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; choose another file, or - for standard output\n`,
+        err: `snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; name another file, or - to print\n`,
       });
     }));
 
