@@ -11,6 +11,7 @@ import {
 } from "../../mock-server/tools/compare/observe/observation.ts";
 import type { Captured } from "../../mock-server/tools/compare/observe/observe-delivery.ts";
 import type { CompareReport } from "../../mock-server/tools/compare/report/compare-report.ts";
+import { isDifference } from "../../mock-server/tools/compare/report/summary.ts";
 import { type KeyName, keyNames, type Permission } from "../../mock-server/tools/compare/rules/probe.ts";
 import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
@@ -127,6 +128,9 @@ export const idsOf = ({ rules }: CompareReport, verdict: string) =>
   rules.filter((rule) => rule.verdict === verdict).map(({ id }) => id);
 
 export const refutedIn = (report: CompareReport) => idsOf(report, "refuted");
+
+/** Rules that are refuted, and rules that differ from an assumption. */
+export const differencesIn = ({ rules }: CompareReport) => rules.filter(isDifference).map(({ id }) => id);
 
 export const reasonOf = ({ rules }: CompareReport, rule: string) =>
   rules.find(({ id }) => id === rule)?.received;

@@ -10,6 +10,7 @@ import { type MockSide, observeMock } from "./mock-side.ts";
 import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
 import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { isDifference } from "./report/summary.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
@@ -105,7 +106,7 @@ export async function evaluateRecord(
   // What settings express is not claimed but tried: a mock that has them is compared again.
   const isTried = rules.some((rule) => rule.settings);
   const remaining = isTried ? await evaluateWith(settings) : rules;
-  const notExpressed = remaining.filter(({ verdict }) => verdict === "refuted").map(({ id }) => id);
+  const notExpressed = remaining.filter(isDifference).map(({ id }) => id);
   const assumptions = evaluateAssumptions(rules);
   return { ...emptyReport, rules, assumptions, notes: notesOf(service, plan), settings, notExpressed };
 }

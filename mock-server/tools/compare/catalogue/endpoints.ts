@@ -3,8 +3,8 @@ import { knownEventNames } from "@workspace-tasks/events/catalog";
 import { type Fields, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import { call, type Draft, type SendContext, shared, type TokenName } from "../rules/probe.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "../rules/read-response.ts";
-import { rejected, rejectedAbove, rejections, withPermission } from "../rules/rejection.ts";
-import { type Fact, type Rule, rule, ruleOver, type Unknown } from "../rules/rule.ts";
+import { hasMessage, rejected, rejectedAbove, rejections, withPermission } from "../rules/rejection.ts";
+import { type About, type Fact, type Rule, rule, ruleOver, sameOf, type Unknown } from "../rules/rule.ts";
 
 const catalog = shared("catalog.public", call("WebhookEventCatalog", {}, { token: "none" }));
 const events = (response: ResponseShape) => listAt(response, "webhookEventCatalog");
@@ -14,8 +14,17 @@ const words = (value: Shape | undefined): Fact =>
     ? (value as readonly Shape[]).map((item) => wordOf(item) ?? String(item)).toSorted()
     : String(value);
 
+const hasAll = (expected: readonly string[], received: readonly string[]): boolean =>
+  expected.every((name) => received.includes(name));
+
 /** A rule over the entry of an event. */
-const entryRule = (id: string, title: string, name: string, read: (entry: Fields) => Fact): Rule =>
+const entryRule = (
+  id: string,
+  title: string,
+  name: string,
+  read: (entry: Fields) => Fact,
+  about: About,
+): Rule =>
   rule(
     id,
     title,
@@ -26,8 +35,22 @@ const entryRule = (id: string, title: string, name: string, read: (entry: Fields
       const entry = list.map(fieldsOf).find((item) => item["name"] === `word:${name}`);
       return entry ? read(entry) : { unknown: `the catalog has no ${name}` };
     },
-    name === "documents.synced" ? ["A-10"] : [],
+    about,
   );
+
+/** Of the body of `documents.synced` the interface names these fields, and no status. */
+const fieldsNamed = ["connectionId", "providerKey", "sourceExternalId", "duplicateCount"];
+
+/** The names of a schema's properties; `?` marks optional ones. */
+const namesIn = (schema: Fact) => Object.keys(schema ?? {}).map((name) => name.replace("?", ""));
+
+/** The interface shows the fields of a body, not the schema: one that refers elsewhere shows none of them. */
+const hasFields =
+  (name: string) =>
+  (expected: Fact, received: Fact): boolean => {
+    const found = namesIn(received);
+    return found.length === 0 || hasAll(name === "documents.synced" ? fieldsNamed : namesIn(expected), found);
+  };
 
 const perEvent = (name: string): readonly Rule[] => [
   entryRule(
@@ -39,12 +62,14 @@ const perEvent = (name: string): readonly Rule[] => [
       status: String(status),
       taskTypes: words(taskTypes),
     }),
+    name === "documents.synced" ? { assumptions: ["A-10"], keeps: sameOf("version") } : [],
   ),
   entryRule(
     `catalog.payload-${name}`,
     `the payload schema of ${name} has its properties`,
     name,
     ({ payloadSchema = null }) => payloadSchema as Fact,
+    { assumptions: name === "documents.synced" ? ["A-10", "A-31"] : ["A-31"], keeps: hasFields(name) },
   ),
 ];
 
@@ -78,11 +103,17 @@ const listRules: readonly Rule[] = [
   rejectedAbove("endpoints.limit-0", "limit 0 is rejected", list({ limit: 0 }), pageMax),
   rejectedAbove("endpoints.limit-101", "limit 101 is rejected", list({ limit: 101 }), pageMax),
   rejected("endpoints.bad-iterator", "a malformed iterator is rejected", malformed, ["A-8"]),
-  rule("endpoints.done", "iterator is null when done is true", all, (response) => {
-    if (hasErrors(response)) return rejectedHere(response);
-    if (at(response, `${page}.done`) !== true) return { unknown: "there are more than 100 endpoints" };
-    return { iterator: at(response, `${page}.iterator`) === null };
-  }),
+  rule(
+    "endpoints.done",
+    "iterator is null when done is true",
+    all,
+    (response) => {
+      if (hasErrors(response)) return rejectedHere(response);
+      if (at(response, `${page}.done`) !== true) return { unknown: "there are more than 100 endpoints" };
+      return { iterator: at(response, `${page}.iterator`) === null };
+    },
+    ["A-8"],
+  ),
   ruleOver(
     "endpoints.paging",
     "pages are in the order of the whole list, without repeats",
@@ -101,19 +132,32 @@ const listRules: readonly Rule[] = [
 ];
 
 export const endpointRules: readonly Rule[] = [
-  rule("catalog.events", "the catalog is public and lists the known events", catalog, (response) => {
-    const found = events(response);
-    return found ? words(eachAt(found, "name").map((name) => name ?? null)) : outcomeOf(response);
-  }),
+  rule(
+    "catalog.events",
+    "the catalog is public and lists the known events",
+    catalog,
+    (response) => {
+      const found = events(response);
+      return found ? words(eachAt(found, "name").map((name) => name ?? null)) : outcomeOf(response);
+    },
+    {
+      assumptions: ["A-31"],
+      keeps: (expected, received) =>
+        Array.isArray(received) && hasAll(expected as readonly string[], received as readonly string[]),
+    },
+  ),
   ...knownEventNames.flatMap(perEvent),
   ...listRules.map((each) => withPermission(endpointList, each)),
-  ...rejections([
-    ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
+  ...rejections(
     [
-      "endpoints.read-only",
-      "a list of endpoints with a read-only key is rejected",
-      list({}, "readOnly"),
-      "A-4",
+      ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
+      [
+        "endpoints.read-only",
+        "a list of endpoints with a read-only key is rejected",
+        list({}, "readOnly"),
+        "A-4",
+      ],
     ],
-  ]),
+    hasMessage,
+  ),
 ];

@@ -88,7 +88,7 @@ function ofNoun(
         `${noun} with limit 1001 are rejected`,
         inWorkspace(`${noun}(limit: 1001) { __typename }`),
         (listItemsMax) => ({ bounds: { listItemsMax } }),
-        ["A-27"],
+        { assumptions: ["A-27"] },
       ),
     ],
   };
@@ -216,6 +216,7 @@ const clientRules: readonly Rule[] = [
       const first = at(newest, `${clients.path}.0.id`);
       return { isIt: first !== undefined && at(one, "me.workspace.client.id") === first };
     },
+    ["A-27"],
   ),
   rule(
     "clients.unknown",
@@ -225,6 +226,7 @@ const clientRules: readonly Rule[] = [
       outcome: outcomeOf(response),
       isNull: at(response, "me.workspace.client") === null,
     }),
+    ["A-27"],
   ),
   rule("clients.tasks", "tasks are listed under their client", tasksOfFirst, outcomeOf, ["A-16"]),
 ];

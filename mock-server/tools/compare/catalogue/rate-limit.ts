@@ -1,6 +1,6 @@
 import { type Facts, rateLimitProbe } from "../observe/observation.ts";
 import { toErrorSetting } from "../rules/rejection.ts";
-import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "../rules/rule.ts";
+import { type About, type Fact, type Rule, ruleAcross, sameOf, type Unknown } from "../rules/rule.ts";
 
 const rateLimitRule = (
   id: string,
@@ -64,19 +64,16 @@ export const rateLimitRules: readonly Rule[] = [
       inSeconds: statedMs !== null,
       accepted: acceptedAfterStated,
     }),
-    ["A-5"],
+    { assumptions: ["A-5"], keeps: sameOf("inSeconds") },
   ),
   rateLimitRule(
     "rejection",
     "a request above the limit gets a 429 with RATE_LIMITED",
     ({ status = null, code = null, message = null }) => ({ status, code: code ?? "no code", message }),
-    { settings: toErrorSetting },
+    { assumptions: ["A-30"], keeps: sameOf("status", "code"), settings: toErrorSetting },
   ),
-  rateLimitRule(
-    "exchange",
-    "the exchange is not counted",
-    ({ exchangeRejected = null }) => (exchangeRejected ? "counted" : "not counted"),
-    ["A-20"],
+  rateLimitRule("exchange", "the exchange is not counted", ({ exchangeRejected = null }) =>
+    exchangeRejected ? "counted" : "not counted",
   ),
   rateLimitRule(
     "gateway",

@@ -2,7 +2,17 @@ import type { Router } from "@workspace-tasks/mock-server/parts";
 import type { Evidence, Responded } from "../observe/observation.ts";
 import { type Draft, query } from "../rules/probe.ts";
 import { at, outcomeOf } from "../rules/read-response.ts";
-import { type About, type Fact, type Rule, rule, ruleAcross, ruleOver, type Unknown } from "../rules/rule.ts";
+import { isNotAccepted } from "../rules/rejection.ts";
+import {
+  type About,
+  type Fact,
+  type Rule,
+  rule,
+  ruleAcross,
+  ruleOver,
+  sameOf,
+  type Unknown,
+} from "../rules/rule.ts";
 
 const typename = "{ __typename }";
 
@@ -13,8 +23,12 @@ const ofRouter = (router: Router): readonly Rule[] => {
       `transport.${router}-post`,
       `the ${router} router takes GraphQL by POST`,
       send(typename),
-      (response) => ({ status: response.status, typename: at(response, "__typename") === "enum:Query" }),
-      router === "gateway" ? ["A-21"] : [],
+      (response) => ({
+        outcome: outcomeOf(response),
+        status: response.status,
+        typename: at(response, "__typename") === "enum:Query",
+      }),
+      { assumptions: router === "gateway" ? ["A-21", "A-35"] : ["A-35"], keeps: sameOf("outcome") },
     ),
     ruleOver(
       `transport.${router}-introspection`,
@@ -34,6 +48,10 @@ const ofRouter = (router: Router): readonly Rule[] => {
         outcome: outcomeOf({ ...response, errors }),
         suggests: errors.some(({ suggests }) => suggests),
       }),
+      {
+        assumptions: ["A-30", "A-35"],
+        keeps: (_, received) => !sameOf("outcome")({ outcome: "accepted" }, received),
+      },
     ),
   ];
 };
@@ -49,8 +67,12 @@ const rejectedWith4xx = (
     ...query("", { token: "none" }),
     request: { method, path: "/graphql", contentType, body },
   };
-  return rule(`transport.${name}`, title, send, ({ status }) =>
-    status >= 400 && status < 500 ? "4xx" : String(status),
+  return rule(
+    `transport.${name}`,
+    title,
+    send,
+    ({ status }) => (status >= 400 && status < 500 ? "4xx" : String(status)),
+    ["A-35"],
   );
 };
 
@@ -108,15 +130,26 @@ export const transportRules: readonly Rule[] = [
   rejectedWith4xx("malformed-json", "a body that is not JSON gets a 4xx", "POST", "{"),
   rejectedWith4xx("no-query", "a body without a query gets a 4xx", "POST", "{}"),
   rejectedWith4xx("wrong-type", "a body of another content type gets a 4xx", "POST", validBody, "text/plain"),
-  rule("transport.syntax", "a syntax error is rejected with a code", unfinished, outcomeOf),
-  across("transport.content-type", "GraphQL responses are application/json", (responses) => {
-    const types = responses
-      .filter(({ response }) => response.body === "graphql")
-      .map(({ response }) => response.contentType);
-    return types.length === 0 ? { unknown: "no response shows it" } : [...new Set(types)].toSorted();
+  rule("transport.syntax", "a syntax error is rejected with a code", unfinished, outcomeOf, {
+    assumptions: ["A-30"],
+    keeps: isNotAccepted,
   }),
-  across("errors.no-internals", "no response shows a stack trace or a path of the server", (responses) =>
-    responses.some(({ response }) => (response.errors ?? []).some(({ leaks }) => leaks)),
+  across(
+    "transport.content-type",
+    "GraphQL responses are application/json",
+    (responses) => {
+      const types = responses
+        .filter(({ response }) => response.body === "graphql")
+        .map(({ response }) => response.contentType);
+      return types.length === 0 ? { unknown: "no response shows it" } : [...new Set(types)].toSorted();
+    },
+    ["A-35"],
+  ),
+  across(
+    "errors.no-internals",
+    "no response shows a stack trace or a path of the server",
+    (responses) => responses.some(({ response }) => (response.errors ?? []).some(({ leaks }) => leaks)),
+    ["A-35"],
   ),
   statusRule(
     "errors.unauthenticated-status",

@@ -1,4 +1,5 @@
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import type { ResponseShape } from "../observe/observation.ts";
 import type { Draft, Probe } from "./probe.ts";
 import { rejectionOf, roleOf } from "./read-response.ts";
 import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rule } from "./rule.ts";
@@ -7,21 +8,34 @@ import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rul
 export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule =>
   rule(id, title, send, rejectionOf, { settings: toErrorSetting, ...optionsOf(about) });
 
-/** Rules that requests are rejected: id, title, what is sent, assumptions. */
+/** Rules that requests are rejected: id, title, what is sent, assumptions. @param keeps what the interface promises of them */
 export const rejections = (
   rows: readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[],
-): readonly Rule[] => rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, assumptions));
+  keeps?: Rule["keeps"],
+): readonly Rule[] =>
+  rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, { assumptions, keeps }));
 
-/** A rejection whose message names the greatest value, which is a setting. */
+/** The interface says that there is an error. */
+export const isRejected = (_: Fact, received: Fact): boolean => isError(received);
+
+/** The interface says that the request is not carried out. */
+export const isNotAccepted = (_: Fact, received: Fact): boolean => received !== "accepted";
+
+/** The interface says the message, and not the code. */
+export const hasMessage = (expected: Fact, received: Fact): boolean =>
+  isError(expected) && isError(received) && expected.message === received.message;
+
+/** A rejection whose message names the greatest value, which is a setting. Default: the interface says the message. */
 export const rejectedAbove = (
   id: string,
   title: string,
   send: Draft,
   toSetting: (max: number) => SettingsChanges,
-  assumptions: readonly string[] = [],
+  { assumptions = ["A-30"], keeps }: Pick<Partial<Rule>, "assumptions" | "keeps"> = { keeps: hasMessage },
 ): Rule =>
   rejected(id, title, send, {
     assumptions,
+    keeps,
     settings(received, expected) {
       const max = limitIn(received);
       const isOther = max !== null && max !== limitIn(expected);
@@ -42,7 +56,7 @@ export const withPermission = (base: Probe, of: Rule): Rule => ({
   ...of,
   expect(seen) {
     const response = responseOf(seen, base);
-    if (isUnknown(response) || response.errors?.[0]?.code !== "FORBIDDEN") return of.expect(seen);
+    if (isUnknown(response) || !isForbidden(response)) return of.expect(seen);
     // With a read-only key beside it, the rule of the base probe itself says that administrators are rejected.
     const isOwn =
       of.send.some(({ id }) => id === base.id) && [...seen.keys()].some((id) => id.endsWith("read-only"));
@@ -50,6 +64,10 @@ export const withPermission = (base: Probe, of: Rule): Rule => ({
     return isOwn && role === "admin" ? of.expect(seen) : { unknown: forbiddenReason(role) };
   },
 });
+
+/** The interface says one or the other, by the operation. */
+const isForbidden = ({ errors: [error] = [] }: ResponseShape) =>
+  error?.code === "FORBIDDEN" || error?.message === "Unauthorized";
 
 const forbiddenReason = (role: string | null) =>
   role === null || role === "admin"
