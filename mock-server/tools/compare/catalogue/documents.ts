@@ -62,7 +62,7 @@ function documentRule(name: OperationName, others: readonly Probe[]): Rule {
     isBeyondInterface(name) ||
     (Array.isArray(issues) && issues.every((issue) => isOpen(String(issue), router)));
   return {
-    ...ruleAcross(`drift.${name}`, title, undefined, expect, { assumptions: ["A-34"], keeps }),
+    ...ruleAcross(`drift.${name}`, title, undefined, { assumptions: ["A-34"], keeps }, expect),
     send: [...executed, ...checked],
   };
 }
@@ -114,16 +114,10 @@ function tagsIn(value: Shape): readonly string[] {
 
 /** A rule over the form of all values of a kind. */
 const formRule = (id: string, title: string, form: RegExp, assumption: string) =>
-  ruleAcross(
-    id,
-    title,
-    "every request of the run",
-    (seen) => {
-      const forms = tagsOf(seen).flatMap((tag) => form.exec(tag)?.[1] ?? []);
-      return forms.length === 0 ? { unknown: "no response shows it" } : [...new Set(forms)].toSorted();
-    },
-    [assumption],
-  );
+  ruleAcross(id, title, "every request of the run", [assumption], (seen) => {
+    const forms = tagsOf(seen).flatMap((tag) => form.exec(tag)?.[1] ?? []);
+    return forms.length === 0 ? { unknown: "no response shows it" } : [...new Set(forms)].toSorted();
+  });
 
 /** @param others every other probe: the rules read their responses as well */
 export const documentRules = (others: readonly Probe[]): readonly Rule[] => [

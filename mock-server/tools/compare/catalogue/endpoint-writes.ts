@@ -15,6 +15,7 @@ import { at, hasErrors, outcomeOf, timeOf, wordOf } from "../rules/read-response
 import {
   hasMessage,
   isNotAccepted,
+  isOpen,
   rejected,
   rejectedAbove,
   rejections,
@@ -83,7 +84,7 @@ const kindOf = (value: Shape): string =>
   value === "empty" ? "empty" : value === null ? "null" : "as sent or before";
 
 const updates = (id: string, title: string, send: Draft): Rule =>
-  rule(id, title, send, (response) => endpointAt(response, "updateWebhookEndpoint"));
+  rule(id, title, send, [], (response) => endpointAt(response, "updateWebhookEndpoint"));
 
 /** The interface does not say in which order an endpoint has its event types. */
 const sorted = (endpoint: Fact): Fact => {
@@ -99,6 +100,7 @@ const creationRules: readonly Rule[] = [
     "endpoints.create",
     "a new endpoint is enabled, has no description, every event and a whsec_ secret",
     plain,
+    [],
     (response) => ({
       endpoint: endpointAt(response, createdEndpoint),
       secret: secretOf(response, "createWebhookEndpoint").startsWith("secret:whsec"),
@@ -108,23 +110,20 @@ const creationRules: readonly Rule[] = [
     "endpoints.duplicate-events",
     "repeated event types are removed, in the order of first appearance",
     create("duplicates", { eventTypes: ["task.failed", "documents.synced", "task.failed"] }),
-    (response) => endpointAt(response, createdEndpoint),
     {
       assumptions: ["A-31"],
       keeps: (expected, received) => isDeepStrictEqual(sorted(expected), sorted(received)),
     },
+    (response) => endpointAt(response, createdEndpoint),
   ),
   rule(
     "endpoints.loopback-url",
     "plain http to the own computer is accepted",
     createQuiet("loopback", "http://127.0.0.1:9"),
+    { assumptions: ["A-6"], settings: (received) => ({ allowLoopbackHttp: received === "accepted" }) },
     (response) => (hasErrors(response) ? "rejected" : outcomeOf(response)),
-    {
-      assumptions: ["A-6"],
-      settings: (received) => ({ allowLoopbackHttp: received === "accepted" }),
-    },
   ),
-  ...rejections([
+  ...rejections(isOpen, [
     ["endpoints.http-url", "a url with plain http is rejected", createQuiet("http", insecure), "A-6"],
     [
       "endpoints.user-info-url",
@@ -134,49 +133,42 @@ const creationRules: readonly Rule[] = [
     ],
     ["endpoints.white-space-url", "a url with white space is rejected", createQuiet("white space"), "A-6"],
   ]),
-  ...rejections(
+  ...rejections(hasMessage, [
     [
-      [
-        "endpoints.no-events",
-        "an empty list of event types is rejected",
-        create("no-events", noEvents),
-        "A-30",
-      ],
-      [
-        "endpoints.unknown-event",
-        "an unknown event type is rejected",
-        create("unknown-event", unknownEvents),
-        "A-30",
-      ],
+      "endpoints.no-events",
+      "an empty list of event types is rejected",
+      create("no-events", noEvents),
+      "A-30",
     ],
-    hasMessage,
-  ),
+    [
+      "endpoints.unknown-event",
+      "an unknown event type is rejected",
+      create("unknown-event", unknownEvents),
+      "A-30",
+    ],
+  ]),
 ];
 
 const withToken = (token: TokenName): Draft => ({ ...create(token, {}), token });
 
 const rejectedCreations: readonly Rule[] = [
-  ...rejections(
-    [["endpoints.create-no-token", "a mutation without a token is rejected", withToken("none"), "A-4"]],
-    hasMessage,
-  ),
+  ...rejections(hasMessage, [
+    ["endpoints.create-no-token", "a mutation without a token is rejected", withToken("none"), "A-4"],
+  ]),
   // Here the interface says both, the message and the code.
   rejected(
     "endpoints.create-read-only",
     "a mutation with a read-only key is rejected",
     withToken("readOnly"),
   ),
-  ...rejections(
+  ...rejections(isNotAccepted, [
     [
-      [
-        "endpoints.create-user-token",
-        "a userToken is rejected for a workspace's operation",
-        withToken("user"),
-        "A-23",
-      ],
+      "endpoints.create-user-token",
+      "a userToken is rejected for a workspace's operation",
+      withToken("user"),
+      "A-23",
     ],
-    isNotAccepted,
-  ),
+  ]),
 ];
 
 const clearing = shared("endpoints.clear-description", { ...update({ description: null }), waitMs: 1_100 });
@@ -189,6 +181,7 @@ const changeRules: readonly Rule[] = [
     "endpoints.updated-at",
     "an update changes updatedAt and not createdAt",
     { created, clearing },
+    [],
     ({ created: before, clearing: after }) => {
       const times = (name: string) => [
         timeOf(at(before, `${createdEndpoint}.${name}`)),
@@ -207,19 +200,16 @@ const changeRules: readonly Rule[] = [
   updates("endpoints.pause", "enabled false pauses an endpoint, and leaves the rest", pause),
   updates("endpoints.update-nulls", "url and enabled null leave them unchanged", withNulls),
   updates("endpoints.all-events", "eventTypes null resets to all events", update({ eventTypes: null })),
-  ...rejections(
+  ...rejections(hasMessage, [
+    ["endpoints.update-nothing", "an update that changes nothing is rejected", update({}), "A-30"],
     [
-      ["endpoints.update-nothing", "an update that changes nothing is rejected", update({}), "A-30"],
-      [
-        "endpoints.update-no-events",
-        "an update with an empty list of event types is rejected",
-        update(noEvents),
-        "A-30",
-      ],
+      "endpoints.update-no-events",
+      "an update with an empty list of event types is rejected",
+      update(noEvents),
+      "A-30",
     ],
-    hasMessage,
-  ),
-  ...rejections([
+  ]),
+  ...rejections(isOpen, [
     ["endpoints.update-http-url", "an update to plain http is rejected", toPlainHttp, "A-6"],
     ["endpoints.update-unknown", "an update of an unknown endpoint is rejected", updateOfUnknown, "A-7"],
   ]),
@@ -227,6 +217,7 @@ const changeRules: readonly Rule[] = [
     "endpoints.rotate",
     "each rotation returns another whsec_ secret",
     { created, first: rotate({}), second: rotateFor(0) },
+    [],
     (responses) => {
       const secrets = [
         secretOf(responses.created, "createWebhookEndpoint"),
@@ -246,14 +237,14 @@ const changeRules: readonly Rule[] = [
     rotateFor(604_801),
     graceMax,
   ),
-  ...rejections([
+  ...rejections(isOpen, [
     ["endpoints.rotate-unknown", "a rotation of an unknown endpoint is rejected", rotationOfUnknown, "A-7"],
   ]),
-  rule("endpoints.delete", "a deletion returns true", remove, (response) => ({
+  rule("endpoints.delete", "a deletion returns true", remove, [], (response) => ({
     outcome: outcomeOf(response),
     returned: at(response, "deleteWebhookEndpoint") === true,
   })),
-  ...rejections([
+  ...rejections(isOpen, [
     ["endpoints.delete-again", "a second deletion is rejected", remove, "A-7"],
     ["endpoints.update-deleted", "an update of a deleted endpoint is rejected", resume, "A-7"],
   ]),

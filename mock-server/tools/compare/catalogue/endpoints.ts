@@ -22,21 +22,15 @@ const entryRule = (
   id: string,
   title: string,
   name: string,
-  read: (entry: Fields) => Fact,
   about: About,
+  read: (entry: Fields) => Fact,
 ): Rule =>
-  rule(
-    id,
-    title,
-    catalog,
-    (response): Fact | Unknown => {
-      const list = events(response);
-      if (!list) return rejectedHere(response);
-      const entry = list.map(fieldsOf).find((item) => item["name"] === `word:${name}`);
-      return entry ? read(entry) : { unknown: `the catalog has no ${name}` };
-    },
-    about,
-  );
+  rule(id, title, catalog, about, (response): Fact | Unknown => {
+    const list = events(response);
+    if (!list) return rejectedHere(response);
+    const entry = list.map(fieldsOf).find((item) => item["name"] === `word:${name}`);
+    return entry ? read(entry) : { unknown: `the catalog has no ${name}` };
+  });
 
 /** Of the body of `documents.synced` the interface names these fields, and no status. */
 const fieldsNamed = ["connectionId", "providerKey", "sourceExternalId", "duplicateCount"];
@@ -57,19 +51,19 @@ const perEvent = (name: string): readonly Rule[] => [
     `catalog.${name}`,
     `${name} has its version, status and task types`,
     name,
+    name === "documents.synced" ? { assumptions: ["A-10"], keeps: sameOf("version") } : [],
     ({ version, status, taskTypes }) => ({
       version: String(version),
       status: String(status),
       taskTypes: words(taskTypes),
     }),
-    name === "documents.synced" ? { assumptions: ["A-10"], keeps: sameOf("version") } : [],
   ),
   entryRule(
     `catalog.payload-${name}`,
     `the payload schema of ${name} has its properties`,
     name,
-    ({ payloadSchema = null }) => payloadSchema as Fact,
     { assumptions: name === "documents.synced" ? ["A-10", "A-31"] : ["A-31"], keeps: hasFields(name) },
+    ({ payloadSchema = null }) => payloadSchema as Fact,
   ),
 ];
 
@@ -98,26 +92,21 @@ const idsOf = (response: ResponseShape) => eachAt(listAt(response, `${page}.data
 const pageMax = (endpointPageItemsMax: number) => ({ bounds: { endpointPageItemsMax } });
 
 const listRules: readonly Rule[] = [
-  rule("endpoints.list", "an administrator lists endpoints", endpointList, outcomeOf),
-  rule("endpoints.limit-100", "a page has up to 100 endpoints", all, outcomeOf),
+  rule("endpoints.list", "an administrator lists endpoints", endpointList, [], outcomeOf),
+  rule("endpoints.limit-100", "a page has up to 100 endpoints", all, [], outcomeOf),
   rejectedAbove("endpoints.limit-0", "limit 0 is rejected", list({ limit: 0 }), pageMax),
   rejectedAbove("endpoints.limit-101", "limit 101 is rejected", list({ limit: 101 }), pageMax),
   rejected("endpoints.bad-iterator", "a malformed iterator is rejected", malformed, ["A-8"]),
-  rule(
-    "endpoints.done",
-    "iterator is null when done is true",
-    all,
-    (response) => {
-      if (hasErrors(response)) return rejectedHere(response);
-      if (at(response, `${page}.done`) !== true) return { unknown: "there are more than 100 endpoints" };
-      return { iterator: at(response, `${page}.iterator`) === null };
-    },
-    ["A-8"],
-  ),
+  rule("endpoints.done", "iterator is null when done is true", all, ["A-8"], (response) => {
+    if (hasErrors(response)) return rejectedHere(response);
+    if (at(response, `${page}.done`) !== true) return { unknown: "there are more than 100 endpoints" };
+    return { iterator: at(response, `${page}.iterator`) === null };
+  }),
   ruleOver(
     "endpoints.paging",
     "pages are in the order of the whole list, without repeats",
     { all, firstPage, secondPage, again },
+    [],
     (pages) => {
       if (Object.values(pages).some(hasErrors)) return { unknown: "a page was rejected" };
       const [expected, first, second] = [pages.all, pages.firstPage, pages.secondPage].map(idsOf);
@@ -136,28 +125,25 @@ export const endpointRules: readonly Rule[] = [
     "catalog.events",
     "the catalog is public and lists the known events",
     catalog,
-    (response) => {
-      const found = events(response);
-      return found ? words(eachAt(found, "name").map((name) => name ?? null)) : outcomeOf(response);
-    },
     {
       assumptions: ["A-31"],
       keeps: (expected, received) =>
         Array.isArray(received) && hasAll(expected as readonly string[], received as readonly string[]),
     },
+    (response) => {
+      const found = events(response);
+      return found ? words(eachAt(found, "name").map((name) => name ?? null)) : outcomeOf(response);
+    },
   ),
   ...knownEventNames.flatMap(perEvent),
   ...listRules.map((each) => withPermission(endpointList, each)),
-  ...rejections(
+  ...rejections(hasMessage, [
+    ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
     [
-      ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
-      [
-        "endpoints.read-only",
-        "a list of endpoints with a read-only key is rejected",
-        list({}, "readOnly"),
-        "A-4",
-      ],
+      "endpoints.read-only",
+      "a list of endpoints with a read-only key is rejected",
+      list({}, "readOnly"),
+      "A-4",
     ],
-    hasMessage,
-  ),
+  ]),
 ];

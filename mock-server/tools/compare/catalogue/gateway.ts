@@ -1,6 +1,6 @@
 import { call, type Draft, type KeyName, query, shared, type TokenName } from "../rules/probe.ts";
 import { outcomeOf } from "../rules/read-response.ts";
-import { rejections } from "../rules/rejection.ts";
+import { isOpen, rejections } from "../rules/rejection.ts";
 import { type Rule, rule } from "../rules/rule.ts";
 import { kindOfToken, lifetime, whoAmI, works } from "./tokens.ts";
 
@@ -20,15 +20,12 @@ const meOfPartner = call("Me", {}, { router: "gateway", token: "partner" });
 const withSourcePlatform = me("reader", { "source-platform": "workspace-tasks" });
 
 export const gatewayRules: readonly Rule[] = [
-  rule(
-    "partner.login",
-    "the partner's login returns a JWT",
-    partnerLogin,
-    (response) => ({ outcome: outcomeOf(response), kind: kindOfToken(response, accessToken) }),
-    ["A-19"],
-  ),
+  rule("partner.login", "the partner's login returns a JWT", partnerLogin, ["A-19"], (response) => ({
+    outcome: outcomeOf(response),
+    kind: kindOfToken(response, accessToken),
+  })),
   lifetime("partner.lifetime", "a partner's token lives 180 s", partnerLogin, ["A-19"], accessToken),
-  ...rejections([
+  ...rejections(isOpen, [
     ["partner.wrong-key", "the login with a wrong key is rejected", login("wrong"), "A-3"],
     ["partner.workspace-key", "the login with a workspace's key is rejected", login("admin"), "A-3", "A-19"],
     ["gateway.no-token", "the gateway rejects me without a token", me("none"), "A-4"],
@@ -45,7 +42,7 @@ export const gatewayRules: readonly Rule[] = [
     "gateway.base-operation",
     "operations of the base router do not exist on the gateway",
     query("{ webhookEventCatalog { name } }", { router: "gateway" }),
-    outcomeOf,
     ["A-21"],
+    outcomeOf,
   ),
 ];

@@ -18,7 +18,7 @@ const create = (token: TokenName) => send("POST", token);
 
 /** The interface names the endpoint, and nothing of it. */
 const statusRule = (name: string, title: string, draft: Draft): Rule =>
-  rule(`uploads.${name}`, title, draft, ({ status }) => ({ status }), ["A-28"]);
+  rule(`uploads.${name}`, title, draft, ["A-28"], ({ status }) => ({ status }));
 
 export const uploadRules: readonly Rule[] = [
   statusRule("options", "uploads are taken at /api/uploads", send("OPTIONS", "none")),

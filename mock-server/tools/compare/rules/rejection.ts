@@ -6,14 +6,17 @@ import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rul
 
 /** A rule that a request is rejected with a certain code and message. */
 export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule =>
-  rule(id, title, send, rejectionOf, { settings: toErrorSetting, ...optionsOf(about) });
+  rule(id, title, send, { settings: toErrorSetting, ...optionsOf(about) }, rejectionOf);
 
 /** Rules that requests are rejected: id, title, what is sent, assumptions. @param keeps what the interface promises of them */
 export const rejections = (
+  keeps: Rule["keeps"],
   rows: readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[],
-  keeps?: Rule["keeps"],
 ): readonly Rule[] =>
   rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, { assumptions, keeps }));
+
+/** The interface does not even say that it is rejected. */
+export const isOpen = (): boolean => true;
 
 /** The interface says that there is an error. */
 export const isRejected = (_: Fact, received: Fact): boolean => isError(received);

@@ -46,7 +46,7 @@ export interface Rule {
   readonly settings?: ((received: Fact, expected: Fact) => SettingsChanges | null) | undefined;
 }
 
-/** Ids of assumptions, or more about a rule. */
+/** Where the interface leaves the fact open: ids of assumptions, or more about it. Empty: nowhere. */
 export type About = readonly string[] | Partial<Pick<Rule, "assumptions" | "agrees" | "keeps" | "settings">>;
 
 const isList = (about: About): about is readonly string[] => Array.isArray(about);
@@ -80,17 +80,17 @@ export const rule = (
   id: string,
   title: string,
   send: Draft,
+  about: About,
   expect: Read<ResponseShape>,
-  about: About = [],
-): Rule => ruleOver(id, title, { only: { id, ...send } }, ({ only }, seen) => expect(only, seen), about);
+): Rule => ruleOver(id, title, { only: { id, ...send } }, about, ({ only }, seen) => expect(only, seen));
 
 /** A rule over several responses; unknown without one of them. */
 export function ruleOver<Name extends string>(
   id: string,
   title: string,
   drafts: Readonly<Record<Name, Draft>>,
+  about: About,
   expect: Read<Readonly<Record<Name, ResponseShape>>>,
-  about: About = [],
 ): Rule {
   const probes = Object.entries<Draft>(drafts).map(
     ([name, draft]) => [name, { id: `${id}.${name}`, ...draft }] as const,
@@ -114,8 +114,8 @@ export const ruleAcross = (
   id: string,
   title: string,
   source: string | undefined,
+  about: About,
   expect: (seen: Evidence) => Fact | Unknown,
-  about: About = [],
 ): Rule => ({
   ...optionsOf(about),
   id,
