@@ -13,10 +13,17 @@ import { type CompareReport, emptyReport } from "./report/compare-report.ts";
 import { isDifference } from "./report/summary.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
+import { type CreatedEndpoints, markOf } from "./run/created-endpoints.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer, type Pacer, shareOf } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
-import { type Removal, removeCreated } from "./run/remove-created.ts";
+import {
+  type AgreesToRemove,
+  expected,
+  type Removal,
+  removeCreated,
+  removeEarlier,
+} from "./run/remove-created.ts";
 import { runProbes } from "./run/run-probes.ts";
 import { createSender, type SenderStats } from "./run/send-request.ts";
 import { type Access, createSession } from "./run/session.ts";
@@ -36,24 +43,28 @@ export interface CompareOptions {
   /** Default: a mock that is started for the comparison. */
   readonly mock?: ObserveMock | undefined;
   readonly signal: AbortSignal;
+  /** Learns at once what the run creates and removes. */
+  readonly created: CreatedEndpoints;
+  /** Whether endpoints that earlier runs have left are removed, before a run that creates some. Default: no. */
+  readonly agrees?: AgreesToRemove | undefined;
   readonly onObservation?: ((observation: Observation, done: number, total: number) => void) | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
 /** Sends what the rules send to a service and to a mock, and compares what both did. */
 export async function compareService(options: CompareOptions): Promise<CompareReport> {
-  const { access, clock, plan, settings, captured } = options;
+  const { plan, settings, captured } = options;
   const { rateLimit } = withSettings(settings);
-  const pacer = createPacer(clock, shareOf(rateLimit));
   const writes = plan.permissions.has("write");
-  const sender = createSender({ ...options, pacer, writes });
-  const session = createSession(access, sender, clock);
-  const problem = await preflight(access, sender, session);
+  const { pacer, sender, session, problem } = await connect({ ...options, writes });
   if (problem) return { ...emptyReport, problem, stats: sender.stats };
+  // A key that may not list endpoints is named by the rules.
+  if (writes && options.agrees)
+    await removeEarlier(options.created, { ...options, sender, session }, options.agrees).catch(expected);
   const probes = planProbes(plan);
   const onObservation = (observation: Observation, done = probes.length) =>
     options.onObservation?.(observation, done, probes.length);
-  const mark = `/workspace-tasks-compare/${options.runId}/`;
+  const mark = markOf(options.runId);
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
   const { observations, stopped } = await runProbes(probes, context).finally(async () => {
@@ -70,6 +81,33 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   return { ...report, removal, stats: sender.stats, stopped };
 }
 
+type Connection = Pick<
+  CompareOptions,
+  "access" | "fetch" | "clock" | "settings" | "signal" | "created" | "onWait"
+>;
+
+async function connect(options: Connection & { readonly writes: boolean }) {
+  const { access, clock, settings } = options;
+  const pacer = createPacer(clock, shareOf(withSettings(settings).rateLimit));
+  const sender = createSender({ ...options, pacer });
+  const session = createSession(access, sender, clock);
+  return { pacer, sender, session, problem: await preflight(access, sender, session) };
+}
+
+/**
+ * Removes the endpoints that earlier runs have left, and compares nothing. The report has the removal; without a problem and
+ * a removal it was not agreed to. @throws SendError, NoTokenError
+ */
+export async function cleanService(
+  options: Connection & { readonly agrees: AgreesToRemove },
+): Promise<CompareReport> {
+  const { sender, session, problem } = await connect({ ...options, writes: true });
+  const removal = problem
+    ? null
+    : await removeEarlier(options.created, { ...options, sender, session }, options.agrees);
+  return { ...emptyReport, problem, removal, stats: sender.stats };
+}
+
 interface Cleaning extends CompareOptions {
   readonly pacer: Pacer;
   readonly mark: string;
@@ -79,14 +117,17 @@ interface Cleaning extends CompareOptions {
 const cleaningMsMax = 120_000;
 
 /** Removes what the run has created, also after it was stopped. */
-async function clean({ access, clock, pacer, mark, fetch, onWait, stats }: Cleaning): Promise<Removal> {
+async function clean(cleaning: Cleaning): Promise<Removal> {
+  const { access, clock, pacer, mark, fetch, onWait, stats, created } = cleaning;
+  if (!created.hasSent()) return { removed: 0, left: [], problem: null, command: null };
   const deadline = new AbortController();
   const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
   // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
   const unpaced = { ...pacer, waitMs: pacer.pausedMs };
   const { signal } = deadline;
-  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats });
-  const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
+  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats, created });
+  const session = createSession(access, sender, clock);
+  const removal = await removeCreated(created, { access, sender, session, clock, signal }, mark);
   cancel();
   return removal;
 }

@@ -1,13 +1,19 @@
 import type { RuleResult } from "../evaluate/evaluate-rules.ts";
 import type { CompareReport } from "./compare-report.ts";
 import { countsOf } from "./summary.ts";
-import { sentText } from "./text-report.ts";
+import { leftLines, sentText } from "./text-report.ts";
 
 /** The report for CI: a test case for each rule. One that is refuted fails; one that differs or is not testable is skipped. */
 export function renderJunitReport(report: CompareReport): string {
-  const { problem, rules, stopped } = report;
+  const { problem, rules, stopped, removal } = report;
   const unfinished = problem?.message ?? stopped;
-  const errors = unfinished === null ? [] : [errorCase(unfinished, problem?.received ?? "")];
+  const left = removal?.command == null ? null : leftLines(removal.left, removal.command, removal.problem);
+  const errors = [
+    ...(unfinished === null
+      ? []
+      : [errorCase("the comparison runs to its end", unfinished, problem?.received)]),
+    ...(left === null ? [] : [errorCase("nothing is left on the service", left.join("; "))]),
+  ];
   const { refuted, differs, "not-testable": notTestable } = countsOf(rules);
   const skipped = differs + notTestable;
   const counts = `tests="${rules.length + errors.length}" failures="${refuted}" skipped="${skipped}" errors="${errors.length}"`;
@@ -26,8 +32,8 @@ function testCase({ id, title, verdict, assumptions, sent, expected, received }:
   return `${open}><failure message="${message}">${escapeXml(`sent: ${sentText(sent)}`)}</failure></testcase>\n`;
 }
 
-const errorCase = (message: string, received: string) =>
-  `<testcase classname="run" name="the comparison runs to its end"><error message="${escapeXml(message)}">${escapeXml(received)}</error></testcase>\n`;
+const errorCase = (name: string, message: string, received = "") =>
+  `<testcase classname="run" name="${name}"><error message="${escapeXml(message)}">${escapeXml(received)}</error></testcase>\n`;
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",

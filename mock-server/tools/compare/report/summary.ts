@@ -23,9 +23,11 @@ export function verdictOf({ problem, rules, stopped }: CompareReport): CompareVe
   return differs > 0 ? "differs" : "agrees";
 }
 
-/** 0 when no rule is refuted, 1 when one is, 2 when the comparison could not run or was not finished. */
-export const exitCodeOf = (report: CompareReport): 0 | 1 | 2 =>
-  (({ agrees: 0, differs: 0, refuted: 1, "could-not-run": 2 }) as const)[verdictOf(report)];
+/** 0 when no rule is refuted, 1 when one is, 2 when it could not run, was not finished, or has left endpoints on the service. */
+export const exitCodeOf = (report: CompareReport): 0 | 1 | 2 => {
+  if (report.removal?.command != null) return 2;
+  return ({ agrees: 0, differs: 0, refuted: 1, "could-not-run": 2 } as const)[verdictOf(report)];
+};
 
 export const isDifference = ({ verdict }: RuleResult): boolean =>
   verdict === "refuted" || verdict === "differs";

@@ -1,4 +1,5 @@
 import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
+import type { CreatedEndpoint } from "../run/created-endpoints.ts";
 import type { Problem } from "../run/preflight.ts";
 import type { Removal } from "../run/remove-created.ts";
 import type { CompareReport } from "./compare-report.ts";
@@ -21,18 +22,22 @@ const marks = {
 /** The report for a terminal: what differs, then every assumption, then the totals. */
 export function renderTextReport(report: CompareReport, { color = false }: TextOptions = {}): string {
   const paint: Paint = (text, tone) => (color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
-  const parts = report.problem
-    ? [problemLines(report.problem, paint)]
-    : [
-        ...(["refuted", "differs"] as const).flatMap((verdict) =>
-          report.rules
-            .filter((rule) => rule.verdict === verdict)
-            .map((rule) => ruleLines(rule, report.notExpressed, paint)),
-        ),
-        assumptionTable(report, paint),
-        notTestable(report),
-        footer(report, paint),
-      ];
+  const { problem, removal, rules } = report;
+  const isOnlyRemoval = rules.length === 0 && removal;
+  const parts = problem
+    ? [problemLines(problem, paint)]
+    : isOnlyRemoval
+      ? [removalLines(removal, paint).join("\n")]
+      : [
+          ...(["refuted", "differs"] as const).flatMap((verdict) =>
+            report.rules
+              .filter((rule) => rule.verdict === verdict)
+              .map((rule) => ruleLines(rule, report.notExpressed, paint)),
+          ),
+          assumptionTable(report, paint),
+          notTestable(report),
+          footer(report, paint),
+        ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
 
@@ -132,16 +137,25 @@ function footer(report: CompareReport, paint: Paint): string {
   return lines.join("\n");
 }
 
-function removalLines({ removed, left, problem }: Removal, paint: Paint): readonly string[] {
-  const lines = problem === null ? [`Removed what the run created: ${removed} webhook endpoints.`] : [];
-  if (left.length > 0)
-    lines.push(paint(`NOT removed, delete them in the web app: ${left.join(", ")}`, "bad"));
-  else if (problem !== null)
-    lines.push(
-      paint(
-        `NOT known whether webhook endpoints are left (${problem}): look for URLs with /workspace-tasks-compare/.`,
-        "bad",
-      ),
-    );
-  return lines;
+function removalLines({ removed, left, problem, command }: Removal, paint: Paint): readonly string[] {
+  if (command === null) return [`Removed ${endpointsText(removed)}.`];
+  return leftLines(left, command, problem).map((line) => paint(line, "bad"));
 }
+
+export const endpointsText = (count: number): string =>
+  `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
+
+/** What is left on the service, with its URL and id, and what removes it. */
+export const leftLines = (
+  left: readonly CreatedEndpoint[],
+  command: string,
+  problem: string | null = null,
+): readonly string[] => [
+  `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
+  ...left.map(endpointLine),
+  `  to remove ${left.length === 1 ? "it" : "them"}: ${command}`,
+];
+
+/** An id is text of the service, and must not control a terminal. */
+export const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>
+  `  ${url}  ${id?.replace(/[^\w.:=-]/g, "…") ?? "id not known"}${isCertain ? "" : ", perhaps: a response was lost"}`;

@@ -276,7 +276,7 @@ describe("what compare does to a service", () => {
     const before = await recordsOf(service);
     const report = await compare(service, writing);
     expect([differencesIn(report), report.stopped, report.stats.rateLimited]).toEqual([[], null, 0]);
-    expect(report.removal).toEqual({ removed: 3, left: [], problem: null });
+    expect(report.removal).toEqual({ removed: 3, left: [], problem: null, command: null });
     expect(await recordsOf(service)).toEqual(before);
   });
 
@@ -332,9 +332,10 @@ describe("what compare does to a service", () => {
       Response.json({ data: null, errors: [{ message: "Conflict", extensions: { code: "CONFLICT" } }] });
     const around = numbered((_, body) => (body.includes("deleteWebhookEndpoint(") ? conflict() : undefined));
     const report = await compare(service, { ...writing, around });
-    const left = "https://receiver.invalid/workspace-tasks-compare/test/plain";
-    expect(report.removal?.left).toContain(left);
-    expect(renderTextReport(report)).toContain(left);
+    const url = "https://receiver.invalid/workspace-tasks-compare/test/plain";
+    const { id } = report.removal?.left.find((each) => each.url === url) ?? {};
+    expect(report.removal?.problem).toBe("the service did not delete them");
+    expect(renderTextReport(report)).toContain(`  ${url}  ${id}\n`);
   });
 });
 
