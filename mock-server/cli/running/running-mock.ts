@@ -24,8 +24,8 @@ export interface MockAddress {
 }
 
 function toMockUrl(value: string): string | undefined {
-  if (/^\d{1,5}$/.test(value)) return `http://127.0.0.1:${value}`;
-  return URL.canParse(value) && /^https?:/.test(value) ? value : undefined;
+  const url = /^\d{1,5}$/.test(value) ? `http://127.0.0.1:${value}` : value;
+  return URL.canParse(url) && /^https?:/.test(url) ? url : undefined;
 }
 
 /** The `baseUrl` of the mock, or of its world. */
