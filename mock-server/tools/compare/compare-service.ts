@@ -94,18 +94,14 @@ async function connect(options: Connection & { readonly writes: boolean }) {
   return { pacer, sender, session, problem: await preflight(access, sender, session) };
 }
 
-/**
- * Removes the endpoints that earlier runs have left, and compares nothing. The report has the removal; without a problem and
- * a removal it was not agreed to. @throws SendError, NoTokenError
- */
+/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError, NoTokenError */
 export async function cleanService(
   options: Connection & { readonly agrees: AgreesToRemove },
-): Promise<CompareReport> {
-  const { sender, session, problem } = await connect({ ...options, writes: true });
-  const removal = problem
-    ? null
-    : await removeEarlier(options.created, { ...options, sender, session }, options.agrees);
-  return { ...emptyReport, problem, removal, stats: sender.stats };
+): Promise<Pick<CompareReport, "problem" | "removal">> {
+  const { problem, ...connection } = await connect({ ...options, writes: true });
+  if (problem) return { problem, removal: null };
+  const removal = await removeEarlier(options.created, { ...options, ...connection }, options.agrees);
+  return { problem, removal };
 }
 
 interface Cleaning extends CompareOptions {

@@ -12,10 +12,10 @@ import { readSettings, reasonOf, usesColor } from "@workspace-tasks/mock-server/
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
-import type { CompareReport } from "../../compare/report/compare-report.ts";
+import { type CompareReport, emptyReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { exitCodeOf } from "../../compare/report/summary.ts";
-import { renderTextReport } from "../../compare/report/text-report.ts";
+import { removalText, renderTextReport } from "../../compare/report/text-report.ts";
 import { createdEndpoints } from "../../compare/run/created-endpoints.ts";
 import {
   checkOutputs,
@@ -152,7 +152,7 @@ async function clean(flags: CompareFlags, io: CommandIo): Promise<number> {
   const access = accessOf(flags, io);
   const created = createdEndpoints();
   nameWhatIsLeft(io, access, created, (text) => io.stderr.write(`compare: ${text}\n`));
-  const report = await cleanService({
+  const { problem, removal } = await cleanService({
     access,
     fetch: (url, init) => fetch(url, init),
     clock: systemClock,
@@ -160,7 +160,8 @@ async function clean(flags: CompareFlags, io: CommandIo): Promise<number> {
     created,
     agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
   });
-  if (!report.problem && !report.removal) throw new CommandError("nothing was removed", 2);
-  (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
-  return report.problem || report.removal?.command != null ? 2 : 0;
+  if (problem) io.stderr.write(renderTextReport({ ...emptyReport, problem }, { color: usesColor(io) }));
+  else if (!removal) throw new CommandError("nothing was removed", 2);
+  else write(io, `${removalText(removal)}\n`);
+  return problem || removal?.command ? 2 : 0;
 }

@@ -1,5 +1,5 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { endpointsText, leftLines } from "../../compare/report/text-report.ts";
+import { endpointsText, leftText } from "../../compare/report/text-report.ts";
 import type { CreatedEndpoints } from "../../compare/run/created-endpoints.ts";
 import { cleanCommand } from "../../compare/run/remove-created.ts";
 import type { Access } from "../../compare/run/session.ts";
@@ -15,8 +15,7 @@ export function nameWhatIsLeft(
   say: (text: string) => void,
 ): () => string {
   const count = () => created.left().length;
-  const leftText = () =>
-    count() === 0 ? "" : `${leftLines(created.left(), cleanCommand(access)).join("\n")}\n`;
+  const text = () => (count() === 0 ? "" : `${leftText(created.left(), cleanCommand(access))}\n`);
   const sayEnding = () =>
     say(
       count() === 0
@@ -24,6 +23,6 @@ export function nameWhatIsLeft(
         : `ending: removing ${endpointsText(count())}; Ctrl-C again to leave ${count() === 1 ? "it" : "them"}`,
     );
   stop.addEventListener("abort", sayEnding, { once: true });
-  onKill?.(leftText);
-  return leftText;
+  onKill?.(text);
+  return text;
 }

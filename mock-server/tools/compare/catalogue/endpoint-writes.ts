@@ -11,14 +11,13 @@ import {
   shared,
   type TokenName,
 } from "../rules/probe.ts";
-import { at, hasErrors, outcomeOf, timeOf, wordOf } from "../rules/read-response.ts";
+import { at, hasErrors, outcomeOf, rejectionOf, timeOf, wordOf } from "../rules/read-response.ts";
 import {
   hasMessage,
   isNotAccepted,
-  isOpen,
-  rejected,
   rejectedAbove,
   rejections,
+  rejectionsKeeping,
   withPermission,
 } from "../rules/rejection.ts";
 import { type Fact, type Rule, rule, ruleOver } from "../rules/rule.ts";
@@ -123,7 +122,7 @@ const creationRules: readonly Rule[] = [
     { assumptions: ["A-6"], settings: (received) => ({ allowLoopbackHttp: received === "accepted" }) },
     (response) => (hasErrors(response) ? "rejected" : outcomeOf(response)),
   ),
-  ...rejections(isOpen, [
+  ...rejections([
     ["endpoints.http-url", "a url with plain http is rejected", createQuiet("http", insecure), "A-6"],
     [
       "endpoints.user-info-url",
@@ -132,36 +131,26 @@ const creationRules: readonly Rule[] = [
       "A-6",
     ],
     ["endpoints.white-space-url", "a url with white space is rejected", createQuiet("white space"), "A-6"],
-  ]),
-  ...rejections(hasMessage, [
-    [
-      "endpoints.no-events",
-      "an empty list of event types is rejected",
-      create("no-events", noEvents),
-      "A-30",
-    ],
-    [
-      "endpoints.unknown-event",
-      "an unknown event type is rejected",
-      create("unknown-event", unknownEvents),
-      "A-30",
-    ],
+    ["endpoints.no-events", "an empty list of event types is rejected", create("no-events", noEvents)],
+    ["endpoints.unknown-event", "an unknown event type is rejected", create("unknown-event", unknownEvents)],
   ]),
 ];
 
 const withToken = (token: TokenName): Draft => ({ ...create(token, {}), token });
 
 const rejectedCreations: readonly Rule[] = [
-  ...rejections(hasMessage, [
+  ...rejectionsKeeping(hasMessage, [
     ["endpoints.create-no-token", "a mutation without a token is rejected", withToken("none"), "A-4"],
   ]),
   // Here the interface says both, the message and the code.
-  rejected(
+  rule(
     "endpoints.create-read-only",
     "a mutation with a read-only key is rejected",
     withToken("readOnly"),
+    [],
+    rejectionOf,
   ),
-  ...rejections(isNotAccepted, [
+  ...rejectionsKeeping(isNotAccepted, [
     [
       "endpoints.create-user-token",
       "a userToken is rejected for a workspace's operation",
@@ -200,16 +189,13 @@ const changeRules: readonly Rule[] = [
   updates("endpoints.pause", "enabled false pauses an endpoint, and leaves the rest", pause),
   updates("endpoints.update-nulls", "url and enabled null leave them unchanged", withNulls),
   updates("endpoints.all-events", "eventTypes null resets to all events", update({ eventTypes: null })),
-  ...rejections(hasMessage, [
-    ["endpoints.update-nothing", "an update that changes nothing is rejected", update({}), "A-30"],
+  ...rejections([
+    ["endpoints.update-nothing", "an update that changes nothing is rejected", update({})],
     [
       "endpoints.update-no-events",
       "an update with an empty list of event types is rejected",
       update(noEvents),
-      "A-30",
     ],
-  ]),
-  ...rejections(isOpen, [
     ["endpoints.update-http-url", "an update to plain http is rejected", toPlainHttp, "A-6"],
     ["endpoints.update-unknown", "an update of an unknown endpoint is rejected", updateOfUnknown, "A-7"],
   ]),
@@ -237,14 +223,14 @@ const changeRules: readonly Rule[] = [
     rotateFor(604_801),
     graceMax,
   ),
-  ...rejections(isOpen, [
+  ...rejections([
     ["endpoints.rotate-unknown", "a rotation of an unknown endpoint is rejected", rotationOfUnknown, "A-7"],
   ]),
   rule("endpoints.delete", "a deletion returns true", remove, [], (response) => ({
     outcome: outcomeOf(response),
     returned: at(response, "deleteWebhookEndpoint") === true,
   })),
-  ...rejections(isOpen, [
+  ...rejections([
     ["endpoints.delete-again", "a second deletion is rejected", remove, "A-7"],
     ["endpoints.update-deleted", "an update of a deleted endpoint is rejected", resume, "A-7"],
   ]),

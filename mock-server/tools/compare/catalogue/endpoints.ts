@@ -3,7 +3,13 @@ import { knownEventNames } from "@workspace-tasks/events/catalog";
 import { type Fields, fieldsOf, type ResponseShape, type Shape } from "../observe/observation.ts";
 import { call, type Draft, type SendContext, shared, type TokenName } from "../rules/probe.ts";
 import { at, eachAt, hasErrors, listAt, outcomeOf, rejectedHere, wordOf } from "../rules/read-response.ts";
-import { hasMessage, rejected, rejectedAbove, rejections, withPermission } from "../rules/rejection.ts";
+import {
+  hasMessage,
+  rejected,
+  rejectedAbove,
+  rejectionsKeeping,
+  withPermission,
+} from "../rules/rejection.ts";
 import { type About, type Fact, type Rule, rule, ruleOver, sameOf, type Unknown } from "../rules/rule.ts";
 
 const catalog = shared("catalog.public", call("WebhookEventCatalog", {}, { token: "none" }));
@@ -137,7 +143,7 @@ export const endpointRules: readonly Rule[] = [
   ),
   ...knownEventNames.flatMap(perEvent),
   ...listRules.map((each) => withPermission(endpointList, each)),
-  ...rejections(hasMessage, [
+  ...rejectionsKeeping(hasMessage, [
     ["endpoints.no-token", "a list of endpoints without a token is rejected", list({}, "none"), "A-4"],
     [
       "endpoints.read-only",

@@ -1,6 +1,6 @@
 import { call, type Draft, type KeyName, query, shared, type TokenName } from "../rules/probe.ts";
 import { outcomeOf } from "../rules/read-response.ts";
-import { isOpen, rejections } from "../rules/rejection.ts";
+import { rejections } from "../rules/rejection.ts";
 import { type Rule, rule } from "../rules/rule.ts";
 import { kindOfToken, lifetime, whoAmI, works } from "./tokens.ts";
 
@@ -25,7 +25,7 @@ export const gatewayRules: readonly Rule[] = [
     kind: kindOfToken(response, accessToken),
   })),
   lifetime("partner.lifetime", "a partner's token lives 180 s", partnerLogin, ["A-19"], accessToken),
-  ...rejections(isOpen, [
+  ...rejections([
     ["partner.wrong-key", "the login with a wrong key is rejected", login("wrong"), "A-3"],
     ["partner.workspace-key", "the login with a workspace's key is rejected", login("admin"), "A-3", "A-19"],
     ["gateway.no-token", "the gateway rejects me without a token", me("none"), "A-4"],

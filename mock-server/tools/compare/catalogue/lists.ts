@@ -82,7 +82,7 @@ function ofNoun(
         `${noun} with limit 1001 are rejected`,
         inWorkspace(`${noun}(limit: 1001) { __typename }`),
         (listItemsMax) => ({ bounds: { listItemsMax } }),
-        { assumptions: ["A-27"] },
+        ["A-27"],
       ),
     ],
   };

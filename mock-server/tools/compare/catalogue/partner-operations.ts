@@ -2,7 +2,7 @@
 
 import { call, type Draft, type OperationName, shared } from "../rules/probe.ts";
 import { hasErrors, outcomeOf, rejectedHere } from "../rules/read-response.ts";
-import { isNotAccepted, isOpen, rejections, withPermission } from "../rules/rejection.ts";
+import { isNotAccepted, rejections, rejectionsKeeping, withPermission } from "../rules/rejection.ts";
 import { type Rule, ruleOver } from "../rules/rule.ts";
 import { checkedDocument } from "./documents.ts";
 import { unknownId } from "./lists.ts";
@@ -48,13 +48,13 @@ const jobReadOnly: Draft = { ...createJob, token: "readOnly" };
 const usersReadOnly: Draft = { ...addUsers, token: "readOnly" };
 
 /** The interface says that they fail, and not how. */
-const failing = rejections(isNotAccepted, [
+const failing = rejectionsKeeping(isNotAccepted, [
   ["partner.collect-unknown", "collecting an unknown connection is rejected", collect, "A-13"],
   ["partner.job-unknown", "a job on an unknown connection is rejected", createJob, "A-14"],
   ["partner.works-unknown", "works for an unknown job are rejected", createWorks, "A-14"],
 ]);
 
-const ofUnknown = rejections(isOpen, [
+const ofUnknown = rejections([
   ["partner.artifacts-unknown", "artifacts for an unknown work are rejected", createArtifacts, "A-26"],
   ["partner.import-unknown", "the import of an unknown job is rejected", startImport, "A-15"],
   ["partner.users-unknown", "adding no users to an unknown workspace is rejected", addUsers, "A-24"],
@@ -74,7 +74,7 @@ export const partnerRules: readonly Rule[] = [
     "CreateConnectionJob",
   ),
   ...[...failing, ...ofUnknown].map((each) => withPermission(documentsOfUnknown, each)),
-  ...rejections(isOpen, [
+  ...rejections([
     ["partner.job-no-token", "a partner operation without a token is rejected", jobWithoutToken, "A-4"],
     [
       "partner.job-read-only",

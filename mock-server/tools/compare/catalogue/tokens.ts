@@ -9,7 +9,13 @@ import {
   shared,
 } from "../rules/probe.ts";
 import { at, hasErrors, outcomeOf, rejectedHere, rejectionOf, wordOf } from "../rules/read-response.ts";
-import { isNotAccepted, isOpen, isRejected, rejections, toErrorSetting } from "../rules/rejection.ts";
+import {
+  isNotAccepted,
+  isRejected,
+  rejections,
+  rejectionsKeeping,
+  toErrorSetting,
+} from "../rules/rejection.ts";
 import { type About, type Fact, optionsOf, type Rule, rule, ruleOver, sameOf } from "../rules/rule.ts";
 
 /** With both tokens; the SDK uses the workspace's only. */
@@ -178,12 +184,12 @@ export const tokenRules: readonly Rule[] = [
   }),
   lifetime("tokens.shorter", "expiresInSeconds shortens the life of a token", exchange("admin", 60)),
   lifetime("tokens.clamped", "a longer expiresInSeconds is clamped", exchange("admin", 86_400)),
-  ...rejections(isOpen, [
+  ...rejections([
     ["tokens.zero-lifetime", "expiresInSeconds 0 is rejected", exchange("admin", 0), "A-2"],
     ["tokens.negative-lifetime", "a negative expiresInSeconds is rejected", exchange("admin", -1), "A-2"],
     ["tokens.partner-key", "a partner's key is rejected by the exchange", exchange("partner"), "A-3", "A-21"],
   ]),
-  ...rejections(isRejected, [
+  ...rejectionsKeeping(isRejected, [
     ["tokens.wrong-key", "the exchange of a wrong key is rejected", exchange("wrong"), "A-3"],
     ["tokens.revoked-key", "a revoked key is rejected like a wrong one", exchange("revoked"), "A-3", "A-22"],
     ["tokens.expired-key", "an expired key is rejected like a wrong one", exchange("expired"), "A-3"],
@@ -202,7 +208,7 @@ export const tokenRules: readonly Rule[] = [
     ["A-34"],
   ),
   works("me.read-only", "a read-only key may query", query(whoAmI, { token: "readOnly" })),
-  ...rejections(isNotAccepted, [
+  ...rejectionsKeeping(isNotAccepted, [
     ["me.no-token", "me without a token is rejected", meWithoutToken, "A-4"],
     ["me.invalid-token", "me with an invalid token is rejected", query(whoAmI, { token: "invalid" }), "A-4"],
   ]),

@@ -1,19 +1,16 @@
 import type { RuleResult } from "../evaluate/evaluate-rules.ts";
 import type { CompareReport } from "./compare-report.ts";
 import { countsOf } from "./summary.ts";
-import { leftLines, sentText } from "./text-report.ts";
+import { removalText, sentText } from "./text-report.ts";
 
 /** The report for CI: a test case for each rule. One that is refuted fails; one that differs or is not testable is skipped. */
 export function renderJunitReport(report: CompareReport): string {
   const { problem, rules, stopped, removal } = report;
   const unfinished = problem?.message ?? stopped;
-  const left = removal?.command == null ? null : leftLines(removal.left, removal.command, removal.problem);
   const errors = [
-    ...(unfinished === null
-      ? []
-      : [errorCase("the comparison runs to its end", unfinished, problem?.received)]),
-    ...(left === null ? [] : [errorCase("nothing is left on the service", left.join("; "))]),
-  ];
+    unfinished !== null && errorCase("the comparison runs to its end", unfinished, problem?.received),
+    removal?.command && errorCase("nothing is left on the service", removalText(removal)),
+  ].filter(Boolean);
   const { refuted, differs, "not-testable": notTestable } = countsOf(rules);
   const skipped = differs + notTestable;
   const counts = `tests="${rules.length + errors.length}" failures="${refuted}" skipped="${skipped}" errors="${errors.length}"`;

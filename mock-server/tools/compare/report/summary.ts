@@ -25,7 +25,7 @@ export function verdictOf({ problem, rules, stopped }: CompareReport): CompareVe
 
 /** 0 when no rule is refuted, 1 when one is, 2 when it could not run, was not finished, or has left endpoints on the service. */
 export const exitCodeOf = (report: CompareReport): 0 | 1 | 2 => {
-  if (report.removal?.command != null) return 2;
+  if (report.removal?.command) return 2;
   return ({ agrees: 0, differs: 0, refuted: 1, "could-not-run": 2 } as const)[verdictOf(report)];
 };
 

@@ -22,22 +22,19 @@ const marks = {
 /** The report for a terminal: what differs, then every assumption, then the totals. */
 export function renderTextReport(report: CompareReport, { color = false }: TextOptions = {}): string {
   const paint: Paint = (text, tone) => (color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
-  const { problem, removal, rules } = report;
-  const isOnlyRemoval = rules.length === 0 && removal;
-  const parts = problem
-    ? [problemLines(problem, paint)]
-    : isOnlyRemoval
-      ? [removalLines(removal, paint).join("\n")]
-      : [
-          ...(["refuted", "differs"] as const).flatMap((verdict) =>
-            report.rules
-              .filter((rule) => rule.verdict === verdict)
-              .map((rule) => ruleLines(rule, report.notExpressed, paint)),
-          ),
-          assumptionTable(report, paint),
-          notTestable(report),
-          footer(report, paint),
-        ];
+  const linesOf = (verdict: Verdict) =>
+    report.rules
+      .filter((rule) => rule.verdict === verdict)
+      .map((rule) => ruleLines(rule, report.notExpressed, paint));
+  const parts = report.problem
+    ? [problemLines(report.problem, paint)]
+    : [
+        ...linesOf("refuted"),
+        ...linesOf("differs"),
+        assumptionTable(report, paint),
+        notTestable(report),
+        footer(report, paint),
+      ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
 
@@ -119,42 +116,36 @@ function footer(report: CompareReport, paint: Paint): string {
   const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differ, ${rest} not testable`;
   const lines = [...report.notes, `Rules: ${counts}.`];
   if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
-  if (report.removal) lines.push(...removalLines(report.removal, paint));
+  if (report.removal) lines.push(paint(removalText(report.removal), report.removal.command ? "bad" : "dim"));
   if (report.stopped !== null) lines.push(paint(`Not finished: ${report.stopped}.`, "bad"));
-  const verdict = verdictOf(report);
-  if (verdict === "agrees")
-    lines.push(paint("The service does what the mock does, as far as it was tested.", "good"));
   const inRules = (count: number) => `in ${count} ${count === 1 ? "rule" : "rules"}`;
-  if (verdict === "differs")
-    lines.push(
-      paint(
-        `The service keeps to the interface, and differs from assumptions of the mock ${inRules(differs)}.`,
-        "open",
-      ),
-    );
-  if (verdict === "refuted")
-    lines.push(paint(`The service differs from the interface ${inRules(refuted)}.`, "bad"));
-  return lines.join("\n");
+  const open = `The service keeps to the interface, and differs from assumptions of the mock ${inRules(differs)}.`;
+  const conclusions = {
+    agrees: paint("The service does what the mock does, as far as it was tested.", "good"),
+    differs: paint(open, "open"),
+    refuted: paint(`The service differs from the interface ${inRules(refuted)}.`, "bad"),
+    "could-not-run": [],
+  };
+  return [...lines, conclusions[verdictOf(report)]].flat().join("\n");
 }
 
-function removalLines({ removed, left, problem, command }: Removal, paint: Paint): readonly string[] {
-  if (command === null) return [`Removed ${endpointsText(removed)}.`];
-  return leftLines(left, command, problem).map((line) => paint(line, "bad"));
-}
+export const removalText = ({ removed, left, problem, command }: Removal): string =>
+  command === null ? `Removed ${endpointsText(removed)}.` : leftText(left, command, problem);
 
 export const endpointsText = (count: number): string =>
   `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
 
 /** What is left on the service, with its URL and id, and what removes it. */
-export const leftLines = (
+export const leftText = (
   left: readonly CreatedEndpoint[],
   command: string,
   problem: string | null = null,
-): readonly string[] => [
-  `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
-  ...left.map(endpointLine),
-  `  to remove ${left.length === 1 ? "it" : "them"}: ${command}`,
-];
+): string =>
+  [
+    `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
+    ...left.map(endpointLine),
+    `  to remove ${left.length === 1 ? "it" : "them"}: ${command}`,
+  ].join("\n");
 
 /** An id is text of the service, and must not control a terminal. */
 export const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>

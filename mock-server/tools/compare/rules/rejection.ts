@@ -4,19 +4,25 @@ import type { Draft, Probe } from "./probe.ts";
 import { rejectionOf, roleOf } from "./read-response.ts";
 import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rule } from "./rule.ts";
 
-/** A rule that a request is rejected with a certain code and message. */
-export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule =>
-  rule(id, title, send, { settings: toErrorSetting, ...optionsOf(about) }, rejectionOf);
+/**
+ * A rule that a request is rejected with a certain code and message. Without an assumption the message is one of the
+ * interface, and its code is A-30.
+ */
+export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule => {
+  const { assumptions, ...options } = optionsOf(about);
+  const where = assumptions.length > 0 ? { assumptions } : { assumptions: ["A-30"], keeps: hasMessage };
+  return rule(id, title, send, { settings: toErrorSetting, ...where, ...options }, rejectionOf);
+};
 
-/** Rules that requests are rejected: id, title, what is sent, assumptions. @param keeps what the interface promises of them */
-export const rejections = (
-  keeps: Rule["keeps"],
-  rows: readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[],
-): readonly Rule[] =>
-  rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, { assumptions, keeps }));
+type Rows = readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[];
 
-/** The interface does not even say that it is rejected. */
-export const isOpen = (): boolean => true;
+/** Rules that requests are rejected: id, title, what is sent, assumptions. */
+export const rejections = (rows: Rows): readonly Rule[] =>
+  rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, assumptions));
+
+/** Rejections of which the interface promises a part, beside assumptions. */
+export const rejectionsKeeping = (keeps: Rule["keeps"], rows: Rows): readonly Rule[] =>
+  rejections(rows).map((each) => ({ ...each, keeps }));
 
 /** The interface says that there is an error. */
 export const isRejected = (_: Fact, received: Fact): boolean => isError(received);
@@ -28,17 +34,16 @@ export const isNotAccepted = (_: Fact, received: Fact): boolean => received !== 
 export const hasMessage = (expected: Fact, received: Fact): boolean =>
   isError(expected) && isError(received) && expected.message === received.message;
 
-/** A rejection whose message names the greatest value, which is a setting. Default: the interface says the message. */
+/** A rejection whose message names the greatest value, which is a setting. */
 export const rejectedAbove = (
   id: string,
   title: string,
   send: Draft,
   toSetting: (max: number) => SettingsChanges,
-  { assumptions = ["A-30"], keeps }: Pick<Partial<Rule>, "assumptions" | "keeps"> = { keeps: hasMessage },
+  assumptions: readonly string[] = [],
 ): Rule =>
   rejected(id, title, send, {
     assumptions,
-    keeps,
     settings(received, expected) {
       const max = limitIn(received);
       const isOther = max !== null && max !== limitIn(expected);
