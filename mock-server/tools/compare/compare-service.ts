@@ -11,6 +11,7 @@ import { type Evidence, type Observation, toEvidence } from "./observe/observati
 import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
 import { isDifference } from "./report/summary.ts";
+import { removalText } from "./report/text-report.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
 import { type CreatedEndpoints, markOf } from "./run/created-endpoints.ts";
@@ -58,9 +59,12 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const writes = plan.permissions.has("write");
   const { pacer, sender, session, problem } = await connect({ ...options, writes });
   if (problem) return { ...emptyReport, problem, stats: sender.stats };
-  // A key that may not list endpoints is named by the rules.
-  if (writes && options.agrees)
-    await removeEarlier(options.created, { ...options, sender, session }, options.agrees).catch(expected);
+  const removing = { ...options, sender, session };
+  const earlier =
+    writes && options.agrees
+      ? // A key that may not list endpoints is named by the rules.
+        await removeEarlier(options.created, removing, options.agrees).catch((error) => void expected(error))
+      : null;
   const probes = planProbes(plan);
   const onObservation = (observation: Observation, done = probes.length) =>
     options.onObservation?.(observation, done, probes.length);
@@ -78,7 +82,8 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   ];
   for (const observation of further) onObservation(observation);
   const report = await evaluateRecord([...observations, ...further], plan, settings, options.mock);
-  return { ...report, removal, stats: sender.stats, stopped };
+  const notes = [...(earlier?.command ? [removalText(earlier)] : []), ...report.notes];
+  return { ...report, notes, removal, stats: sender.stats, stopped };
 }
 
 type Connection = Pick<
@@ -123,7 +128,7 @@ async function clean(cleaning: Cleaning): Promise<Removal> {
   const { signal } = deadline;
   const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats, created });
   const session = createSession(access, sender, clock);
-  const removal = await removeCreated(created, { access, sender, session, clock, signal }, mark);
+  const removal = await removeCreated(created, { access, sender, session, clock, signal, onWait }, mark);
   cancel();
   return removal;
 }

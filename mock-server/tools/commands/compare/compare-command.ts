@@ -35,9 +35,10 @@ export const runCompareCommand = defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
-each rule is confirmed, refuted, not testable, or differs from an assumption. Nothing is
-changed in the service without --writes. Reports and records hold no key and no
-token, of data its types, and of error messages the words in lower case.
+each rule is confirmed, refuted, not testable, or differs from an assumption,
+where the interface leaves it open. Nothing is changed in the service without
+--writes. Reports and records hold no key and no token, of data its types, and
+of error messages the words in lower case.
 
 Keys come from the environment; each one makes more rules testable:
 

@@ -31,6 +31,7 @@ export interface RemovalContext {
   readonly clock: Clock | VirtualClock;
   /** Ends the attempts to reach the service. */
   readonly signal: AbortSignal;
+  readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
 export const cleanCommand = ({ baseUrl }: Access): string =>
@@ -49,7 +50,13 @@ export async function removeCreated(
   const deleted = new Set<string>();
   let error: SendError | NoTokenError | null = null;
   do {
-    if (error) await sleep(clock, pauseMs, signal);
+    if (error) {
+      context.onWait?.(
+        pauseMs,
+        `for the service, which has ${created.left().length} webhook endpoints of runs`,
+      );
+      await sleep(clock, pauseMs, signal);
+    }
     error = await removeOnce(created, context, mark, deleted).catch(expected);
   } while (error && isPassing(error) && created.left().length > 0 && !signal.aborted);
   const left = created.left();

@@ -165,6 +165,22 @@ describe("a service that is gone", () => {
     expect(await urls()).toHaveLength(4 + foreign.length);
   });
 
+  it("endpoints of earlier runs that the service keeps are named in the report", async () => {
+    await using service = await startComparedService();
+    const url = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
+    const { id } = await service.mock.control.createEndpoint({ url });
+    const report = await compare(service, {
+      permissions: ["read", "write"],
+      agrees: async () => true,
+      around: (send) => async (address, init) =>
+        String(init.body).includes(`"endpointId":"${id}"`)
+          ? Response.json({ data: null, errors: [{ message: "Conflict" }] })
+          : send(address, init),
+    });
+    expect(report.notes.join()).toContain(`  ${url}  ${id}\n  to remove it: ${command(service)}`);
+    expect(report.removal).toMatchObject({ removed: 3, left: [] });
+  });
+
   it("a list that fails does not keep the run from deleting what it has created", async () => {
     await using service = await startComparedService();
     let isOver = false;

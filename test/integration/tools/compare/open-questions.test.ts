@@ -167,6 +167,21 @@ describe("compare with a service that answers an open question otherwise", () =>
     expect(renderTextReport(report)).toMatch(/^differs from A-\d+/);
   });
 
+  it("an administrator's operations with a member's key, rejected with another code: nothing is refuted", async () => {
+    await using service = await startComparedService();
+    const { apiKey } = await service.mock.control.createApiKey({ role: "l1" });
+    const change = open["other codes"] as Change;
+    const forbidden = eachError((error) => {
+      if (error.extensions.code === "FORBIDDEN") error.extensions.code = "PERMISSION_DENIED";
+    });
+    const report = await compare(
+      { ...service, keys: { admin: apiKey } },
+      { ...writing, around: changing((exchange) => void [change, forbidden].map((each) => each(exchange))) },
+    );
+    expect(refutedIn(report)).toEqual([]);
+    expect(report.rules.find(({ id }) => id === "endpoints.limit-0")?.received).toMatch(/role l1/);
+  });
+
   const breaches: readonly (readonly [string, Change])[] = [
     ["catalog.events", ({ json }) => void json.data?.webhookEventCatalog?.pop()],
     [
