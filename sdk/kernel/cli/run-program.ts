@@ -25,7 +25,9 @@ export async function runProgram(program: Program): Promise<void> {
   watchParent(stop);
   // A reader that closes its end, such as `| head`, ends the output and not the program.
   let outputFailed = false;
+  const unread = new AbortController();
   stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") unread.abort();
     if (code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.exitCode ||= 1;
@@ -44,6 +46,7 @@ export async function runProgram(program: Program): Promise<void> {
         ? (question) => ask(question, { input: process.stdin, output: stderr, signal: stop.signal })
         : undefined,
     stop: stop.signal,
+    unread: unread.signal,
     onKill: (text) => {
       killText = text;
     },
