@@ -11,7 +11,13 @@ import {
 } from "../../mock-server/tools/compare/observe/observation.ts";
 import type { Captured } from "../../mock-server/tools/compare/observe/observe-delivery.ts";
 import type { CompareReport } from "../../mock-server/tools/compare/report/compare-report.ts";
+import { isDifference } from "../../mock-server/tools/compare/report/summary.ts";
 import { type KeyName, keyNames, type Permission } from "../../mock-server/tools/compare/rules/probe.ts";
+import {
+  type CreatedEndpoints,
+  createdEndpoints,
+} from "../../mock-server/tools/compare/run/created-endpoints.ts";
+import type { AgreesToRemove } from "../../mock-server/tools/compare/run/remove-created.ts";
 import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
 export type Send = (url: string, init: RequestInit) => Promise<Response>;
@@ -73,6 +79,8 @@ export interface CompareInput {
   readonly around?: Around;
   readonly settings?: SettingsChanges;
   readonly captured?: Captured;
+  readonly created?: CreatedEndpoints;
+  readonly agrees?: AgreesToRemove;
   readonly signal?: AbortSignal;
   readonly onObservation?: (observation: Observation) => void;
 }
@@ -108,6 +116,7 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
       hasGateway: true,
     },
     runId: "test",
+    created: input.created ?? createdEndpoints(),
     mock: observeOnce,
     signal: input.signal ?? new AbortController().signal,
   });
@@ -127,6 +136,9 @@ export const idsOf = ({ rules }: CompareReport, verdict: string) =>
   rules.filter((rule) => rule.verdict === verdict).map(({ id }) => id);
 
 export const refutedIn = (report: CompareReport) => idsOf(report, "refuted");
+
+/** Rules that are refuted, and rules that differ from an assumption. */
+export const differencesIn = ({ rules }: CompareReport) => rules.filter(isDifference).map(({ id }) => id);
 
 export const reasonOf = ({ rules }: CompareReport, rule: string) =>
   rules.find(({ id }) => id === rule)?.received;

@@ -3,6 +3,8 @@ export const longestFiles: readonly string[] = [
   "test/system/chaos/chaos.test.ts",
   "test/integration/simulation/seeds.test.ts",
   "test/system/model/model.test.ts",
+  "test/integration/tools/compare/left-endpoints.test.ts",
+  "test/system/mock-server/compare-command.test.ts",
   "test/integration/tools/commands/compare/compare-command.test.ts",
   "test/system/browser/inspector-looks.test.ts",
   "test/system/package/packed-install.test.ts",

@@ -27,12 +27,14 @@ until Ctrl+C: time, HTTP status, operation or event, and why it failed.`,
   notes: "Exit code: 0 stopped, 1 no mock responds or it has stopped, 2 wrong arguments.",
   run(args, io) {
     noArgument(args);
+    // Without a reader, as after `| head -1`, there is nothing left to do.
+    const stop = AbortSignal.any([io.stop, io.unread ?? []].flat());
     const followed = withRunningMock(args.flags, io, async (control) => {
-      await printActivities(control, args.flags, io);
+      await printActivities(control, args.flags, { ...io, stop });
       return 0;
     });
     return followed.catch((error: unknown) => {
-      if (io.stop.aborted) return 0;
+      if (stop.aborted) return 0;
       throw error;
     });
   },

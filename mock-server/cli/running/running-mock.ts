@@ -29,7 +29,7 @@ export interface MockAddress {
 }
 
 function toMockUrl(value: string): string | undefined {
-  const url = /^\d+$/.test(value) ? `http://127.0.0.1:${value}` : value;
+  const url = /^\d{1,5}$/.test(value) ? `http://127.0.0.1:${value}` : value;
   return isHttpUrl(url) ? url : undefined;
 }
 

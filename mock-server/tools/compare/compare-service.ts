@@ -10,12 +10,21 @@ import { type MockSide, observeMock } from "./mock-side.ts";
 import { type Evidence, type Observation, toEvidence } from "./observe/observation.ts";
 import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
+import { isDifference } from "./report/summary.ts";
+import { removalText } from "./report/text-report.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
+import { type CreatedEndpoints, markOf } from "./run/created-endpoints.ts";
 import { measureRateLimit } from "./run/measure-rate-limit.ts";
 import { createPacer, type Pacer, shareOf } from "./run/pacer.ts";
 import { preflight } from "./run/preflight.ts";
-import { type Removal, removeCreated } from "./run/remove-created.ts";
+import {
+  type AgreesToRemove,
+  expected,
+  type Removal,
+  removeCreated,
+  removeEarlier,
+} from "./run/remove-created.ts";
 import { runProbes } from "./run/run-probes.ts";
 import { createSender, type SenderStats } from "./run/send-request.ts";
 import { type Access, createSession } from "./run/session.ts";
@@ -35,24 +44,31 @@ export interface CompareOptions {
   /** Default: a mock that is started for the comparison. */
   readonly mock?: ObserveMock | undefined;
   readonly signal: AbortSignal;
+  /** Learns at once what the run creates and removes. */
+  readonly created: CreatedEndpoints;
+  /** Whether endpoints that earlier runs have left are removed, before a run that creates some. Default: no. */
+  readonly agrees?: AgreesToRemove | undefined;
   readonly onObservation?: ((observation: Observation, done: number, total: number) => void) | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
 
 /** Sends what the rules send to a service and to a mock, and compares what both did. */
 export async function compareService(options: CompareOptions): Promise<CompareReport> {
-  const { access, clock, plan, settings, captured } = options;
+  const { plan, settings, captured } = options;
   const { rateLimit } = withSettings(settings);
-  const pacer = createPacer(clock, shareOf(rateLimit));
   const writes = plan.permissions.has("write");
-  const sender = createSender({ ...options, pacer, writes });
-  const session = createSession(access, sender, clock);
-  const problem = await preflight(access, sender, session);
+  const { pacer, sender, session, problem } = await connect({ ...options, writes });
   if (problem) return { ...emptyReport, problem, stats: sender.stats };
+  const removing = { ...options, sender, session };
+  const earlier =
+    writes && options.agrees
+      ? // A key that may not list endpoints is named by the rules.
+        await removeEarlier(options.created, removing, options.agrees).catch((error) => void expected(error))
+      : null;
   const probes = planProbes(plan);
   const onObservation = (observation: Observation, done = probes.length) =>
     options.onObservation?.(observation, done, probes.length);
-  const mark = `/workspace-tasks-compare/${options.runId}/`;
+  const mark = markOf(options.runId);
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
   const { observations, stopped } = await runProbes(probes, context).finally(async () => {
@@ -66,7 +82,31 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   ];
   for (const observation of further) onObservation(observation);
   const report = await evaluateRecord([...observations, ...further], plan, settings, options.mock);
-  return { ...report, removal, stats: sender.stats, stopped };
+  const notes = [...(earlier?.command ? [removalText(earlier)] : []), ...report.notes];
+  return { ...report, notes, removal, stats: sender.stats, stopped };
+}
+
+type Connection = Pick<
+  CompareOptions,
+  "access" | "fetch" | "clock" | "settings" | "signal" | "created" | "onWait"
+>;
+
+async function connect(options: Connection & { readonly writes: boolean }) {
+  const { access, clock, settings } = options;
+  const pacer = createPacer(clock, shareOf(withSettings(settings).rateLimit));
+  const sender = createSender({ ...options, pacer });
+  const session = createSession(access, sender, clock);
+  return { pacer, sender, session, problem: await preflight(access, sender, session) };
+}
+
+/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError, NoTokenError */
+export async function cleanService(
+  options: Connection & { readonly agrees: AgreesToRemove },
+): Promise<Pick<CompareReport, "problem" | "removal">> {
+  const { problem, ...connection } = await connect({ ...options, writes: true });
+  if (problem) return { problem, removal: null };
+  const removal = await removeEarlier(options.created, { ...options, ...connection }, options.agrees);
+  return { problem, removal };
 }
 
 interface Cleaning extends CompareOptions {
@@ -78,14 +118,17 @@ interface Cleaning extends CompareOptions {
 const cleaningMsMax = 120_000;
 
 /** Removes what the run has created, also after it was stopped. */
-async function clean({ access, clock, pacer, mark, fetch, onWait, stats }: Cleaning): Promise<Removal> {
+async function clean(cleaning: Cleaning): Promise<Removal> {
+  const { access, clock, pacer, mark, fetch, onWait, stats, created } = cleaning;
+  if (!created.hasSent()) return { removed: 0, left: [], problem: null, command: null };
   const deadline = new AbortController();
   const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
   // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
   const unpaced = { ...pacer, waitMs: pacer.pausedMs };
   const { signal } = deadline;
-  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats });
-  const removal = await removeCreated(mark, access.baseUrl, sender, createSession(access, sender, clock));
+  const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats, created });
+  const session = createSession(access, sender, clock);
+  const removal = await removeCreated(created, { access, sender, session, clock, signal, onWait }, mark);
   cancel();
   return removal;
 }
@@ -105,7 +148,7 @@ export async function evaluateRecord(
   // What settings express is not claimed but tried: a mock that has them is compared again.
   const isTried = rules.some((rule) => rule.settings);
   const remaining = isTried ? await evaluateWith(settings) : rules;
-  const notExpressed = remaining.filter(({ verdict }) => verdict === "refuted").map(({ id }) => id);
+  const notExpressed = remaining.filter(isDifference).map(({ id }) => id);
   const assumptions = evaluateAssumptions(rules);
   return { ...emptyReport, rules, assumptions, notes: notesOf(service, plan), settings, notExpressed };
 }

@@ -22,6 +22,10 @@ export interface CommandIo {
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /** Aborted with the name of the signal on SIGINT and SIGTERM, and with `parent ended` under npm. */
   readonly stop: AbortSignal;
+  /** Aborted when the reader of stdout is gone, which is seen at the next output. */
+  readonly unread?: AbortSignal | undefined;
+  /** What a second signal writes to stderr before it ends the process. A later call replaces an earlier one. */
+  readonly onKill?: ((text: () => string) => void) | undefined;
   /** Ends the process after this time, also while a reader has not read all output. */
   readonly endsUnread?: ((afterMs: number) => unknown) | undefined;
 }

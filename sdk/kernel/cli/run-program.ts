@@ -20,12 +20,14 @@ export type Program = {
 export async function runProgram(program: Program): Promise<void> {
   const { stdout, stderr, env } = process;
   const stop = new AbortController();
-  // The first signal stops in order; the second one ends the process at once.
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort(signal));
+  let killText = () => "";
+  onSignals(stop, () => killText());
   watchParent(stop);
   // A reader that closes its end, such as `| head`, ends the output and not the program.
   let outputFailed = false;
+  const unread = new AbortController();
   stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE") unread.abort();
     if (code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.exitCode ||= 1;
@@ -44,6 +46,10 @@ export async function runProgram(program: Program): Promise<void> {
         ? (question) => ask(question, { input: process.stdin, output: stderr, signal: stop.signal })
         : undefined,
     stop: stop.signal,
+    unread: unread.signal,
+    onKill: (text) => {
+      killText = text;
+    },
     endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
   });
   process.exitCode = outputFailed ? exitCode || 1 : exitCode;
@@ -81,6 +87,22 @@ const groupOf = (commands: Readonly<Record<string, LazyCommand>>): CommandGroup 
   ),
   flags: [["--version", "print the version"]],
 });
+
+/** The first signal stops in order; the second one ends the process at once, after this text. */
+function onSignals(stop: AbortController, killText: () => string): void {
+  let count = 0;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      count += 1;
+      if (count === 1) return stop.abort(signal);
+      process.removeAllListeners(signal);
+      const end = () => process.kill(process.pid, signal);
+      const text = killText();
+      if (text === "") end();
+      else process.stderr.write(text, end);
+    });
+  }
+}
 
 // npx and `npm run` start a program through a shell, and a signal to them ends the shell alone. A changed parent is then
 // the only sign. Without npm a parent may end on purpose, as in `workspace-tasks mock &` of a script.

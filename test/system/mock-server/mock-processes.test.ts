@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { afterEach, describe, expect, it } from "vitest";
 import { isAlive } from "../../support/is-alive.ts";
 import { jsonPost } from "../../support/json-post.ts";
@@ -69,6 +70,20 @@ describe("a mock whose output is not read", () => {
     process.kill(Number(pid), "SIGTERM");
     // The reader has not ended.
     expect((await ended)[1]).toBe("0");
+  });
+});
+
+describe("workspace-tasks logs", () => {
+  it("ends at the next line when its reader is gone, as after | head -1", async () => {
+    await using mock = await createMockServer();
+    const request = () => mock.fetch("/graphql", { method: "POST", body: "{}" });
+    await request();
+    const child = start([...node, "logs", "--mock", mock.baseUrl]);
+    await firstMatch(child.stdout, /request/);
+    const ended = once(child, "exit");
+    child.stdout.destroy();
+    await request();
+    expect((await ended)[0]).toBe(0);
   });
 });
 

@@ -5,12 +5,13 @@ import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings, reasonOf, usesColor } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
-import { compareService, evaluateRecord } from "../../compare/compare-service.ts";
+import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
-import type { CompareReport } from "../../compare/report/compare-report.ts";
+import { type CompareReport, emptyReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { exitCodeOf } from "../../compare/report/summary.ts";
-import { renderTextReport } from "../../compare/report/text-report.ts";
+import { removalText, renderTextReport } from "../../compare/report/text-report.ts";
+import { createdEndpoints } from "../../compare/run/created-endpoints.ts";
 import {
   checkOutputs,
   type OpenRecord,
@@ -21,16 +22,18 @@ import {
 } from "./compare-files.ts";
 import { accessOf, type CompareFlags, compareFlags, needsNoService, planOf } from "./compare-options.ts";
 import { compareProgress } from "./compare-progress.ts";
-import { confirmWrites } from "./confirm-writes.ts";
+import { agreesToRemove, confirmWrites } from "./confirm-writes.ts";
+import { nameWhatIsLeft } from "./name-what-is-left.ts";
 
 /** Runs `workspace-tasks compare` and returns its exit code. */
 export const runCompareCommand = cli.defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
-each rule and each assumption is confirmed, refuted or not testable. Nothing is
-changed in the service without --writes. Reports and records hold no key and no
-token, of data its types, and of error messages the words in lower case.
+each rule is confirmed, refuted, not testable, or differs from an assumption,
+where the interface leaves it open. Nothing is changed in the service without
+--writes. Reports and records hold no key and no token, of data its types, and
+of error messages the words in lower case.
 
 Keys come from the environment; each one makes more rules testable:
 
@@ -39,8 +42,9 @@ Keys come from the environment; each one makes more rules testable:
   WORKSPACE_TASKS_PARTNER_API_KEY    a partner's key, for --gateway-url
   WORKSPACE_TASKS_REVOKED_API_KEY, WORKSPACE_TASKS_EXPIRED_API_KEY`,
   flags: compareFlags,
-  notes: `Exit code: 0 no rule is refuted, 1 at least one is, 2 could not run, did not
-finish, a file could not be written, or wrong arguments.`,
+  notes: `Exit code: 0 the service keeps to the interface (it may differ from assumptions), 1
+a rule is refuted, 2 could not run, did not finish, endpoints are left on the
+service, a file could not be written, or wrong arguments.`,
   async run(args, io) {
     cli.noArgument(args);
     try {
@@ -67,6 +71,7 @@ interface Given {
 
 async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const isOffline = needsNoService(flags, io);
+  if (flags.clean) return clean(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
   const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
@@ -101,8 +106,10 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
   const access = accessOf(flags, io);
   const plan = planOf(flags, access);
   if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);
-  const progress = compareProgress(io);
+  let progress = compareProgress(io);
   const failing = new AbortController();
+  const created = createdEndpoints();
+  const leftText = nameWhatIsLeft(io, access, created, (text) => progress.ending(text));
   try {
     const record = await recordOf(flags, plan, () => failing.abort());
     const report = await compareService({
@@ -114,14 +121,43 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
       settings,
       captured,
       signal: AbortSignal.any([io.stop, failing.signal]),
-      onWait: progress.onWait,
+      created,
+      async agrees(endpoints) {
+        progress.end();
+        const agreed = await agreesToRemove(endpoints, flags, io);
+        progress = compareProgress(io);
+        return agreed;
+      },
+      onWait: (ms, reason) => progress.onWait(ms, reason),
       onObservation(observation, done, total) {
         record?.append(observation);
         progress.onObservation(observation, done, total);
       },
     });
     return { report, problems: problemsOf(record) };
+  } catch (error) {
+    io.stderr.write(leftText());
+    throw error;
   } finally {
     progress.end();
   }
+}
+
+/** Removes what earlier runs have left. */
+async function clean(flags: CompareFlags, io: CommandIo): Promise<number> {
+  const access = accessOf(flags, io);
+  const created = createdEndpoints();
+  nameWhatIsLeft(io, access, created, (text) => io.stderr.write(`compare: ${text}\n`));
+  const { problem, removal } = await cleanService({
+    access,
+    fetch: (url, init) => fetch(url, init),
+    clock: systemClock,
+    signal: io.stop,
+    created,
+    agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
+  });
+  if (problem) io.stderr.write(renderTextReport({ ...emptyReport, problem }, { color: usesColor(io) }));
+  else if (!removal) throw new CommandError("nothing was removed", 2);
+  else write(io, `${removalText(removal)}\n`);
+  return problem || removal?.command ? 2 : 0;
 }

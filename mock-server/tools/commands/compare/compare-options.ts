@@ -16,6 +16,7 @@ export const compareFlags = {
   exceedRateLimit: toggle(
     "also use up the rate limit of the key, about 250 requests in three minutes: other users of the key are rejected for up to a minute; asks first",
   ),
+  clean: toggle("only remove webhook endpoints that earlier runs with --writes have left; asks first"),
   yes: toggle("do not ask"),
   deliveries: text("<file>", "deliveries that a receiver has captured; needs no service"),
   record: text("<file>", "keep redacted evidence, a line for each request"),
@@ -30,11 +31,19 @@ export type CompareFlags = FlagValues<typeof compareFlags>;
 
 /** Whether all evidence comes from files. @throws UsageError for flags that exclude each other */
 export function needsNoService(flags: CompareFlags, { env }: CommandIo): boolean {
-  const { baseUrl, replay, record, writes, exceedRateLimit, deliveries } = flags;
-  if (replay !== undefined) {
-    const others = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit, "--record": record };
+  const { baseUrl, replay, record, writes, exceedRateLimit, deliveries, clean } = flags;
+  const sending = { "--writes": writes, "--exceed-rate-limit": exceedRateLimit };
+  const alone = (flag: string, others: Readonly<Record<string, unknown>>) => {
     const [other] = Object.entries(others).find(([, value]) => value) ?? [];
-    if (other !== undefined) throw new UsageError(`expected --replay or ${other}, got both`);
+    if (other !== undefined) throw new UsageError(`expected ${flag} or ${other}, got both`);
+  };
+  if (clean) {
+    const { report, write, json } = flags;
+    const outputs = { "--record": record, "--report": report[0], "--write": write, "--json": json };
+    alone("--clean", { ...sending, "--replay": replay, "--deliveries": deliveries, ...outputs });
+  }
+  if (replay !== undefined) {
+    alone("--replay", { ...sending, "--record": record });
     return true;
   }
   if (deliveries === undefined || baseUrl !== undefined || writes || exceedRateLimit) return false;

@@ -34,6 +34,11 @@ export function compareProgress(io: CommandIo) {
       const seconds = () => Math.max(0, Math.ceil((endsAtMs - Date.now()) / 1_000));
       show(() => `${position} waits ${seconds()} s ${reason}`.trimStart());
     },
+    /** What happens after a signal, at once and on a line that stays. */
+    ending(text: string) {
+      stderr.write(isTerminal ? `\r\u001b[K${text}\n` : `compare: ${text}\n`);
+      show(() => "ending");
+    },
     end() {
       clearInterval(timer);
       if (isTerminal) stderr.write("\r\u001b[K");

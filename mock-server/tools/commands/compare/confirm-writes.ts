@@ -1,7 +1,9 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
+import { endpointLine, endpointsText } from "../../compare/report/text-report.ts";
 import { describeProbe } from "../../compare/rules/probe.ts";
+import type { CreatedEndpoint } from "../../compare/run/created-endpoints.ts";
 
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
 export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo): Promise<void> {
@@ -14,9 +16,23 @@ export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo):
   io.stderr.write(`${texts.join("\n")}\n`);
   const flag = permissions.has("write") ? "--writes" : "--exceed-rate-limit";
   if (!io.ask) throw new UsageError(`${flag}: expected a terminal to ask at; write ${flag} --yes to agree`);
-  const agreed = /^y(es)?$/i.test((await io.ask("Continue? [y/N] ")).trim());
-  if (!agreed) throw new CommandError("nothing was sent", 2);
+  if (!isYes(await io.ask("Continue? [y/N] "))) throw new CommandError("nothing was sent", 2);
 }
+
+/** Names what earlier runs have left, and asks; `--yes` agrees. Without a terminal it names how to remove them. */
+export async function agreesToRemove(
+  endpoints: readonly CreatedEndpoint[],
+  { yes }: { readonly yes: boolean },
+  io: CommandIo,
+): Promise<boolean> {
+  const count = endpointsText(endpoints.length);
+  io.stderr.write(`Earlier runs have left ${count}:\n${endpoints.map(endpointLine).join("\n")}\n`);
+  if (yes) return true;
+  if (!io.ask) throw new UsageError("--clean: expected a terminal to ask at; write --clean --yes to agree");
+  return isYes(await io.ask(`Remove ${endpoints.length === 1 ? "it" : "them"}? [y/N] `));
+}
+
+const isYes = (answer: string) => /^y(es)?$/i.test(answer.trim());
 
 function writesText(plan: Plan, baseUrl: string): string {
   const writes = planProbes(plan).filter(({ permission }) => permission !== "read");

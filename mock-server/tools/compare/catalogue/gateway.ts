@@ -20,13 +20,10 @@ const meOfPartner = call("Me", {}, { router: "gateway", token: "partner" });
 const withSourcePlatform = me("reader", { "source-platform": "workspace-tasks" });
 
 export const gatewayRules: readonly Rule[] = [
-  rule(
-    "partner.login",
-    "the partner's login returns a JWT",
-    partnerLogin,
-    (response) => ({ outcome: outcomeOf(response), kind: kindOfToken(response, accessToken) }),
-    ["A-19"],
-  ),
+  rule("partner.login", "the partner's login returns a JWT", partnerLogin, ["A-19"], (response) => ({
+    outcome: outcomeOf(response),
+    kind: kindOfToken(response, accessToken),
+  })),
   lifetime("partner.lifetime", "a partner's token lives 180 s", partnerLogin, ["A-19"], accessToken),
   ...rejections([
     ["partner.wrong-key", "the login with a wrong key is rejected", login("wrong"), "A-3"],
@@ -45,7 +42,7 @@ export const gatewayRules: readonly Rule[] = [
     "gateway.base-operation",
     "operations of the base router do not exist on the gateway",
     query("{ webhookEventCatalog { name } }", { router: "gateway" }),
-    outcomeOf,
     ["A-21"],
+    outcomeOf,
   ),
 ];

@@ -28,20 +28,14 @@ const listRule = (
   title: string,
   send: Draft,
   path: string,
-  read: (list: readonly Shape[]) => Fact | Unknown,
   about: About,
+  read: (list: readonly Shape[]) => Fact | Unknown,
 ): Rule =>
-  rule(
-    id,
-    title,
-    send,
-    (response) => {
-      if (hasErrors(response)) return { rejected: outcomeOf(response) };
-      const list = listAt(response, path);
-      return list ? read(list) : { rejected: "no list" };
-    },
-    about,
-  );
+  rule(id, title, send, about, (response) => {
+    if (hasErrors(response)) return { rejected: outcomeOf(response) };
+    const list = listAt(response, path);
+    return list ? read(list) : { rejected: "no list" };
+  });
 
 const lengthOf = (list: readonly Shape[]): Fact => list.length;
 
@@ -65,12 +59,13 @@ function ofNoun(
     path,
     newest,
     rules: [
-      rule(`${noun}.list`, `${noun} are listed under the workspace`, newest, outcomeOf, [assumption]),
-      listRule(`${noun}.order`, `${noun} are listed newest first`, newest, path, byTime, [assumption]),
+      rule(`${noun}.list`, `${noun} are listed under the workspace`, newest, [assumption], outcomeOf),
+      listRule(`${noun}.order`, `${noun} are listed newest first`, newest, path, [assumption], byTime),
       ruleOver(
         `${noun}.offset`,
         `offset and limit select ${noun} by position`,
         { newest, second: send({ offset: 1, limit: 1 }), again: send({ limit: 2 }) },
+        [assumption],
         (lists) => {
           if (Object.values(lists).some(hasErrors)) return { unknown: "a list was rejected" };
           const [all, second, again] = [ids(lists.newest), ids(lists.second), ids(lists.again)];
@@ -80,7 +75,6 @@ function ofNoun(
             return { unknown: `the workspace's ${noun} changed during the run` };
           return { items: second.length, isSecond: second[0] === all[1] };
         },
-        [assumption],
       ),
       rejected(`${noun}.limit-0`, `${noun} with limit 0 are rejected`, send({ limit: 0 }), ["A-27"]),
       rejectedAbove(
@@ -110,23 +104,17 @@ const filterRule = (
   noun: string,
   accepts: (item: Fields) => boolean,
 ): Rule =>
-  ruleOver(
-    id,
-    title,
-    { newest: tasks.newest, found: { id, ...filtered } },
-    ({ newest, found }) => {
-      if (hasErrors(newest)) return { unknown: "the list of tasks was rejected" };
-      const list = listAt(found, tasks.path);
-      if (hasErrors(found) || !list) return { rejected: hasErrors(found) ? outcomeOf(found) : "no list" };
-      const fits = (item: Shape) => accepts(fieldsOf(item));
-      const all = listAt(newest, tasks.path) ?? [];
-      if (!list.every(fits)) return "others are listed";
-      if (list.length === 0)
-        return all.some(fits) ? "nothing is listed" : { unknown: `the workspace has no ${noun}` };
-      return all.every(fits) ? { unknown: `the newest tasks are each a ${noun}` } : "what fits is listed";
-    },
-    ["A-16"],
-  );
+  ruleOver(id, title, { newest: tasks.newest, found: { id, ...filtered } }, ["A-16"], ({ newest, found }) => {
+    if (hasErrors(newest)) return { unknown: "the list of tasks was rejected" };
+    const list = listAt(found, tasks.path);
+    if (hasErrors(found) || !list) return { rejected: hasErrors(found) ? outcomeOf(found) : "no list" };
+    const fits = (item: Shape) => accepts(fieldsOf(item));
+    const all = listAt(newest, tasks.path) ?? [];
+    if (!list.every(fits)) return "others are listed";
+    if (list.length === 0)
+      return all.some(fits) ? "nothing is listed" : { unknown: `the workspace has no ${noun}` };
+    return all.every(fits) ? { unknown: `the newest tasks are each a ${noun}` } : "what fits is listed";
+  });
 
 /** The stages of the newest task that has some, in the order in which they started. A task that was ended by hand has none. */
 function stagesOf(list: readonly Shape[]): Fact | Unknown {
@@ -149,6 +137,7 @@ const taskRules: readonly Rule[] = [
     "tasks.default-limit",
     `a list of tasks without arguments has ${defaultLimit}`,
     { newest: tasks.newest, list: inWorkspace("tasks { __typename }") },
+    ["A-16"],
     ({ newest, list }) => {
       if (hasErrors(newest)) return { unknown: "the list of tasks was rejected" };
       if (hasErrors(list)) return { rejected: outcomeOf(list) };
@@ -156,9 +145,8 @@ const taskRules: readonly Rule[] = [
         return { unknown: `the workspace has fewer than ${defaultLimit} tasks` };
       return (listAt(list, tasks.path) ?? []).length;
     },
-    ["A-16"],
   ),
-  listRule("tasks.past-end", "a list past the end is empty", pastEnd, tasks.path, lengthOf, ["A-16"]),
+  listRule("tasks.past-end", "a list past the end is empty", pastEnd, tasks.path, ["A-16"], lengthOf),
   filterRule("tasks.filter-status", "tasks are filtered by status", completed, "completed task", isCompleted),
   filterRule(
     "tasks.filter-type",
@@ -178,24 +166,31 @@ const taskRules: readonly Rule[] = [
         { absent: "the workspace has no task" },
       ),
     },
+    ["A-16"],
     ({ newest, one }) => {
       if (hasErrors(newest) || hasErrors(one)) return { unknown: "a list was rejected" };
       const list = listAt(one, tasks.path) ?? [];
       return { items: list.length, isIt: eachAt(list, "id")[0] === at(newest, `${tasks.path}.0.id`) };
     },
-    ["A-16"],
   ),
-  listRule("tasks.unknown-id", "an unknown id finds no task", withUnknownId, tasks.path, lengthOf, ["A-16"]),
-  rule("tasks.limit-101", "a limit above 100 is accepted", aboveHundred, outcomeOf, ["A-27"]),
+  listRule("tasks.unknown-id", "an unknown id finds no task", withUnknownId, tasks.path, ["A-16"], lengthOf),
+  rule("tasks.limit-101", "a limit above 100 is accepted", aboveHundred, ["A-27"], outcomeOf),
   rejected("tasks.negative-offset", "a negative offset is rejected", beforeStart, ["A-27"]),
-  listRule("tasks.stages", "a TAX_PREP task has its five stages", completedTaxPrep, tasks.path, stagesOf, {
-    assumptions: ["A-18"],
-    settings(received) {
-      if (!Array.isArray(received) || received.length === 0 || received.includes("…")) return null;
-      const stages = received.map((type: Fact) => ({ type: String(type), durationMs: 1_000 }));
-      return { tasks: { plans: { TAX_PREP: { mode: "timed", stages } } } };
+  listRule(
+    "tasks.stages",
+    "a TAX_PREP task has its five stages",
+    completedTaxPrep,
+    tasks.path,
+    {
+      assumptions: ["A-18"],
+      settings(received) {
+        if (!Array.isArray(received) || received.length === 0 || received.includes("…")) return null;
+        const stages = received.map((type: Fact) => ({ type: String(type), durationMs: 1_000 }));
+        return { tasks: { plans: { TAX_PREP: { mode: "timed", stages } } } };
+      },
     },
-  }),
+    stagesOf,
+  ),
 ];
 
 const ofFirstClient = (operation: "GetClient" | "ListClientTasks", more = {}): Draft =>
@@ -211,6 +206,7 @@ const clientRules: readonly Rule[] = [
     "clients.one",
     "a client is found by its id",
     { newest: clients.newest, one: ofFirstClient("GetClient") },
+    ["A-27"],
     ({ newest, one }) => {
       if (hasErrors(one)) return rejectedHere(one);
       const first = at(newest, `${clients.path}.0.id`);
@@ -221,12 +217,13 @@ const clientRules: readonly Rule[] = [
     "clients.unknown",
     "an unknown client is null, without an error",
     call("GetClient", { id: unknownId }),
+    ["A-27"],
     (response) => ({
       outcome: outcomeOf(response),
       isNull: at(response, "me.workspace.client") === null,
     }),
   ),
-  rule("clients.tasks", "tasks are listed under their client", tasksOfFirst, outcomeOf, ["A-16"]),
+  rule("clients.tasks", "tasks are listed under their client", tasksOfFirst, ["A-16"], outcomeOf),
 ];
 
 export const listRules: readonly Rule[] = [...taskRules, ...clientRules];

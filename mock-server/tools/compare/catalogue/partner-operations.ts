@@ -2,7 +2,7 @@
 
 import { call, type Draft, type OperationName, shared } from "../rules/probe.ts";
 import { hasErrors, outcomeOf, rejectedHere } from "../rules/read-response.ts";
-import { rejections, withPermission } from "../rules/rejection.ts";
+import { isNotAccepted, rejections, rejectionsKeeping, withPermission } from "../rules/rejection.ts";
 import { type Rule, ruleOver } from "../rules/rule.ts";
 import { checkedDocument } from "./documents.ts";
 import { unknownId } from "./lists.ts";
@@ -17,8 +17,8 @@ const onOtherRouter = (id: string, title: string, name: OperationName): Rule => 
     title,
     { own, other },
     // A service may take no document with several operations, wherever it is sent.
-    (responses) => (hasErrors(responses.own) ? rejectedHere(responses.own) : outcomeOf(responses.other)),
     ["A-21"],
+    (responses) => (hasErrors(responses.own) ? rejectedHere(responses.own) : outcomeOf(responses.other)),
   );
 };
 
@@ -47,15 +47,19 @@ const jobWithoutToken: Draft = { ...createJob, token: "none" };
 const jobReadOnly: Draft = { ...createJob, token: "readOnly" };
 const usersReadOnly: Draft = { ...addUsers, token: "readOnly" };
 
-const ofUnknown = rejections([
+/** The interface says that they fail, and not how. */
+const failing = rejectionsKeeping(isNotAccepted, [
   ["partner.collect-unknown", "collecting an unknown connection is rejected", collect, "A-13"],
   ["partner.job-unknown", "a job on an unknown connection is rejected", createJob, "A-14"],
   ["partner.works-unknown", "works for an unknown job are rejected", createWorks, "A-14"],
+]);
+
+const ofUnknown = rejections([
   ["partner.artifacts-unknown", "artifacts for an unknown work are rejected", createArtifacts, "A-26"],
   ["partner.import-unknown", "the import of an unknown job is rejected", startImport, "A-15"],
   ["partner.users-unknown", "adding no users to an unknown workspace is rejected", addUsers, "A-24"],
-  ["clients.documents-unknown", "documents for an unknown client are rejected", documentsOfUnknown],
-  ["clients.tax-prep-unknown", "a TAX_PREP task for an unknown client is rejected", triggerTaxPrep],
+  ["clients.documents-unknown", "documents for an unknown client are rejected", documentsOfUnknown, "A-34"],
+  ["clients.tax-prep-unknown", "a TAX_PREP task for an unknown client is rejected", triggerTaxPrep, "A-34"],
 ]);
 
 export const partnerRules: readonly Rule[] = [
@@ -69,10 +73,16 @@ export const partnerRules: readonly Rule[] = [
     "partner operations do not exist on the base router",
     "CreateConnectionJob",
   ),
-  ...ofUnknown.map((each) => withPermission(documentsOfUnknown, each)),
+  ...[...failing, ...ofUnknown].map((each) => withPermission(documentsOfUnknown, each)),
   ...rejections([
     ["partner.job-no-token", "a partner operation without a token is rejected", jobWithoutToken, "A-4"],
-    ["partner.job-read-only", "a partner operation with a read-only key is rejected", jobReadOnly, "A-4"],
+    [
+      "partner.job-read-only",
+      "a partner operation with a read-only key is rejected",
+      jobReadOnly,
+      "A-4",
+      "A-19",
+    ],
     ["partner.users-read-only", "adding users with a read-only key is rejected", usersReadOnly, "A-24"],
   ]),
 ];

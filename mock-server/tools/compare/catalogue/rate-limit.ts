@@ -1,24 +1,18 @@
 import { type Facts, rateLimitProbe } from "../observe/observation.ts";
 import { toErrorSetting } from "../rules/rejection.ts";
-import { type About, type Fact, type Rule, ruleAcross, type Unknown } from "../rules/rule.ts";
+import { type About, type Fact, type Rule, ruleAcross, sameOf, type Unknown } from "../rules/rule.ts";
 
 const rateLimitRule = (
   id: string,
   title: string,
+  about: About,
   read: (facts: Facts) => Fact | Unknown,
-  about: About = [],
 ): Rule =>
-  ruleAcross(
-    `rate-limit.${id}`,
-    title,
-    "queries until a 429",
-    (seen) => {
-      const found = seen.get(rateLimitProbe);
-      if (found?.outcome === "failed") return { unknown: found.reason };
-      return found?.outcome === "measured" ? read(found.facts) : { unknown: "needs --exceed-rate-limit" };
-    },
-    about,
-  );
+  ruleAcross(`rate-limit.${id}`, title, "queries until a 429", about, (seen) => {
+    const found = seen.get(rateLimitProbe);
+    if (found?.outcome === "failed") return { unknown: found.reason };
+    return found?.outcome === "measured" ? read(found.facts) : { unknown: "needs --exceed-rate-limit" };
+  });
 
 const numberOf = (value: Facts[string] | undefined): number => (typeof value === "number" ? value : 0);
 
@@ -40,59 +34,61 @@ const limitOf = (facts: Facts) => {
 };
 
 export const rateLimitRules: readonly Rule[] = [
-  rateLimitRule("requests", "120 requests in 60 s are accepted", limitOf, {
-    agrees: (expected, received) => Math.abs(Number(expected) - Number(received)) <= 3,
-    settings: (received) => (Number(received) > 0 ? { rateLimit: { requests: Number(received) } } : null),
-  }),
-  rateLimitRule("window", "the window is a sliding log of the last 60 s", windowOf, {
-    assumptions: ["A-5"],
-    settings: (received) => (received === "fixed" ? { rateLimit: { window: "fixed" } } : null),
-  }),
   rateLimitRule(
-    "rejected-calls",
-    "a rejected request does not count",
-    (facts) => {
-      if (windowOf(facts) !== "sliding") return { unknown: "the window is not sliding" };
-      return numberOf(facts["acceptedAgain"]) >= numberOf(facts["half"]) - 4 ? "not counted" : "counted";
+    "requests",
+    "120 requests in 60 s are accepted",
+    {
+      agrees: (expected, received) => Math.abs(Number(expected) - Number(received)) <= 3,
+      settings: (received) => (Number(received) > 0 ? { rateLimit: { requests: Number(received) } } : null),
     },
-    ["A-5"],
+    limitOf,
   ),
+  rateLimitRule(
+    "window",
+    "the window is a sliding log of the last 60 s",
+    {
+      assumptions: ["A-5"],
+      settings: (received) => (received === "fixed" ? { rateLimit: { window: "fixed" } } : null),
+    },
+    windowOf,
+  ),
+  rateLimitRule("rejected-calls", "a rejected request does not count", ["A-5"], (facts) => {
+    if (windowOf(facts) !== "sliding") return { unknown: "the window is not sliding" };
+    return numberOf(facts["acceptedAgain"]) >= numberOf(facts["half"]) - 4 ? "not counted" : "counted";
+  }),
   rateLimitRule(
     "retry-after",
     "after the time in Retry-After the next request is accepted",
+    { assumptions: ["A-5"], keeps: sameOf("inSeconds") },
     ({ statedMs = null, acceptedAfterStated = null }) => ({
       inSeconds: statedMs !== null,
       accepted: acceptedAfterStated,
     }),
-    ["A-5"],
   ),
   rateLimitRule(
     "rejection",
     "a request above the limit gets a 429 with RATE_LIMITED",
+    { assumptions: ["A-30"], keeps: sameOf("status", "code"), settings: toErrorSetting },
     ({ status = null, code = null, message = null }) => ({ status, code: code ?? "no code", message }),
-    { settings: toErrorSetting },
   ),
-  rateLimitRule(
-    "exchange",
-    "the exchange is not counted",
-    ({ exchangeRejected = null }) => (exchangeRejected ? "counted" : "not counted"),
-    ["A-20"],
+  rateLimitRule("exchange", "the exchange is not counted", [], ({ exchangeRejected = null }) =>
+    exchangeRejected ? "counted" : "not counted",
   ),
   rateLimitRule(
     "gateway",
     "calls of the gateway count on the workspace's key",
+    ["A-20"],
     ({ gatewayRejected = null }) =>
       gatewayRejected === null ? { unknown: "needs --gateway-url" } : gatewayRejected ? "shared" : "separate",
-    ["A-20"],
   ),
   rateLimitRule(
     "partner",
     "calls with a partner's token count on the partner's key",
+    ["A-20"],
     ({ partnerRejected = null }) => {
       if (partnerRejected === null)
         return { unknown: "needs --gateway-url and WORKSPACE_TASKS_PARTNER_API_KEY" };
       return partnerRejected ? "on the workspace's key" : "on the partner's key";
     },
-    ["A-20"],
   ),
 ];

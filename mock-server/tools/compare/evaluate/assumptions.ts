@@ -9,10 +9,10 @@ const subjects: Readonly<Record<string, string>> = {
   "A-5": "the rate window",
   "A-6": "endpoint URLs",
   "A-7": "unknown endpoint",
-  "A-8": "bad cursor",
+  "A-8": "cursors",
   "A-9": "rotation",
   "A-10": "documents.synced",
-  "A-11": "retries of deliveries",
+  "A-11": "retries and order of deliveries",
   "A-12": "a paused endpoint",
   "A-13": "testing a connection",
   "A-14": "conflicts of connections, jobs and works",
@@ -31,6 +31,13 @@ const subjects: Readonly<Record<string, string>> = {
   "A-27": "lists of tasks and clients",
   "A-28": "uploads",
   "A-29": "an endpoint that changes",
+  "A-30": "codes and free messages",
+  "A-31": "the catalog",
+  "A-32": "times",
+  "A-33": "ids",
+  "A-34": "beyond the interface",
+  "A-35": "HTTP",
+  "A-36": "tokens",
 };
 
 /** What no rule can see from outside, and what it takes. */
@@ -52,7 +59,7 @@ const untested: Readonly<Record<string, string>> = {
 export interface AssumptionResult {
   readonly id: string;
   readonly subject: string;
-  readonly verdict: Verdict;
+  readonly verdict: Exclude<Verdict, "refuted">;
   /** What was confirmed is a part of it; `note` names the rest. */
   readonly partly: boolean;
   readonly rules: readonly string[];
@@ -60,13 +67,16 @@ export interface AssumptionResult {
   readonly note: string;
 }
 
-/** Refuted when one of its rules is, confirmed when one is confirmed and none refuted. */
+/** Differs when one of its rules does, confirmed when one is confirmed and none differs. */
 export function evaluateAssumptions(results: readonly RuleResult[]): readonly AssumptionResult[] {
   return Object.entries(subjects).map(([id, subject]) => {
     const own = results.filter((result) => result.assumptions.includes(id));
     const has = (verdict: Verdict) => own.some((result) => result.verdict === verdict);
-    const verdict = has("refuted") ? "refuted" : has("confirmed") ? "confirmed" : "not-testable";
-    const reasons = own.flatMap((result) => (result.verdict === "not-testable" ? [result.received] : []));
+    const verdict = has("differs") ? "differs" : has("confirmed") ? "confirmed" : "not-testable";
+    const reasons = own.flatMap((result) => {
+      if (result.verdict === "refuted") return [`${result.id} is refuted`];
+      return result.verdict === "not-testable" ? [result.received] : [];
+    });
     const notes = [...new Set([...reasons, ...(untested[id] === undefined ? [] : [untested[id]])])];
     const partly = verdict === "confirmed" && notes.length > 0;
     return { id, subject, verdict, partly, rules: own.map((result) => result.id), note: notes.join("; ") };

@@ -6,7 +6,8 @@ import type { Evidence } from "../observe/observation.ts";
 import { describeProbe } from "../rules/probe.ts";
 import { type Fact, isUnknown, type Rule } from "../rules/rule.ts";
 
-export type Verdict = "confirmed" | "refuted" | "not-testable";
+/** `differs`: from an assumption, where the interface leaves the fact open. `refuted`: from the interface. */
+export type Verdict = "confirmed" | "differs" | "refuted" | "not-testable";
 
 /** What is known of one rule. Its texts hold no secret, and of error messages what `redact-message.ts` keeps. */
 export interface RuleResult {
@@ -20,7 +21,7 @@ export interface RuleResult {
   readonly expected: string;
   /** What the service did; for a rule that is not testable, why, and what it takes. */
   readonly received: string;
-  /** Settings that make the mock do the same; `null` when there are none. Only of refuted rules. */
+  /** Settings that make the mock do the same; `null` when there are none. Only of rules that differ or are refuted. */
   readonly settings?: SettingsChanges | null | undefined;
 }
 
@@ -49,7 +50,8 @@ function evaluateRule(rule: Rule, service: Evidence, mock: Evidence, plan: Plan)
   // What a service does may be outside of what the mock can be set to.
   const settings = proposed && issuesOfSettings(proposed).length === 0 ? proposed : null;
   const texts = describeDifference(expected, received);
-  return { ...common, verdict: "refuted", ...texts, settings };
+  const isOpen = rule.keeps?.(expected, received) ?? assumptions.length > 0;
+  return { ...common, verdict: isOpen ? "differs" : "refuted", ...texts, settings };
 }
 
 /** What the run lacks for one of the probes. */

@@ -2,7 +2,7 @@ import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import type { RuleResult } from "./evaluate-rules.ts";
 
-/** The settings that refuted rules propose, together, on top of those that the mock was compared with. */
+/** The settings that rules propose, together, on top of those that the mock was compared with. */
 export function proposedSettings(rules: readonly RuleResult[], base: SettingsChanges = {}): SettingsChanges {
   return rules.reduce<unknown>(
     (merged, { settings }) => merge(merged, settings ?? {}),

@@ -4,7 +4,8 @@
  *   null, true, false    themselves
  *   numbers              `int`, `float`
  *   enum values          `enum:admin`; of an open set of the service's words (`wordFields`) `word:pending`
- *   times                `date:+1200`, milliseconds from the start of the run; in another format `date-other:+1200`
+ *   times                `date:+1200`, milliseconds from the start of the run; in another format `date-other:+1200`, or
+ *                        `date-other` alone
  *   ids                  `id:uuid7#3`: the form, and a number by which equal ids are equal
  *   tokens               `token:jwt:180:exp,workspaceId`: lifetime in seconds, claims that rules read
  *   other text           `sent` when it was part of the request, else `empty`, `url:https`, `secret:whsec#1`, `text`
@@ -116,6 +117,7 @@ function redactField(value: unknown, field: SelectedField, context: RedactionCon
   }
   if (field.coordinate === "WebhookEventType.payloadSchema") return summarizeSchema(value);
   if (type?.name === "JSON") return `json:${jsonKindOf(value)}`;
+  if (type?.name === "Date") return dateTag(String(value), context.pseudonyms.startedAtMs) ?? "date-other";
   if (typeof value !== "string") return kindOf(value);
   if (graphql.isEnumType(type)) return isWord(value) ? `enum:${value}` : "text";
   if (wordFields.has(field.coordinate)) return wordTag(value);

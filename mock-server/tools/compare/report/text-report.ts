@@ -1,18 +1,20 @@
 import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
+import type { CreatedEndpoint } from "../run/created-endpoints.ts";
 import type { Problem } from "../run/preflight.ts";
 import type { Removal } from "../run/remove-created.ts";
 import type { CompareReport } from "./compare-report.ts";
-import { countsOf, refutedRules, verdictOf } from "./summary.ts";
+import { countsOf, verdictOf } from "./summary.ts";
 
 export interface TextOptions {
   readonly color?: boolean | undefined;
 }
 
-const colors = { good: 32, bad: 31, dim: 2 } as const;
+const colors = { good: 32, open: 33, bad: 31, dim: 2 } as const;
 type Paint = (text: string, tone: keyof typeof colors) => string;
 
 const marks = {
   confirmed: ["confirmed        ", "good"],
+  differs: ["differs          ", "open"],
   refuted: ["REFUTED          ", "bad"],
   "not-testable": ["not testable     ", "dim"],
 } as const satisfies Record<Verdict, readonly [string, keyof typeof colors]>;
@@ -20,10 +22,15 @@ const marks = {
 /** The report for a terminal: what differs, then every assumption, then the totals. */
 export function renderTextReport(report: CompareReport, { color = false }: TextOptions = {}): string {
   const paint: Paint = (text, tone) => (color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
+  const linesOf = (verdict: Verdict) =>
+    report.rules
+      .filter((rule) => rule.verdict === verdict)
+      .map((rule) => ruleLines(rule, report.notExpressed, paint));
   const parts = report.problem
     ? [problemLines(report.problem, paint)]
     : [
-        ...refutedRules(report).map((rule) => ruleLines(rule, report.notExpressed, paint)),
+        ...linesOf("refuted"),
+        ...linesOf("differs"),
         assumptionTable(report, paint),
         notTestable(report),
         footer(report, paint),
@@ -41,13 +48,16 @@ function problemLines({ message, expected, received, hint }: Problem, paint: Pai
 }
 
 function ruleLines(
-  { id, title, assumptions, sent, expected, received, settings }: RuleResult,
+  { id, title, verdict, assumptions, sent, expected, received, settings }: RuleResult,
   notExpressed: readonly string[],
   paint: Paint,
 ): string {
-  const where = assumptions.length === 0 ? "" : ` (${assumptions.join(", ")})`;
+  const head =
+    verdict === "refuted"
+      ? paint(`REFUTED  ${id}: ${title}`, "bad")
+      : paint(`differs from ${assumptions.join(", ")}  ${id}: ${title}`, "open");
   return [
-    paint(`REFUTED  ${id}${where}: ${title}`, "bad"),
+    head,
     field("sent", sentText(sent)),
     field("expected", expected),
     field("received", received),
@@ -74,10 +84,8 @@ function assumptionTable({ assumptions, rules }: CompareReport, paint: Paint): s
     const [whole, tone] = marks[verdict];
     const mark = partly ? "confirmed in part" : whole;
     const counts = countsOf(rules.filter((rule) => own.includes(rule.id)));
-    const tested = counts.confirmed + counts.refuted;
-    const share =
-      own.length === 0 ? "" : `${verdict === "refuted" ? counts.refuted : tested} of ${own.length} rules`;
-    const rest = verdict === "confirmed" || verdict === "refuted" ? share : note;
+    const share = own.length === 0 ? "" : `${counts[verdict]} of ${own.length} rules`;
+    const rest = verdict === "not-testable" ? note : share;
     return `${paint(mark, tone)}  ${id.padEnd(4)}  ${subject.padEnd(width)}  ${rest}`.trimEnd();
   });
   return ["Assumptions", ...rows].join("\n");
@@ -98,37 +106,47 @@ function notTestable({ rules }: CompareReport): string {
 }
 
 function footer(report: CompareReport, paint: Paint): string {
-  const { confirmed, refuted, "not-testable": rest } = countsOf(report.rules);
+  const { confirmed, differs, refuted, "not-testable": rest } = countsOf(report.rules);
   const { requests, rateLimited, lost } = report.stats;
   const traffic = [
     requests > 0 && `${requests} requests`,
     rateLimited > 0 && `${rateLimited} × 429`,
     lost > 0 && `${lost} without a response`,
   ].filter(Boolean);
-  const lines = [...report.notes, `Rules: ${confirmed} confirmed, ${refuted} refuted, ${rest} not testable.`];
+  const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differ, ${rest} not testable`;
+  const lines = [...report.notes, `Rules: ${counts}.`];
   if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
-  if (report.removal) lines.push(...removalLines(report.removal, paint));
+  if (report.removal) lines.push(paint(removalText(report.removal), report.removal.command ? "bad" : "dim"));
   if (report.stopped !== null) lines.push(paint(`Not finished: ${report.stopped}.`, "bad"));
-  const verdict = verdictOf(report);
-  if (verdict === "agrees")
-    lines.push(paint("The service does what the mock does, as far as it was tested.", "good"));
-  if (verdict === "differs")
-    lines.push(
-      paint(`The service differs from the mock in ${refuted} ${refuted === 1 ? "rule" : "rules"}.`, "bad"),
-    );
-  return lines.join("\n");
+  const inRules = (count: number) => `in ${count} ${count === 1 ? "rule" : "rules"}`;
+  const open = `The service keeps to the interface, and differs from assumptions of the mock ${inRules(differs)}.`;
+  const conclusions = {
+    agrees: paint("The service does what the mock does, as far as it was tested.", "good"),
+    differs: paint(open, "open"),
+    refuted: paint(`The service differs from the interface ${inRules(refuted)}.`, "bad"),
+    "could-not-run": [],
+  };
+  return [...lines, conclusions[verdictOf(report)]].flat().join("\n");
 }
 
-function removalLines({ removed, left, problem }: Removal, paint: Paint): readonly string[] {
-  const lines = problem === null ? [`Removed what the run created: ${removed} webhook endpoints.`] : [];
-  if (left.length > 0)
-    lines.push(paint(`NOT removed, delete them in the web app: ${left.join(", ")}`, "bad"));
-  else if (problem !== null)
-    lines.push(
-      paint(
-        `NOT known whether webhook endpoints are left (${problem}): look for URLs with /workspace-tasks-compare/.`,
-        "bad",
-      ),
-    );
-  return lines;
-}
+export const removalText = ({ removed, left, problem, command }: Removal): string =>
+  command === null ? `Removed ${endpointsText(removed)}.` : leftText(left, command, problem);
+
+export const endpointsText = (count: number): string =>
+  `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
+
+/** What is left on the service, with its URL and id, and what removes it. */
+export const leftText = (
+  left: readonly CreatedEndpoint[],
+  command: string,
+  problem: string | null = null,
+): string =>
+  [
+    `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
+    ...left.map(endpointLine),
+    `  to remove ${left.length === 1 ? "it" : "them"}: ${command}`,
+  ].join("\n");
+
+/** An id is text of the service, and must not control a terminal. */
+export const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>
+  `  ${url}  ${id?.replace(/[^\w.:=-]/g, "…") ?? "id not known"}${isCertain ? "" : ", perhaps: a response was lost"}`;

@@ -1,16 +1,38 @@
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
+import type { ResponseShape } from "../observe/observation.ts";
 import type { Draft, Probe } from "./probe.ts";
 import { rejectionOf, roleOf } from "./read-response.ts";
 import { type About, type Fact, isUnknown, optionsOf, type Rule, responseOf, rule } from "./rule.ts";
 
-/** A rule that a request is rejected with a certain code and message. */
-export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule =>
-  rule(id, title, send, rejectionOf, { settings: toErrorSetting, ...optionsOf(about) });
+/**
+ * A rule that a request is rejected with a certain code and message. Without an assumption the message is one of the
+ * interface, and its code is A-30.
+ */
+export const rejected = (id: string, title: string, send: Draft, about: About = []): Rule => {
+  const { assumptions, ...options } = optionsOf(about);
+  const where = assumptions.length > 0 ? { assumptions } : { assumptions: ["A-30"], keeps: hasMessage };
+  return rule(id, title, send, { settings: toErrorSetting, ...where, ...options }, rejectionOf);
+};
+
+type Rows = readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[];
 
 /** Rules that requests are rejected: id, title, what is sent, assumptions. */
-export const rejections = (
-  rows: readonly (readonly [id: string, title: string, send: Draft, ...assumptions: readonly string[]])[],
-): readonly Rule[] => rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, assumptions));
+export const rejections = (rows: Rows): readonly Rule[] =>
+  rows.map(([id, title, send, ...assumptions]) => rejected(id, title, send, assumptions));
+
+/** Rejections of which the interface promises a part, beside assumptions. */
+export const rejectionsKeeping = (keeps: Rule["keeps"], rows: Rows): readonly Rule[] =>
+  rejections(rows).map((each) => ({ ...each, keeps }));
+
+/** The interface says that there is an error. */
+export const isRejected = (_: Fact, received: Fact): boolean => isError(received);
+
+/** The interface says that the request is not carried out. */
+export const isNotAccepted = (_: Fact, received: Fact): boolean => received !== "accepted";
+
+/** The interface says the message, and not the code. */
+export const hasMessage = (expected: Fact, received: Fact): boolean =>
+  isError(expected) && isError(received) && expected.message === received.message;
 
 /** A rejection whose message names the greatest value, which is a setting. */
 export const rejectedAbove = (
@@ -42,7 +64,7 @@ export const withPermission = (base: Probe, of: Rule): Rule => ({
   ...of,
   expect(seen) {
     const response = responseOf(seen, base);
-    if (isUnknown(response) || response.errors?.[0]?.code !== "FORBIDDEN") return of.expect(seen);
+    if (isUnknown(response) || !isForbidden(response)) return of.expect(seen);
     // With a read-only key beside it, the rule of the base probe itself says that administrators are rejected.
     const isOwn =
       of.send.some(({ id }) => id === base.id) && [...seen.keys()].some((id) => id.endsWith("read-only"));
@@ -50,6 +72,10 @@ export const withPermission = (base: Probe, of: Rule): Rule => ({
     return isOwn && role === "admin" ? of.expect(seen) : { unknown: forbiddenReason(role) };
   },
 });
+
+/** The interface says one or the other, by the operation. */
+const isForbidden = ({ errors: [error] = [] }: ResponseShape) =>
+  error?.code === "FORBIDDEN" || error?.message === "Unauthorized";
 
 const forbiddenReason = (role: string | null) =>
   role === null || role === "admin"

@@ -1,13 +1,16 @@
 /*
  * A rule sends requests and reads one fact from their responses, the same way from those of the service and of the mock:
  *
- *   the service's evidence does not show it     not testable, with what it would take
- *   equal facts                                 confirmed
- *   other facts                                 refuted
+ *   the service's evidence does not show it          not testable, with what it would take
+ *   equal facts                                      confirmed
+ *   other facts, which keep what the interface says  differs, from the assumptions that fill in the rest
+ *   other facts                                      refuted
  *
- * So a rule has no opinion about what is correct. The mock has, and its own tests prove it against the interface.
+ * So a rule does not know what is correct. The mock does, and its own tests prove it against the interface. A rule knows which
+ * part of its fact the interface promises.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import type { Evidence, ResponseShape } from "../observe/observation.ts";
 import type { Draft, Probe } from "./probe.ts";
@@ -24,6 +27,7 @@ export interface Rule {
   readonly id: string;
   /** What the mock does, as a sentence. */
   readonly title: string;
+  /** Where the interface leaves the fact, or a part of it, open. */
   readonly assumptions: readonly string[];
   /** What it sends. Rules may share a probe, which is sent once. */
   readonly send: readonly Probe[];
@@ -33,12 +37,17 @@ export interface Rule {
   expect(seen: Evidence): Fact | Unknown;
   /** Whether the service's fact fits that of the mock. Default: they are equal. */
   readonly agrees?: ((expected: Fact, received: Fact) => boolean) | undefined;
+  /**
+   * Whether another fact keeps what the interface promises. Default: never without assumptions, always with them, which then
+   * are the only source of the fact.
+   */
+  readonly keeps?: ((expected: Fact, received: Fact) => boolean) | undefined;
   /** Settings with which the mock shows the service's fact; `null` when no setting can express it. */
   readonly settings?: ((received: Fact, expected: Fact) => SettingsChanges | null) | undefined;
 }
 
-/** Ids of assumptions, or more about a rule. */
-export type About = readonly string[] | Partial<Pick<Rule, "assumptions" | "agrees" | "settings">>;
+/** Where the interface leaves the fact open: ids of assumptions, or more about it. Empty: nowhere. */
+export type About = readonly string[] | Partial<Pick<Rule, "assumptions" | "agrees" | "keeps" | "settings">>;
 
 const isList = (about: About): about is readonly string[] => Array.isArray(about);
 
@@ -56,6 +65,14 @@ export function responseOf(seen: Evidence, { id }: Probe): ResponseShape | Unkno
   return { unknown: "reason" in observation ? observation.reason : "not a response" };
 }
 
+/** The interface promises these parts of a fact. */
+export const sameOf =
+  (...names: readonly string[]) =>
+  (expected: Fact, received: Fact): boolean => {
+    const [wanted, found] = [expected, received] as readonly Readonly<Record<string, Fact>>[];
+    return names.every((name) => isDeepStrictEqual(wanted?.[name], found?.[name]));
+  };
+
 type Read<Seen> = (seen: Seen, evidence: Evidence) => Fact | Unknown;
 
 /** A rule over one response. */
@@ -63,17 +80,17 @@ export const rule = (
   id: string,
   title: string,
   send: Draft,
+  about: About,
   expect: Read<ResponseShape>,
-  about: About = [],
-): Rule => ruleOver(id, title, { only: { id, ...send } }, ({ only }, seen) => expect(only, seen), about);
+): Rule => ruleOver(id, title, { only: { id, ...send } }, about, ({ only }, seen) => expect(only, seen));
 
 /** A rule over several responses; unknown without one of them. */
 export function ruleOver<Name extends string>(
   id: string,
   title: string,
   drafts: Readonly<Record<Name, Draft>>,
+  about: About,
   expect: Read<Readonly<Record<Name, ResponseShape>>>,
-  about: About = [],
 ): Rule {
   const probes = Object.entries<Draft>(drafts).map(
     ([name, draft]) => [name, { id: `${id}.${name}`, ...draft }] as const,
@@ -97,8 +114,8 @@ export const ruleAcross = (
   id: string,
   title: string,
   source: string | undefined,
+  about: About,
   expect: (seen: Evidence) => Fact | Unknown,
-  about: About = [],
 ): Rule => ({
   ...optionsOf(about),
   id,

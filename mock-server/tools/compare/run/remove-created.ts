@@ -1,102 +1,152 @@
-// What a run has created is removed again, whichever way it ended: found by the mark in its URL and not by ids that an
-// interrupted or unlucky run never learned.
+/*
+ * What runs have created is removed again, found by its URL and by the ids that are known:
+ *
+ *   list → delete each → list again       nothing is left: done; the service keeps some: these are left
+ *        → no response                    waits, again, until the time is over: what is known is left
+ */
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import type { VirtualClock } from "@workspace-tasks/mock-server";
 import { operationDocuments } from "@workspace-tasks/mock-server/parts";
+import { withoutTexts } from "../observe/without-texts.ts";
+import { type CreatedEndpoint, type CreatedEndpoints, isOwnUrl, valueAt } from "./created-endpoints.ts";
 import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
-import { NoTokenError, type Session } from "./session.ts";
+import { type Access, NoTokenError, type Session } from "./session.ts";
+import { sleep } from "./sleep.ts";
 
 export interface Removal {
   readonly removed: number;
-  /** URLs of endpoints that still exist. */
-  readonly left: readonly string[];
-  /** Why it is not known what is left; `null` when it is. */
+  readonly left: readonly CreatedEndpoint[];
+  /** Why something is left; `null` when nothing is. */
   readonly problem: string | null;
+  /** The command that removes what is left; `null` when nothing is. */
+  readonly command: string | null;
 }
 
-interface Endpoint {
-  readonly id: string;
-  readonly url: string;
+export interface RemovalContext {
+  readonly access: Access;
+  readonly sender: Sender;
+  readonly session: Session;
+  readonly clock: Clock | VirtualClock;
+  /** Ends the attempts to reach the service. */
+  readonly signal: AbortSignal;
+  readonly onWait?: ((ms: number, reason: string) => void) | undefined;
 }
+
+export const cleanCommand = ({ baseUrl }: Access): string =>
+  `workspace-tasks compare --base-url ${baseUrl} --clean`;
 
 const pagesMax = 60;
+const pauseMs = 5_000;
 
-/** @param mark part of the URL of every endpoint of the run */
+/** Removes what is known to be created, and what the service lists. @param mark part of the URLs; default: of every run */
 export async function removeCreated(
-  mark: string,
-  baseUrl: string,
-  sender: Sender,
-  session: Session,
+  created: CreatedEndpoints,
+  context: RemovalContext,
+  mark = "/",
 ): Promise<Removal> {
-  const call = async (query: string, variables: object): Promise<unknown> => {
-    const bearer = await session.token("admin");
-    return (await sender.send(graphqlRequest(baseUrl, { query, variables }, bearer))).json;
+  const { access, clock, signal } = context;
+  const deleted = new Set<string>();
+  let error: SendError | NoTokenError | null = null;
+  do {
+    if (error) {
+      context.onWait?.(
+        pauseMs,
+        `for the service, which has ${created.left().length} webhook endpoints of runs`,
+      );
+      await sleep(clock, pauseMs, signal);
+    }
+    error = await removeOnce(created, context, mark, deleted).catch(expected);
+  } while (error && isPassing(error) && created.left().length > 0 && !signal.aborted);
+  const left = created.left();
+  const removed = [...deleted].filter((id) => !left.some((each) => each.id === id)).length;
+  if (left.length === 0) return { removed, left, problem: null, command: null };
+  const problem = error?.message ?? "the service did not delete them";
+  return {
+    removed,
+    left: withoutTexts(left, Object.values(access.keys)),
+    problem,
+    command: cleanCommand(access),
   };
-  let endpoints: readonly Endpoint[];
-  try {
-    endpoints = await listMarked(mark, call);
-  } catch (error) {
-    return { removed: 0, left: [], problem: reasonOf(error) };
-  }
-  for (const { id } of endpoints) {
-    // What a response would say is seen in the list afterwards.
-    await call(operationDocuments.DeleteWebhookEndpoint.text, { endpointId: id }).catch(() => undefined);
-  }
-  try {
-    const left = endpoints.length === 0 ? [] : await listMarked(mark, call);
-    return {
-      removed: endpoints.length - left.length,
-      left: left.map(({ url }) => shown(url, mark)),
-      problem: null,
-    };
-  } catch (error) {
-    return { removed: 0, left: endpoints.map(({ url }) => shown(url, mark)), problem: reasonOf(error) };
-  }
 }
 
-async function listMarked(
+/** Asks whether these are removed. */
+export type AgreesToRemove = (endpoints: readonly CreatedEndpoint[]) => Promise<boolean>;
+
+/** Removes what earlier runs have left, if that is agreed to; `null` when it is not. @throws SendError, NoTokenError */
+export async function removeEarlier(
+  created: CreatedEndpoints,
+  context: RemovalContext,
+  agrees: AgreesToRemove,
+): Promise<Removal | null> {
+  const endpoints = await listOwn(context);
+  if (endpoints.length > 0 && !(await agrees(endpoints))) return null;
+  created.set(endpoints);
+  const removal = await removeCreated(created, context);
+  created.set([]);
+  return removal;
+}
+
+/** A failure of the service or of the network. @throws any other error */
+export function expected(error: unknown): SendError | NoTokenError {
+  if (error instanceof SendError || error instanceof NoTokenError) return error;
+  throw error;
+}
+
+/** A service that is down may be back in a minute. */
+const isPassing = (error: SendError | NoTokenError) =>
+  error instanceof SendError && ["network", "timeout", "unavailable"].includes(error.kind);
+
+async function removeOnce(
+  created: CreatedEndpoints,
+  context: RemovalContext,
   mark: string,
-  call: (query: string, variables: object) => Promise<unknown>,
-): Promise<readonly Endpoint[]> {
-  const found: Endpoint[] = [];
-  let iterator: string | null = null;
+  deleted: Set<string>,
+): Promise<null> {
+  const listed = await listOwn(context, mark).catch((error: unknown) => {
+    if (isPassing(expected(error))) throw error;
+    return null;
+  });
+  if (listed) {
+    const isListed = ({ id }: CreatedEndpoint) => listed.some((each) => each.id === id);
+    // A list may be a little behind.
+    const others = created.left().filter((each) => each.id !== null && !isListed(each));
+    created.set([...listed, ...others]);
+  }
+  for (const { id } of created.left()) {
+    if (id === null) continue;
+    deleted.add(id);
+    // What a response would say is seen in the list afterwards.
+    await call(context, operationDocuments.DeleteWebhookEndpoint.text, { endpointId: id });
+  }
+  if (listed && created.left().length + listed.length > 0) created.set(await listOwn(context, mark));
+  return null;
+}
+
+async function call({ access, sender, session }: RemovalContext, query: string, variables: object) {
+  const bearer = await session.token("admin");
+  return (await sender.send(graphqlRequest(access.baseUrl, { query, variables }, bearer))).json;
+}
+
+/** The endpoints of runs that the service has. @throws SendError, NoTokenError */
+async function listOwn(context: RemovalContext, mark = "/"): Promise<readonly CreatedEndpoint[]> {
+  const found: CreatedEndpoint[] = [];
+  let iterator: unknown = null;
   for (let page = 0; page < pagesMax; page += 1) {
     // A service may allow smaller pages than 100; none allows fewer than its default of 20.
-    const json = await call(operationDocuments.ListWebhookEndpoints.text, { limit: 20, iterator });
-    const endpoints = endpointsIn(json);
-    const items = (endpoints["data"] as readonly unknown[]).filter(isPlainObject);
-    for (const { id, url } of items) {
-      if (typeof id === "string" && typeof url === "string" && url.includes(mark)) found.push({ id, url });
+    const json = await call(context, operationDocuments.ListWebhookEndpoints.text, { limit: 20, iterator });
+    const endpoints = valueAt(json, "data", "me", "workspace", "webhookEndpoints");
+    const items = valueAt(endpoints, "data");
+    if (!Array.isArray(items)) throw new SendError("rejected", "the endpoints could not be listed");
+    for (const { id, url } of items.filter(isPlainObject)) {
+      const isOwn = typeof url === "string" && url.includes(mark) && isOwnUrl(url);
+      if (isOwn && typeof id === "string") found.push({ url, id, isCertain: true });
     }
-    iterator = typeof endpoints["iterator"] === "string" ? endpoints["iterator"] : null;
-    if (iterator === null || endpoints["done"] === true) return found;
+    iterator = valueAt(endpoints, "iterator");
+    if (typeof iterator !== "string" || valueAt(endpoints, "done") === true) return found;
   }
   // Those that were found are removed all the same: the next list may end.
   if (found.length > 0) return found;
-  throw new SendError("unavailable", `the workspace has more than ${pagesMax * 20} endpoints`);
-}
-
-/** What the service says about a URL is its own text: its host and the name that the run gave it are enough. */
-function shown(url: string, mark: string): string {
-  const [, origin = ""] = /^(https?:\/\/[\w.:-]{1,100})\//.exec(url.replace(/\/\/[^/]*@/, "//")) ?? [];
-  return (
-    origin +
-    mark +
-    url
-      .slice(url.indexOf(mark) + mark.length)
-      .replace(/[^\w %-]/g, "…")
-      .slice(0, 40)
-  );
-}
-
-function endpointsIn(json: unknown): Readonly<Record<string, unknown>> {
-  const inner = (value: unknown, name: string) => (isPlainObject(value) ? value[name] : undefined);
-  const found = ["data", "me", "workspace", "webhookEndpoints"].reduce(inner, json);
-  if (isPlainObject(found) && Array.isArray(found["data"])) return found;
-  throw new SendError("unavailable", "the endpoints could not be listed");
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof SendError || error instanceof NoTokenError) return error.message;
-  throw error;
+  throw new SendError("rejected", `the workspace has more than ${pagesMax * 20} endpoints`);
 }

@@ -12,6 +12,7 @@ import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { VirtualClock } from "@workspace-tasks/mock-server";
 import type { RawResponse } from "../observe/observe-response.ts";
+import type { CreatedEndpoints } from "./created-endpoints.ts";
 import { mayChangeSomething } from "./guard.ts";
 import type { Pacer } from "./pacer.ts";
 import { sleep } from "./sleep.ts";
@@ -33,6 +34,8 @@ export interface SenderOptions {
   /** A 429 is a result, and is not waited for. */
   readonly expectsRateLimit?: boolean | undefined;
   readonly onWait?: ((ms: number, reason: string) => void) | undefined;
+  /** Learns what the requests create and delete. */
+  readonly created?: CreatedEndpoints | undefined;
   /** Counts together with another sender. Default: numbers of its own. */
   readonly stats?: SenderStats | undefined;
 }
@@ -68,7 +71,14 @@ export const graphqlRequest = (url: string, body: object, bearer: string | null 
 
 /** Why a request has no response. */
 export class SendError extends Error {
-  readonly kind: "stopped" | "timeout" | "network" | "unavailable" | "rate-limited" | "too-large";
+  readonly kind:
+    | "stopped"
+    | "timeout"
+    | "network"
+    | "unavailable"
+    | "rate-limited"
+    | "too-large"
+    | "rejected";
   /** Code of the system, such as ECONNREFUSED. */
   readonly code: string | null;
 
@@ -118,9 +128,16 @@ export function createSender(options: SenderOptions): Sender {
     await waitForTurn();
     stats.requests += 1;
     pacer.count();
-    const response = await roundTrip(request, options);
-    hasResponded = true;
-    return response;
+    const settle = options.created?.sending(request.body);
+    try {
+      const response = await roundTrip(request, options);
+      hasResponded = true;
+      if (isGraphql(response) || response.status === 429) settle?.(response);
+      return response;
+    } catch (error) {
+      if (error instanceof SendError && addressCodes.has(error.code ?? "")) settle?.(null);
+      throw error;
+    }
   };
 
   const send = async (request: WireRequest): Promise<SentResponse> => {
@@ -172,12 +189,14 @@ function retryAfterMs(headers: Headers, nowMs: number): number {
 }
 
 async function roundTrip(
-  { url, method, headers, body }: WireRequest,
+  request: WireRequest,
   { fetch, clock, signal }: SenderOptions,
 ): Promise<RawResponse> {
+  const { url, method, headers, body } = request;
   const deadline = new AbortController();
   const stop = () => deadline.abort();
-  signal.addEventListener("abort", stop);
+  // The end of what changes something is awaited: the service would carry it out unseen.
+  if (!mayChangeSomething(request)) signal.addEventListener("abort", stop);
   const cancel = clock.schedule(timeoutMs, stop);
   try {
     const response = await fetch(url, { method, headers, body, redirect: "manual", signal: deadline.signal });

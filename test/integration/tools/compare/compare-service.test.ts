@@ -12,9 +12,9 @@ import {
   type Around,
   type ComparedService,
   compare,
+  differencesIn,
   idsOf,
   reasonOf,
-  refutedIn,
   type ServiceOptions,
   startComparedService,
 } from "../../../support/compared-service.ts";
@@ -71,12 +71,12 @@ async function recordsOf({ mock }: ComparedService): Promise<Readonly<Record<str
   return Object.fromEntries(Object.entries(state).map(([noun, list]) => [noun, list.length]));
 }
 
-describe("compare with an equal service has no refuted rule", () => {
+describe("compare with an equal service has no difference", () => {
   it("for different seeds, and confirms more than 90", async () => {
     for (const seed of Array.from({ length: atDepth(5, 50) }, (_, index) => index + 2)) {
       await using service = await startComparedService({ seed });
       const report = await compare(service);
-      expect(refutedIn(report), `seed ${seed}`).toEqual([]);
+      expect(differencesIn(report), `seed ${seed}`).toEqual([]);
       expect(idsOf(report, "confirmed").length).toBeGreaterThan(90);
     }
   });
@@ -88,7 +88,7 @@ describe("compare with an equal service has no refuted rule", () => {
       { mock, clock, keys: { admin: mock.apiKey }, [Symbol.asyncDispose]: async () => {} },
       writing,
     );
-    expect(refutedIn(report)).toEqual([]);
+    expect(differencesIn(report)).toEqual([]);
     expect(reasonOf(report, "tasks.filter-id")).toBe("the workspace has no task");
     expect(reasonOf(report, "endpoints.paging")).toBe("the workspace has fewer than two webhook endpoints");
   });
@@ -175,14 +175,14 @@ describe("compare with an equal service has no refuted rule", () => {
   ])("%s", async (_, options, around, [rule, reason]) => {
     await using service = await startComparedService(options);
     const report = await compare(service, { ...writing, around: around(service) });
-    expect([refutedIn(report), report.stopped, reasonOf(report, rule)]).toEqual([[], null, reason]);
+    expect([differencesIn(report), report.stopped, reasonOf(report, rule)]).toEqual([[], null, reason]);
   });
 
   it("when it is set to a limit of three, so that tokens expire between requests", async () => {
     const settings = { rateLimit: { requests: 3 } };
     await using service = await startComparedService({ settings });
     const report = await compare(service, { settings });
-    expect([refutedIn(report), report.stats.rateLimited]).toEqual([[], 0]);
+    expect([differencesIn(report), report.stats.rateLimited]).toEqual([[], 0]);
     expect(reasonOf(report, "tokens.renewed")).toBe("the token had expired by then");
   });
 
@@ -192,7 +192,7 @@ describe("compare with an equal service has no refuted rule", () => {
     const admin = kind.endsWith("read-only") ? service.keys.readOnly : apiKey;
     const keys = { ...service.keys, ...(admin ? { admin } : {}) };
     const report = await compare({ ...service, keys }, { ...writing, keys: ["admin", "partner"] });
-    expect(refutedIn(report)).toEqual([]);
+    expect(differencesIn(report)).toEqual([]);
     expect(reasonOf(report, "endpoints.limit-0")).toMatch(/^the key may not do this: /);
   });
 
@@ -210,7 +210,7 @@ describe("compare with an equal service has no refuted rule", () => {
     };
     await another();
     const report = await compare(service);
-    expect([report.stats.rateLimited, refutedIn(report)]).toEqual([0, []]);
+    expect([report.stats.rateLimited, differencesIn(report)]).toEqual([0, []]);
     expect(others).toBeGreaterThan(50);
   });
 });
@@ -223,7 +223,7 @@ describe("compare with a service in trouble", () => {
     await using service = await startComparedService();
     const report = await compare(service, { around: onlyFirst(20, limited("86400")) });
     expect(report.stopped).toContain("86400 s");
-    expect([report.stats.requests, refutedIn(report)]).toEqual([21, []]);
+    expect([report.stats.requests, differencesIn(report)]).toEqual([21, []]);
   });
 
   it("ends when five probes in a row have no response, with the reason in the rules", async () => {
@@ -232,7 +232,7 @@ describe("compare with a service in trouble", () => {
       around: onlyFirst(20, () => new Response(null, { status: 502 })),
     });
     expect(report.stopped).toMatch(/^5 probes in a row had no response: .*502/);
-    expect([report.stats.lost, refutedIn(report)]).toEqual([15, []]);
+    expect([report.stats.lost, differencesIn(report)]).toEqual([15, []]);
     expect(report.rules.some(({ received }) => received.includes("502"))).toBe(true);
   });
 
@@ -273,8 +273,8 @@ describe("what compare does to a service", () => {
     await using service = await startComparedService();
     const before = await recordsOf(service);
     const report = await compare(service, writing);
-    expect([refutedIn(report), report.stopped, report.stats.rateLimited]).toEqual([[], null, 0]);
-    expect(report.removal).toEqual({ removed: 3, left: [], problem: null });
+    expect([differencesIn(report), report.stopped, report.stats.rateLimited]).toEqual([[], null, 0]);
+    expect(report.removal).toEqual({ removed: 3, left: [], problem: null, command: null });
     expect(await recordsOf(service)).toEqual(before);
   });
 
@@ -320,7 +320,7 @@ describe("what compare does to a service", () => {
       };
     };
     const report = await compare(service, { ...writing, around });
-    expect([refutedIn(report), report.removal]).toMatchObject([[], { left: [], problem: null }]);
+    expect([differencesIn(report), report.removal]).toMatchObject([[], { left: [], problem: null }]);
     expect(await recordsOf(service)).toEqual(before);
   });
 
@@ -330,9 +330,10 @@ describe("what compare does to a service", () => {
       Response.json({ data: null, errors: [{ message: "Conflict", extensions: { code: "CONFLICT" } }] });
     const around = numbered((_, body) => (body.includes("deleteWebhookEndpoint(") ? conflict() : undefined));
     const report = await compare(service, { ...writing, around });
-    const left = "https://receiver.invalid/workspace-tasks-compare/test/plain";
-    expect(report.removal?.left).toContain(left);
-    expect(renderTextReport(report)).toContain(left);
+    const url = "https://receiver.invalid/workspace-tasks-compare/test/plain";
+    const { id } = report.removal?.left.find((each) => each.url === url) ?? {};
+    expect(report.removal?.problem).toBe("the service did not delete them");
+    expect(renderTextReport(report)).toContain(`  ${url}  ${id}\n`);
   });
 });
 
@@ -345,7 +346,7 @@ describe("what compare finds", () => {
     const record = parseRecord(`${text}{"probe":"cut of`);
     const replayed = await evaluateRecord(record.observations, record.plan);
     expect(replayed.rules).toEqual(report.rules);
-    expect(refutedIn(replayed)).toEqual(["errors.unauthenticated-status"]);
+    expect(differencesIn(replayed)).toEqual(["errors.unauthenticated-status"]);
   });
 
   it("with the settings that a comparison has written, the mock does what the service did", async () => {
@@ -359,9 +360,9 @@ describe("what compare finds", () => {
     };
     await using service = await startComparedService({ settings });
     const before = await compare(service);
-    expect(refutedIn(before).length).toBeGreaterThan(6);
+    expect(differencesIn(before).length).toBeGreaterThan(6);
     expect(before.notExpressed).toEqual([]);
-    expect(refutedIn(await compare(service, { settings: before.settings }))).toEqual([]);
+    expect(differencesIn(await compare(service, { settings: before.settings }))).toEqual([]);
   });
 
   it("a fact outside of what settings can express is reported without a setting", async () => {
@@ -383,7 +384,7 @@ describe("what compare finds", () => {
       received: expect.stringMatching(/taxYear/),
     });
     expect(report.rules.find(({ id }) => id === "tokens.revoked-key")).toMatchObject({
-      verdict: "refuted",
+      verdict: "differs",
       sent: ['ExchangeApiKey {"refreshToken":"<revoked key>"}, without a token'],
     });
   });

@@ -9,15 +9,15 @@ import {
 } from "../../../../mock-server/tools/compare/observe/observe-delivery.ts";
 import { observationLine } from "../../../../mock-server/tools/compare/record.ts";
 import { type CapturedDeliveries, captureDeliveries } from "../../../support/capture-deliveries.ts";
-import { idsOf, observeOnce, reasonOf } from "../../../support/compared-service.ts";
+import { differencesIn, idsOf, observeOnce, reasonOf, refutedIn } from "../../../support/compared-service.ts";
 
 type Captures = Pick<CapturedDeliveries, "deliveries" | "secrets">;
 
-async function refutedIn(captured: Captures, settings?: SettingsChanges) {
+async function compareWith(captured: Captures, settings?: SettingsChanges) {
   const plan = { permissions: new Set(["read"] as const), keys: new Set<never>(), hasGateway: false };
   const report = await evaluateRecord([observeDeliveries(captured)], plan, settings, observeOnce);
   const confirmed = idsOf(report, "confirmed");
-  return { refuted: idsOf(report, "refuted"), confirmed, report };
+  return { differences: differencesIn(report), confirmed, report };
 }
 
 let captured: CapturedDeliveries;
@@ -58,9 +58,9 @@ const withHeaders = (edit: (headers: Record<string, string>) => void) =>
   });
 
 describe("compare with deliveries", () => {
-  it("deliveries of an equal service have no refuted rule", async () => {
-    const { refuted, confirmed } = await refutedIn(captured);
-    expect(refuted).toEqual([]);
+  it("deliveries of an equal service have no difference", async () => {
+    const { differences, confirmed } = await compareWith(captured);
+    expect(differences).toEqual([]);
     expect(confirmed).toEqual(
       expect.arrayContaining([
         "deliveries.signature",
@@ -87,7 +87,7 @@ describe("compare with deliveries", () => {
         else headers[name] = other;
       }
     });
-    expect((await refutedIn({ ...captured, deliveries })).refuted).toContain(rule);
+    expect((await compareWith({ ...captured, deliveries })).differences).toContain(rule);
   });
 
   const other = { code: "OTHER", action: { type: "WAIT", connectionId: null } };
@@ -104,7 +104,30 @@ describe("compare with deliveries", () => {
   ])("%s names a changed body of %s", async (rule, name, fields) => {
     const edit = (event: Record<string, unknown>) =>
       void (event["event"] === name && Object.assign(event, fields));
-    expect((await refutedIn(changed(edit))).refuted).toContain(rule);
+    expect((await compareWith(changed(edit))).differences).toContain(rule);
+  });
+
+  it("what the interface leaves open differs from an assumption, and what it says is refuted", async () => {
+    const verdictsOf = async (edit: Parameters<typeof changed>[0]) => {
+      const { report, differences } = await compareWith(changed(edit));
+      return [differences, refutedIn(report)];
+    };
+    const open = await verdictsOf((event, { headers }) => {
+      Object.assign(headers, { "webhook-attempt": "1", "content-type": "application/cloudevents+json" });
+      Object.assign(event, { tenant: "a" });
+      if (event["event"] === "documents.synced")
+        Object.assign(event, { event: "client.created", version: "1" });
+    });
+    expect(open).toEqual([expect.arrayContaining(["deliveries.names", "deliveries.headers"]), []]);
+    const wrong = await verdictsOf((event) => {
+      if (event["event"] === "documents.synced") delete event["providerKey"];
+      if (event["event"] === "task.running") Object.assign(event, { taskId: null, status: "STARTED" });
+    });
+    expect(wrong[1]).toEqual([
+      "deliveries.payload-task.running",
+      "deliveries.payload-documents.synced",
+      "deliveries.status",
+    ]);
   });
 
   it("deliveries.order names events of a task that arrive in another order, unless the first attempt is missing", async () => {
@@ -118,10 +141,10 @@ describe("compare with deliveries", () => {
         )
         .toSorted((a, b) => a.receivedAtMs - b.receivedAtMs);
     expect(arrivals.length).toBeGreaterThan(10);
-    expect((await refutedIn({ ...captured, deliveries: swapped(500) })).refuted).toEqual([
+    expect((await compareWith({ ...captured, deliveries: swapped(500) })).differences).toEqual([
       "deliveries.order",
     ]);
-    expect((await refutedIn({ ...captured, deliveries: swapped(20_000) })).refuted).toEqual([]);
+    expect((await compareWith({ ...captured, deliveries: swapped(20_000) })).differences).toEqual([]);
   });
 
   it("events of nearly the same time, and documents of several clients, have no order", async () => {
@@ -131,20 +154,20 @@ describe("compare with deliveries", () => {
       const earlierMs = event["event"] === "documents.synced" ? count * 60_000 : count % 2 ? 0 : 900;
       event["occurredAt"] = new Date(Date.parse(String(event["occurredAt"])) - earlierMs).toISOString();
     });
-    expect((await refutedIn(quick)).refuted).not.toContain("deliveries.order");
+    expect((await compareWith(quick)).differences).not.toContain("deliveries.order");
   });
 
   it("a receiver that missed the first attempts shows no retry schedule", async () => {
     const [first] = captured.deliveries;
     const deliveries = captured.deliveries.filter((each) => each !== first);
-    const { refuted, report } = await refutedIn({ ...captured, deliveries });
-    expect(refuted).toEqual([]);
+    const { differences, report } = await compareWith({ ...captured, deliveries });
+    expect(differences).toEqual([]);
     expect(reasonOf(report, "deliveries.retry-waits")).toBe("no retry arrived while the receiver listened");
   });
 
   it("a delivery that is sent again after it was accepted says nothing about retries", async () => {
     const accepted = captured.deliveries.map((each) => ({ ...each, responded: 200 }));
-    const { report } = await refutedIn({ ...captured, deliveries: accepted });
+    const { report } = await compareWith({ ...captured, deliveries: accepted });
     expect(reasonOf(report, "deliveries.retry-waits")).toBe("no retry arrived while the receiver listened");
   });
 
@@ -153,15 +176,17 @@ describe("compare with deliveries", () => {
       ...each,
       receivedAtMs: each.receivedAtMs + 3_600_000,
     }));
-    const { refuted, report } = await refutedIn({ ...captured, deliveries: later });
-    expect(refuted).toEqual([]);
+    const { differences, report } = await compareWith({ ...captured, deliveries: later });
+    expect(differences).toEqual([]);
     expect(reasonOf(report, "deliveries.timestamp")).toMatch(/differ by about 3600 s/);
     const [first] = captured.deliveries;
     const ofFirst = withHeaders((headers) => {
       if (headers["webhook-id"] === first?.headers["webhook-id"])
         headers["webhook-timestamp"] = first?.headers["webhook-timestamp"] ?? "";
     });
-    expect((await refutedIn({ ...captured, deliveries: ofFirst })).refuted).toContain("deliveries.timestamp");
+    expect((await compareWith({ ...captured, deliveries: ofFirst })).differences).toContain(
+      "deliveries.timestamp",
+    );
   });
 
   it("during a rotation the newest secret signs first", async () => {
@@ -177,20 +202,20 @@ describe("compare with deliveries", () => {
       return [{ ...first, headers: { ...first.headers, "webhook-signature": text } }, ...others];
     };
     const secrets = [newer, older];
-    expect((await refutedIn({ deliveries: rotated(true), secrets })).confirmed).toContain(
+    expect((await compareWith({ deliveries: rotated(true), secrets })).confirmed).toContain(
       "deliveries.rotation",
     );
-    expect((await refutedIn({ deliveries: rotated(false), secrets })).refuted).toEqual([
+    expect((await compareWith({ deliveries: rotated(false), secrets })).differences).toEqual([
       "deliveries.rotation",
     ]);
   });
 
   it("another retry schedule is refuted, and written as a setting with which it is confirmed", async () => {
     const other = await captureDeliveries({ delivery: { scheduleMs: [0, 60_000, 120_000, 240_000] } });
-    const { refuted, report } = await refutedIn(other);
-    expect(refuted).toEqual(["deliveries.retry-waits"]);
+    const { differences, report } = await compareWith(other);
+    expect(differences).toEqual(["deliveries.retry-waits"]);
     expect(report.notExpressed).toEqual([]);
-    expect((await refutedIn(other, report.settings)).refuted).toEqual([]);
+    expect((await compareWith(other, report.settings)).differences).toEqual([]);
   });
 
   it("an observation of deliveries holds no text of a body, and no secret", () => {

@@ -18,7 +18,13 @@ function othersOf(value: unknown): readonly unknown[] {
   if (value === null) return ["text", "enum:OTHER", 7];
   if (Array.isArray(value)) return [[], value.toReversed()];
   if (typeof value === "string")
-    return [`${value}9`, "no", value.replace(/\d+/, "4"), value.replace("uuid7", "uuid4"), null];
+    return [
+      `${value}9`,
+      "no",
+      value.replace(/\d+/, "4"),
+      value.replace("uuid7", "uuid4").replace(/^date:/, "date-other:"),
+      null,
+    ];
   return [];
 }
 

@@ -4,8 +4,8 @@ import type { CompareReport } from "../../../../mock-server/tools/compare/report
 import {
   type Around,
   compare,
+  differencesIn,
   idsOf,
-  refutedIn,
   startComparedService,
 } from "../../../support/compared-service.ts";
 
@@ -46,7 +46,7 @@ const accepted = () => Response.json({ data: { me: { __typename: "WorkspaceUser"
 describe("compare with --exceed-rate-limit", () => {
   it("an equal service confirms A-5 and A-20, and without the flag nothing gets a 429", async () => {
     const report = await exceed();
-    expect(refutedIn(report)).toEqual([]);
+    expect(differencesIn(report)).toEqual([]);
     expect(confirmedIn(report, "rate-limit.")).toHaveLength(8);
     expect(verdictsOf(report, "A-5", "A-20")).toEqual(Array(2).fill(["confirmed", false]));
     expect(report.stats.requests).toBeLessThan(400);
@@ -65,14 +65,14 @@ describe("compare with --exceed-rate-limit", () => {
     [{ requests: 80 }, ["rate-limit.requests"]],
   ])("the limit %j of a service is found, and written as a setting of the mock", async (rateLimit, rules) => {
     const report = await exceed(undefined, { rateLimit });
-    expect(refutedIn(report)).toEqual(rules);
+    expect(differencesIn(report)).toEqual(rules);
     expect([report.settings, report.notExpressed]).toEqual([{ rateLimit }, []]);
   });
 
   it.each([20, 240, 600])("a limit of %d that the mock is set to is confirmed", async (requests) => {
     const settings = { rateLimit: { requests } };
     const report = await exceed(undefined, settings, settings);
-    expect([refutedIn(report), confirmedIn(report, "rate-limit.")]).toEqual([
+    expect([differencesIn(report), confirmedIn(report, "rate-limit.")]).toEqual([
       [],
       expect.objectContaining({ length: 8 }),
     ]);
@@ -112,7 +112,7 @@ describe("compare with --exceed-rate-limit", () => {
       onceRejected((response) => (response.status === 429 ? rejection() : response)),
     ],
   ])("a service that %s is refuted by %s", async (_, rule, around) => {
-    expect(refutedIn(await exceed(around))).toContain(rule);
+    expect(differencesIn(await exceed(around))).toContain(rule);
   });
 
   it("a service that counts rejected requests is refuted by rate-limit.rejected-calls", async () => {
@@ -131,7 +131,7 @@ describe("compare with --exceed-rate-limit", () => {
       },
     });
     await service.mock.close();
-    expect(refutedIn(report)).toContain("rate-limit.rejected-calls");
+    expect(differencesIn(report)).toContain("rate-limit.rejected-calls");
   });
 
   it("another user of the key makes it not testable, and not refuted", async () => {
@@ -146,7 +146,7 @@ describe("compare with --exceed-rate-limit", () => {
           : send(url, init);
       },
     });
-    expect(refutedIn(report)).toEqual([]);
+    expect(differencesIn(report)).toEqual([]);
     expect(report.assumptions.find(({ id }) => id === "A-5")?.note).toContain("another user of the key");
   });
 });

@@ -84,6 +84,10 @@ describe("trigger", () => {
     [[], "expected one event name, got none"],
     [["a", "b"], 'expected one event name, got "a b"'],
     [
+      ["a", "--mock", "99999"],
+      '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "99999"',
+    ],
+    [
       ["a", "--mock", "nowhere"],
       '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "nowhere"',
     ],

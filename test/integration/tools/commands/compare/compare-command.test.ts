@@ -83,8 +83,9 @@ describe.concurrent("compare", () => {
       const text = await readFile(record, "utf8");
       await writeFile(record, text.replaceAll("Invalid iterator", "The cursor is invalid"));
       const differing = await command(shown("--write settings.json", files));
-      expect(differing.code).toBe(1);
-      expect(differing.out).toContain("REFUTED  endpoints.bad-iterator (A-8)");
+      expect(differing.code).toBe(0);
+      expect(differing.out).toContain("differs from A-8  endpoints.bad-iterator");
+      expect(differing.out).toContain("differs from assumptions of the mock in 1 rule.");
       expect((await command(replay)).code).toBe(0);
       const configured = startCommand(runMockCommand, [
         ...shown("--settings", files, "mock"),
@@ -112,6 +113,30 @@ describe.concurrent("compare", () => {
     expect([code, out, requests, asked]).toEqual([2, "", 0, ["Continue? [y/N] "]]);
     expect(err).toContain('CreateWebhookEndpoint {"input":{"url":"https://receiver.invalid/…/plain"}}');
     expect(err).toContain("nothing was sent");
+  });
+
+  it("--clean removes what earlier runs have left and nothing else, once the user agrees", async () => {
+    await using mock = await createMockServer({ settings: unlimited });
+    const { control } = mock;
+    const url = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
+    const foreign = "https://receiver.example/workspace-tasks-compare/0a1b2c3d4e/plain";
+    const { id } = await control.createEndpoint({ url });
+    await control.createEndpoint({ url: foreign });
+    const env = { WORKSPACE_TASKS_API_KEY: mock.apiKey };
+    const argv = ["--base-url", mock.baseUrl, "--clean"];
+    const answering = (answer: string) =>
+      runCommand(runCompareCommand, argv, { env, ask: async () => answer });
+    expect(await command(argv, env)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("write --clean --yes to agree"),
+    });
+    const declined = await answering("n");
+    expect([declined.code, declined.err]).toEqual([2, expect.stringContaining("nothing was removed")]);
+    expect(declined.err).toContain(`Earlier runs have left 1 webhook endpoint:\n  ${url}  ${id}\n`);
+    expect((await control.listEndpoints()).data).toHaveLength(2);
+    expect(await answering("y")).toMatchObject({ code: 0, out: "Removed 1 webhook endpoint.\n" });
+    expect(await answering("y")).toMatchObject({ code: 0, out: "Removed 0 webhook endpoints.\n" });
+    expect((await control.listEndpoints()).data.map((each) => each.url)).toEqual([foreign]);
   });
 
   it("an address where nothing listens is named with what to do", async () => {
@@ -169,6 +194,8 @@ describe.concurrent("compare", () => {
       "WORKSPACE_TASKS_READ_ONLY_API_KEY: expected another key than WORKSPACE_TASKS_API_KEY",
     ],
     [["--replay", "a", "--writes"], {}, "expected --replay or --writes, got both"],
+    [[...service, "--clean", "--writes"], key, "expected --clean or --writes, got both"],
+    [[...service, "--clean", "--report", "a.json"], key, "expected --clean or --report, got both"],
     [
       [...service, "--report", "no-such-folder/report.json"],
       key,
