@@ -1,6 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, extname } from "node:path";
+import { readFile, stat } from "node:fs/promises";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
@@ -12,11 +11,9 @@ import { type ComparisonRecord, headerLine, observationLine, parseRecord } from 
 import type { CompareReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { renderJunitReport } from "../../compare/report/junit-report.ts";
+import { checkWritable, orFail, type Renderers, rendererOf, saveFile } from "../output-file.ts";
 
-const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
-  ".json": renderJsonReport,
-  ".xml": renderJunitReport,
-};
+const renderers: Renderers<CompareReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
 
 export interface OutputPaths {
   readonly report: readonly string[];
@@ -26,7 +23,7 @@ export interface OutputPaths {
 
 /** Checked before anything is sent: a run takes minutes. @throws CommandError for a file that cannot be written */
 export async function checkOutputs({ report, write, record }: OutputPaths): Promise<void> {
-  for (const path of report) rendererOf(path);
+  for (const path of report) rendererOf(renderers, path);
   const targets = [
     ...report.map((path) => ["--report", path] as const),
     ...(write === undefined ? [] : [["--write", write] as const]),
@@ -35,36 +32,13 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
   for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
-const checkWritable = (flag: string, path: string): Promise<void> =>
-  orFail(`${flag}: cannot write ${path}`, async () => {
-    const found = await stat(path).catch(() => null);
-    if (found?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-    await access(found ? path : dirname(path), constants.W_OK);
-  });
-
-/** @throws CommandError that says what could not be done, and why */
-async function orFail<Result>(what: string, work: () => Result | Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new CommandError(`${what}: ${reasonOf(error)}`, 2);
-  }
-}
-
-function rendererOf(path: string): (report: CompareReport) => string {
-  const render = renderers[extname(path).toLowerCase()];
-  if (render) return render;
-  const got = JSON.stringify(path);
-  throw new UsageError(`--report: expected a file that ends with .json or .xml, got ${got}`);
-}
-
 /** Writes every file that it can. Returns what failed, a sentence each. */
 export async function writeOutputs(
   { report: reports, write }: OutputPaths,
   report: CompareReport,
   io: CommandIo,
 ): Promise<readonly string[]> {
-  const writing = reports.map((path) => save("--report", path, rendererOf(path)(report)));
+  const writing = reports.map((path) => saveFile("--report", path, rendererOf(renderers, path)(report)));
   if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
   const results = await Promise.allSettled(writing);
   return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
@@ -73,7 +47,7 @@ export async function writeOutputs(
 async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
   const { settings, notExpressed } = report;
   const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
-  await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
+  await saveFile("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
   io.stderr.write(`compare: wrote ${path}; use it with workspace-tasks mock --settings ${path}\n`);
   if (notExpressed.length > 0) {
     io.stderr.write(`compare: no setting expresses ${notExpressed.join(", ")}\n`);
@@ -91,7 +65,7 @@ export interface OpenRecord {
  * @param onProblem is called when the disk is full, for example
  */
 export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
-  await save("--record", path, headerLine(plan));
+  await saveFile("--record", path, headerLine(plan));
   let problem: string | null = null;
   return {
     append(observation) {
@@ -139,6 +113,3 @@ async function readText(flag: string, path: string, bytesMax: number): Promise<s
   if (text !== undefined) return text.replace(/^\ufeff/, "");
   throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
-
-const save = (flag: string, path: string, text: string): Promise<void> =>
-  orFail(`${flag}: cannot write ${path}`, () => writeFile(path, text, { mode: 0o600 }));
