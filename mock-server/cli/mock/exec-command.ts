@@ -1,21 +1,25 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { mockFlags, portFlag } from "./mock-options.ts";
+import { type CommandIo, defineCommand, noArgument, warn } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { logMock } from "./log-mock.ts";
+import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
-const flags = { port: portFlag(0), ...mockFlags };
+const flags = {
+  port: portFlag(0),
+  ...mockFlagsWith("pass the secret on"),
+  verbose: toggle("log requests and deliveries to stderr"),
+};
 
 /** Runs `workspace-tasks mock exec` and returns the command's exit code. */
 export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
-  about: `Starts the mock, runs the command with these variables, stops the mock:
+  about: `Runs the command while a mock runs, with these variables; URLs go to stderr:
 
-  WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
-  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY
-  WORKSPACE_TASKS_SIGNING_SECRET (with --deliver-to)`,
+  WORKSPACE_TASKS_BASE_URL, _GATEWAY_URL, _INSPECTOR_URL, _WORKSPACE_ID, _API_KEY, _PARTNER_API_KEY, and with --deliver-to _SIGNING_SECRET`,
   flags,
   notes: `Exit code: the command's; 128 and the signal's number when a signal ended it;
 127 no such command; 126 the command could not be run; 1 the mock could not
@@ -24,10 +28,17 @@ start; 2 wrong arguments.`,
     noArgument({ positionals, rest: [] }, "flags, then -- and the command");
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(flags, (message) => io.stderr.write(`mock exec: ${message}\n`));
+    const running = await startMock(flags, (message) => warn(io, `mock exec: ${message}`));
+    const { mock } = running;
+    warn(io, `mock exec: mock at ${mock.baseUrl}\nmock exec: inspector ${mock.inspectorUrl}`);
+    // The output of the command is its own.
+    const stopLog = flags.verbose
+      ? logMock(mock, { ...io, stdout: io.stderr, isTTY: io.stderr.isTTY })
+      : null;
     try {
       return await spawnChild(running, { file, args }, io);
     } finally {
+      stopLog?.();
       await running.stop();
     }
   },
@@ -61,7 +72,7 @@ function spawnChild(
 function notStarted(file: string, error: Error, io: CommandIo): number {
   const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
-  io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
+  warn(io, `mock exec: the command ${JSON.stringify(file)} ${reason}`);
   return isFound ? 126 : 127;
 }
 

@@ -4,19 +4,22 @@ import {
   type CommandIo,
   defineCommand,
   noArgument,
+  warn,
   write,
+  writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";
-import { mockFlags, portFlag } from "./mock-options.ts";
+import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
 const flags = {
   port: portFlag(4010),
-  ...mockFlags,
+  ...mockFlagsWith("print the secret"),
   json: toggle("print one line of JSON when ready, and no log"),
   quiet: toggle("no log of requests and deliveries"),
 };
@@ -34,13 +37,11 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   async run(args, io) {
     noArgument(args, "flags, or exec as the first argument", ["exec"]);
     const { host, state, json, quiet } = args.flags;
-    const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
+    const running = await startMock(args.flags, (message) => warn(io, `mock: ${message}`));
     const seedData = await running.mock.control.getSeedData();
-    const ready = json
-      ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`
-      : greeting(running, seedData);
-    write(io, ready);
-    if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
+    if (json) writeData(io, `${JSON.stringify({ ...readyLine(running), seedData })}\n`);
+    else write(io, greeting(running, seedData, painter(usesColor(io))));
+    if (!isLoopbackHost(host)) warn(io, networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
@@ -64,19 +65,28 @@ function readyLine({ mock, signingSecret }: RunningMock) {
   return { ready: true, ...addresses, apiKey, partnerApiKey, workspaceId, signingSecret };
 }
 
-function greeting({ mock, signingSecret }: RunningMock, seedData: SeedView): string {
+function greeting(running: RunningMock, seedData: SeedView, paint: Paint): string {
+  const { mock, signingSecret } = running;
   return `The mock service is ready.
 
-  base url         ${mock.baseUrl}
+  base url         ${paint(mock.baseUrl, "bold")}
   gateway url      ${mock.gatewayUrl}
-  inspector        ${mock.inspectorUrl}
+  inspector        ${paint(mock.inspectorUrl, "bold")}
   workspace        ${mock.workspaceId}
   api key          ${mock.apiKey}
   partner api key  ${mock.partnerApiKey}${signingSecret ? `\n  signing secret   ${signingSecret}` : ""}
   time             ${new Date(mock.clock.now()).toISOString()} (${mock.clock.mode})
 ${memberLines(seedData)}
-Ctrl+C stops it.
+${nextStep(running, paint)} Ctrl+C stops it.
 `;
+}
+
+/** The command that shows the most: an event at the receiver, or where to register one. */
+function nextStep({ mock, signingSecret }: RunningMock, paint: Paint): string {
+  const command = `npx workspace-tasks trigger task.completed --mock ${new URL(mock.baseUrl).port}`;
+  return signingSecret === undefined
+    ? "Next: open the inspector, or start it with --deliver-to <url of your receiver>."
+    : `Next, in another terminal: ${paint(command, "bold")}\n`;
 }
 
 /** The keys of the members of the seed data, when there are more than the mock's own. */
@@ -88,4 +98,4 @@ function memberLines({ workspaces }: SeedView): string {
 }
 
 const networkWarning = (host: string) =>
-  `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
+  `mock: others on the network can reach it at ${host}; it is meant for this computer only`;

@@ -16,8 +16,8 @@ import type { SettingsChanges } from "../../settings/settings.ts";
 export const receiverExpected =
   "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";
 
-/** The flags that `mock` and `mock exec` share. */
-export const mockFlags = {
+/** The flags that `mock` and `mock exec` share. @param secret what becomes of that of `--deliver-to` */
+export const mockFlagsWith = (secret: string) => ({
   host: text("<name>", "address to listen on", "127.0.0.1"),
   clock: choice(["real", "virtual"], "virtual: moves only on command", "real"),
   seed: wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
@@ -27,7 +27,7 @@ export const mockFlags = {
   }),
   state: text("<file.json>", "resume from this snapshot, and update it"),
   scenario: text("<file.json>", "run these steps before the mock is ready"),
-  deliverTo: flag("<url>", "send every event there, print the secret", {
+  deliverTo: flag("<url>", `send every event there, ${secret}`, {
     parse: (value) => (isHttpUrl(value) ? value : undefined),
     expected: receiverExpected,
   }),
@@ -39,7 +39,7 @@ export const mockFlags = {
   deliverOnly: choice(["loopback"], "send no delivery to another computer"),
   chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
   settings: text("<file.json>", "retry schedule, limits, seed data, …"),
-  set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
+  set: repeated("<name>=<value>", "a setting: rateLimit.requests=5; repeatable"),
   allowHost: list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,
     expected: "a host name without a port",
@@ -48,12 +48,12 @@ export const mockFlags = {
     accepts: isOrigin,
     expected: "an origin such as http://localhost:3000",
   }),
-};
+});
 
 export const portFlag = (fallback: number) =>
   wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
 
-export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
+export type MockOptions = FlagValues<ReturnType<typeof mockFlagsWith>> & { readonly port: number };
 
 export function serverOptionsOf(
   options: MockOptions,

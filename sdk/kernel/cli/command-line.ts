@@ -5,7 +5,7 @@ import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
 import { flagRows, type HelpRow, helpRows } from "./help.ts";
 import { lineWidth, proseWidth, type TextStream } from "./terminal.ts";
-import { fit, reflow } from "./text.ts";
+import { reflow, wrapLines } from "./text.ts";
 
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {
@@ -115,7 +115,7 @@ export function noArgument(
 type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;
 
 /** Writes to stdout, wrapped at the width of the terminal; returns the exit code of success. */
-export const write = (io: CommandIo, text: string): 0 => writeData(io, fit(text, lineWidth(io.stdout)));
+export const write = (io: CommandIo, text: string): 0 => writeData(io, wrapLines(text, lineWidth(io.stdout)));
 
 /** Writes to stdout what programs read, such as JSON. */
 export function writeData(io: CommandIo, text: string): 0 {
@@ -125,7 +125,7 @@ export function writeData(io: CommandIo, text: string): 0 {
 
 /** Writes sentences to stderr, wrapped at the width of the terminal. */
 export const warn = ({ stderr }: CommandIo, text: string): unknown =>
-  stderr.write(`${fit(text, lineWidth(stderr))}\n`);
+  stderr.write(`${wrapLines(text, lineWidth(stderr))}\n`);
 
 export const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -148,7 +148,7 @@ function helpOf(
   width: number,
 ): string {
   const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
-  const usage = fit(`Usage: ${program} ${name} ${synopsis}`, width, 7);
+  const usage = wrapLines(`Usage: ${program} ${name} ${synopsis}`, width, 7);
   return `${usage}\n\n${reflow(about, width)}\n\n${helpRows(rows, width)}\n${reflow(notes, width)}\n`;
 }
 

@@ -51,7 +51,7 @@ export function hang(label: string, text: string, width: number): string {
 }
 
 /** Wraps the lines that are wider; the rest of each is indented further by `hanging` columns. */
-export function fit(text: string, width: number, hanging = 2): string {
+export function wrapLines(text: string, width: number, hanging = 2): string {
   const fitLine = (line: string) => {
     if (widthOf(line) <= width) return line;
     const indent = /^ */.exec(line)?.[0] ?? "";
@@ -63,4 +63,4 @@ export function fit(text: string, width: number, hanging = 2): string {
 
 /** Paragraphs that were written with line breaks of their own; a line that begins with a space stays one. */
 export const reflow = (text: string, width: number): string =>
-  fit(text.replace(/(?<=\S)\n(?=\S)/g, " "), width, 0);
+  wrapLines(text.replace(/(?<=\S)\n(?=\S)/g, " "), width, 0);

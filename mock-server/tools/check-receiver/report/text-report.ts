@@ -1,6 +1,6 @@
 import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
 import { type Paint, painter } from "@workspace-tasks/kernel/cli/terminal.ts";
-import { fit, hang } from "@workspace-tasks/kernel/cli/text.ts";
+import { hang, wrapLines } from "@workspace-tasks/kernel/cli/text.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
 import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
 
@@ -24,17 +24,17 @@ export function renderTextReport(report: AuditReport, options: TextReportOptions
   const layout: Layout = { paint: painter(color), width: Math.min(columns, 80), verbose };
   const { paint, width } = layout;
   const { problem, results, cause } = report;
-  const title = fit(`check-receiver: ${report.url} (tolerance ${report.toleranceSeconds} s)`, width);
+  const title = wrapLines(`check-receiver: ${report.url} (tolerance ${report.toleranceSeconds} s)`, width);
   const parts =
     problem && results.length === 0
       ? [title, problemLines(problem, layout)]
       : [
           title,
-          cause && paint(fit(causeSentence(cause.message, results), width, 0), "bad"),
+          cause && paint(wrapLines(causeSentence(cause.message, results), width, 0), "bad"),
           ...failureBlocks(report, layout),
           verbose && tableOf(results, paint, columns),
           othersInBrief(results, width),
-          fit(footer(report, paint), width),
+          wrapLines(footer(report, paint), width),
         ];
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
@@ -86,7 +86,7 @@ function failureBlocks({ results, cause }: AuditReport, layout: Layout): readonl
 }
 
 const headOf = ({ id, requirement, title }: AuditResult, { paint, width }: Layout) =>
-  paint(fit(`FAIL  ${id} (${requirement}): ${title}`, width, 6), "bad");
+  paint(wrapLines(`FAIL  ${id} (${requirement}): ${title}`, width, 6), "bad");
 
 const field = (name: string, text: string, { width }: Layout) =>
   hang(`      ${name.padEnd(10)}`, text, width);
@@ -117,7 +117,7 @@ function othersInBrief(results: readonly AuditResult[], width: number): string {
     const key = `${outcome}${reason}`;
     groups.set(key, [...(groups.get(key) ?? []), id.replace(/\..*/, "")]);
   }
-  return [...groups].map(([key, subjects]) => fit(`${key}: ${countsOf(subjects)}`, width)).join("\n");
+  return [...groups].map(([key, subjects]) => wrapLines(`${key}: ${countsOf(subjects)}`, width)).join("\n");
 }
 
 function countsOf(subjects: readonly string[]): string {
@@ -127,7 +127,7 @@ function countsOf(subjects: readonly string[]): string {
 }
 
 function problemLines({ message, hints }: AuditProblem, layout: Layout): string {
-  const what = layout.paint(fit(`Could not run: ${message}.`, layout.width, 0), "bad");
+  const what = layout.paint(wrapLines(`Could not run: ${message}.`, layout.width, 0), "bad");
   return [what, ...hints.map((hint) => field("hint", hint, layout))].join("\n");
 }
 
