@@ -5,6 +5,7 @@ import {
   type Subcommand,
   toJson,
   write,
+  writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   type FlagTable,
@@ -13,8 +14,11 @@ import {
   text,
   toggle,
 } from "@workspace-tasks/kernel/cli/flags.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
+import type { ReportLayout } from "./inbox-report.ts";
 import { withInbox } from "./open-inbox.ts";
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
@@ -27,7 +31,7 @@ const storeFlags = {
 
 /** What a command prints: `value` with --json. */
 interface Output {
-  readonly text: string;
+  readonly text: (layout: ReportLayout) => string;
   readonly value: unknown;
   readonly exitCode?: number;
 }
@@ -55,7 +59,13 @@ export function inboxCommand<Table extends FlagTable>(command: {
       command.check(own);
       if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
       const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
-      write(io, json ? toJson(output.value) : output.text);
+      const layout = {
+        width: lineWidth(io.stdout),
+        paint: painter(usesColor(io)),
+        nowMs: systemClock.now(),
+      };
+      if (json) writeData(io, toJson(output.value));
+      else write(io, output.text(layout));
       return output.exitCode ?? 0;
     },
   });

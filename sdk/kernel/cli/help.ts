@@ -1,5 +1,5 @@
 import { type FlagTable, flagName } from "./flags.ts";
-import { hang } from "./text.ts";
+import { wrapBehind } from "./text.ts";
 
 export type HelpRow = readonly [left: string, about: string];
 
@@ -9,8 +9,8 @@ export function helpRows(rows: readonly HelpRow[], width: number): string {
   const indent = " ".repeat(column + 4);
   const rowOf = ([left, about]: HelpRow) =>
     left.length > column
-      ? `  ${left}\n${hang(indent, about, width)}\n`
-      : `${hang(`  ${left.padEnd(column)}  `, about, width)}\n`;
+      ? `  ${left}\n${wrapBehind(indent, about, width)}\n`
+      : `${wrapBehind(`  ${left.padEnd(column)}  `, about, width)}\n`;
   return rows.map(rowOf).join("");
 }
 

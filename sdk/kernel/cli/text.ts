@@ -22,7 +22,7 @@ const columnsOf = (grapheme: string) => (doubleWidth.test(grapheme) ? 2 : noWidt
 export const padEnd = (text: string, width: number): string =>
   text + " ".repeat(Math.max(0, width - widthOf(text)));
 
-/** The start of a text without colours, and `…` for the rest. */
+/** The start of a text without colours, and `…` for the rest: whole words, where they fill half of the width. */
 export function shorten(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let shown = "";
@@ -30,7 +30,8 @@ export function shorten(text: string, width: number): string {
     if (widthOf(shown + segment) >= width) break;
     shown += segment;
   }
-  return `${shown}…`;
+  const words = /^.*(?= )/.exec(shown)?.[0] ?? "";
+  return `${widthOf(words) >= width / 2 ? words : shown}…`;
 }
 
 /** Lines that end between words. A word that is wider, such as a URL, keeps a line of its own: it can be copied. */
@@ -45,7 +46,7 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /** A text behind a label; its further lines begin where the first does. */
-export function hang(label: string, text: string, width: number): string {
+export function wrapBehind(label: string, text: string, width: number): string {
   const indent = widthOf(label);
   return label + wrap(text, Math.max(1, width - indent)).join(`\n${" ".repeat(indent)}`);
 }

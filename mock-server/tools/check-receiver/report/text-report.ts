@@ -1,6 +1,6 @@
 import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
 import { type Paint, painter } from "@workspace-tasks/kernel/cli/terminal.ts";
-import { hang, wrapLines } from "@workspace-tasks/kernel/cli/text.ts";
+import { wrapBehind, wrapLines } from "@workspace-tasks/kernel/cli/text.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
 import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
 
@@ -89,7 +89,7 @@ const headOf = ({ id, requirement, title }: AuditResult, { paint, width }: Layou
   paint(wrapLines(`FAIL  ${id} (${requirement}): ${title}`, width, 6), "bad");
 
 const field = (name: string, text: string, { width }: Layout) =>
-  hang(`      ${name.padEnd(10)}`, text, width);
+  wrapBehind(`      ${name.padEnd(10)}`, text, width);
 
 function tableOf(results: readonly AuditResult[], paint: Paint, width: number): string {
   const columns = [
