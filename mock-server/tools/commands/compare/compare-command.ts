@@ -6,9 +6,10 @@ import {
   noArgument,
   write,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings, reasonOf, usesColor } from "@workspace-tasks/mock-server/parts";
+import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
