@@ -1,6 +1,6 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
-import { wrapLines } from "@workspace-tasks/kernel/cli/text.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
 import { type LineOptions, type LoggedActivity, type LogLine, lineOf } from "./activity-log.ts";
 
 export interface LogOutput {

@@ -1,8 +1,8 @@
-import { durationText } from "@workspace-tasks/kernel/cli/duration-text.ts";
-import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
-import type { Paint, Tone } from "@workspace-tasks/kernel/cli/terminal.ts";
-import { wrapBehind } from "@workspace-tasks/kernel/cli/text.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowState, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
 

@@ -14,8 +14,8 @@ import {
   text,
   toggle,
 } from "@workspace-tasks/kernel/cli/flags.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
 import type { ReportLayout } from "./inbox-report.ts";

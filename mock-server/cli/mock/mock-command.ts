@@ -9,8 +9,8 @@ import {
   writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
-import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";

@@ -8,11 +8,11 @@ import {
   write,
   writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { durationText } from "@workspace-tasks/kernel/cli/duration-text.ts";
 import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
-import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
-import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";

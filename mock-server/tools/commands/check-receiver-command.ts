@@ -8,8 +8,8 @@ import {
   writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flagName, list, repeated, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
-import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
-import { lineWidth, usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
 import { auditChecks } from "../check-receiver/checks/catalog.ts";

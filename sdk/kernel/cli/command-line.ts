@@ -1,11 +1,11 @@
 // What the commands of the mock server and of the receiver kit share. Only their cli/ folders and bin/ import it.
 
 import { didYouMean } from "../did-you-mean.ts";
+import { lineWidth, proseWidth, type TextStream } from "../layout/terminal.ts";
+import { reflow, wrapLines } from "../layout/text.ts";
 import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
 import { flagRows, type HelpRow, helpRows } from "./help.ts";
-import { lineWidth, proseWidth, type TextStream } from "./terminal.ts";
-import { reflow, wrapLines } from "./text.ts";
 
 /** The process as a command sees it; tests pass their own. */
 export interface CommandIo {

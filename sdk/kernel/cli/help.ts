@@ -1,5 +1,5 @@
+import { wrapBehind } from "../layout/text.ts";
 import { type FlagTable, flagName } from "./flags.ts";
-import { wrapBehind } from "./text.ts";
 
 export type HelpRow = readonly [left: string, about: string];
 

@@ -5,7 +5,7 @@ import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { commands } from "../../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
-import { widthOf } from "../../../sdk/kernel/cli/text.ts";
+import { widthOf } from "../../../sdk/kernel/layout/text.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
 import { listen } from "../../support/listen.ts";

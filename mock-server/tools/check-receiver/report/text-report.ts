@@ -1,6 +1,6 @@
-import { renderTable } from "@workspace-tasks/kernel/cli/table.ts";
-import { type Paint, painter } from "@workspace-tasks/kernel/cli/terminal.ts";
-import { wrapBehind, wrapLines } from "@workspace-tasks/kernel/cli/text.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import { type Paint, painter } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapBehind, wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
 import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
 

@@ -6,8 +6,8 @@ import {
   noArgument,
   write,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { usesColor } from "@workspace-tasks/kernel/cli/terminal.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
