@@ -150,7 +150,7 @@ describe("mock", () => {
     }));
 
   it.each([
-    ["{", "is not JSON: "],
+    ["{", "is not JSON: line 1: "],
     ['{"ratelimit":{}}', "unknown field ratelimit; did you mean rateLimit?"],
   ])("mock --settings rejects a file with %s", (text, message) =>
     withFolder(async (folder) => {

@@ -90,7 +90,10 @@ describe("resend", () => {
     ]);
     expect((await run(mock, runResendCommand, "latest")).code).toBe(1);
     const unsuccessful = await run(mock, runResendCommand, "--unsuccessful");
-    expect([unsuccessful.code, unsuccessful.out]).toEqual([0, `task.running → ${receiverAddress} 204 acknowledged (${id})\n`]);
+    expect([unsuccessful.code, unsuccessful.out]).toEqual([
+      0,
+      `task.running → ${receiverAddress} 204 acknowledged (${id})\n`,
+    ]);
     expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
       ...{ code: 1, out: "" },
       err: "resend: no delivery has failed\n",
