@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument, warn } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  noArgument,
+  writeNotice,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlagsWith, portFlag } from "./mock-options.ts";
@@ -28,9 +33,10 @@ start; 2 wrong arguments.`,
     noArgument({ positionals, rest: [] }, "flags, then -- and the command");
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(flags, (message) => warn(io, `mock exec: ${message}`));
+    const running = await startMock(flags, (message) => writeNotice(io, "mock exec", message));
     const { mock } = running;
-    warn(io, `mock exec: mock at ${mock.baseUrl}\nmock exec: inspector ${mock.inspectorUrl}`);
+    writeNotice(io, "mock exec", `mock at ${mock.baseUrl}`);
+    writeNotice(io, "mock exec", `inspector ${mock.inspectorUrl}`);
     // The output of the command is its own.
     const stopLog = flags.verbose
       ? logMock(mock, { ...io, stdout: io.stderr, isTTY: io.stderr.isTTY })
@@ -72,7 +78,7 @@ function spawnChild(
 function notStarted(file: string, error: Error, io: CommandIo): number {
   const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
-  warn(io, `mock exec: the command ${JSON.stringify(file)} ${reason}`);
+  writeNotice(io, "mock exec", `the command ${JSON.stringify(file)} ${reason}`);
   return isFound ? 126 : 127;
 }
 

@@ -4,9 +4,9 @@ import {
   type CommandIo,
   defineCommand,
   noArgument,
-  warn,
   write,
   writeData,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
@@ -37,11 +37,11 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   async run(args, io) {
     noArgument(args, "flags, or exec as the first argument", ["exec"]);
     const { host, state, json, quiet } = args.flags;
-    const running = await startMock(args.flags, (message) => warn(io, `mock: ${message}`));
+    const running = await startMock(args.flags, (message) => writeNotice(io, "mock", message));
     const seedData = await running.mock.control.getSeedData();
     if (json) writeData(io, `${JSON.stringify({ ...readyLine(running), seedData })}\n`);
     else write(io, greeting(running, seedData, painter(usesColor(io))));
-    if (!isLoopbackHost(host)) warn(io, networkWarning(host));
+    if (!isLoopbackHost(host)) writeNotice(io, "mock", networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
@@ -98,4 +98,4 @@ function memberLines({ workspaces }: SeedView): string {
 }
 
 const networkWarning = (host: string) =>
-  `mock: others on the network can reach it at ${host}; it is meant for this computer only`;
+  `others on the network can reach it at ${host}; it is meant for this computer only`;

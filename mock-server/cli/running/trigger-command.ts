@@ -4,9 +4,9 @@ import {
   type CommandIo,
   defineCommand,
   onlyArgument,
-  warn,
   write,
   writeData,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
@@ -56,7 +56,7 @@ mock did not respond, 2 wrong arguments.`,
       else write(io, render(event, deliveries, Date.parse(clock.now), io));
       const hasSucceeded = deliveries.length > 0 && deliveries.every(({ status }) => status === "succeeded");
       const hint = hasSucceeded ? undefined : hintFor(clock, deliveries);
-      if (hint !== undefined) warn(io, `trigger: ${hint}`);
+      if (hint !== undefined) writeNotice(io, "trigger", hint);
       return hasSucceeded ? 0 : 1;
     });
   },

@@ -6,6 +6,7 @@ import {
   toJson,
   write,
   writeData,
+  writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flagName, list, repeated, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
@@ -102,10 +103,11 @@ function listOfChecks({ stdout }: CommandIo): string {
 const progressEveryMs = 5_000;
 
 /** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
-function progressTo({ stderr }: CommandIo) {
+function progressTo(io: CommandIo) {
+  const { stderr } = io;
   let latest = "waiting for the response to a valid delivery";
   const timer = setInterval(() => {
-    if (stderr.isTTY !== true) stderr.write(`check-receiver: ${latest}\n`);
+    if (stderr.isTTY !== true) writeNotice(io, "check-receiver", latest);
   }, progressEveryMs);
   return {
     onProgress({ done, total, id }: AuditProgress) {

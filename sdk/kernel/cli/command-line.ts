@@ -123,9 +123,12 @@ export function writeData(io: CommandIo, text: string): 0 {
   return 0;
 }
 
-/** Writes sentences to stderr, wrapped at the width of the terminal. */
-export const warn = ({ stderr }: CommandIo, text: string): unknown =>
-  stderr.write(`${wrapLines(text, lineWidth(stderr))}\n`);
+/** Writes a line to stderr, after what the user typed. @param name of the command; empty for the program itself */
+export function writeNotice({ program, stderr }: CommandIo, name: string, message: string): void {
+  stderr.write(`${wrapLines(`${fullName(program, name)}: ${message}`, lineWidth(stderr))}\n`);
+}
+
+const fullName = (program: string, name: string) => [program, name].filter(Boolean).join(" ");
 
 export const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -136,9 +139,8 @@ function asksForHelp(argv: readonly string[]): boolean {
 
 function report(error: unknown, name: string, io: CommandIo): number {
   if (!(error instanceof CommandError)) throw error;
-  const program = [io.program, name].filter(Boolean).join(" ");
-  const hint = error instanceof UsageError ? `\nTry ${program} --help` : "";
-  warn(io, `${name || program}: ${error.message}${hint}`);
+  writeNotice(io, name, error.message);
+  if (error instanceof UsageError) io.stderr.write(`Try ${fullName(io.program, name)} --help\n`);
   return error.exitCode;
 }
 

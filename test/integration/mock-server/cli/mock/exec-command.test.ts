@@ -39,7 +39,7 @@ describe("mock exec", () => {
     const script = 'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/graphql", { method: "POST" })';
     const quiet = await runCommand(runExecCommand, node(script), { env });
     expect(quiet.err).toMatch(
-      /^mock exec: mock at http:\/\/127\.0\.0\.1:\d+\nmock exec: inspector http:\/\/127\.0\.0\.1:\d+\/_mock\/\n$/,
+      /^workspace-tasks mock exec: mock at http:\/\/127\.0\.0\.1:\d+\nworkspace-tasks mock exec: inspector http:\/\/127\.0\.0\.1:\d+\/_mock\/\n$/,
     );
     const verbose = await runCommand(runExecCommand, ["--verbose", ...node(script)], { env });
     expect(verbose.err).toMatch(/^[\d:.]+Z request {2}4\d\d no operation in \d+ ms/m);
@@ -49,7 +49,9 @@ describe("mock exec", () => {
   it("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await runCommand(runExecCommand, ["--", "no-such-command-anywhere"], { env });
     expect(code).toBe(127);
-    expect(err).toContain('mock exec: the command "no-such-command-anywhere" was not found\n');
+    expect(err).toContain(
+      'workspace-tasks mock exec: the command "no-such-command-anywhere" was not found\n',
+    );
   });
 
   it("mock exec returns 126 when the command exists but cannot be run", () =>
@@ -81,7 +83,7 @@ describe("mock exec", () => {
     [["--prot", "0", "--", "true"], "unknown flag --prot; did you mean --port?"],
   ])("mock exec rejects %j", async (argv, sentence) => {
     const result = await runCommand(runExecCommand, argv, { env });
-    const err = `mock exec: ${sentence}\nTry workspace-tasks mock exec --help\n`;
+    const err = `workspace-tasks mock exec: ${sentence}\nTry workspace-tasks mock exec --help\n`;
     expect(result).toEqual({ code: 2, out: "", err });
   });
 });
