@@ -17,8 +17,10 @@ import { logMock } from "./log-mock.ts";
 import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
+const portDefault = 4010;
+
 const flags = {
-  port: portFlag(4010),
+  port: portFlag(portDefault),
   ...mockFlagsWith("print the secret"),
   json: toggle("print one line of JSON when ready, and no log"),
   quiet: toggle("no log of requests and deliveries"),
@@ -77,16 +79,20 @@ function greeting(running: RunningMock, seedData: SeedView, paint: Paint): strin
   partner api key  ${mock.partnerApiKey}${signingSecret ? `\n  signing secret   ${signingSecret}` : ""}
   time             ${new Date(mock.clock.now()).toISOString()} (${mock.clock.mode})
 ${memberLines(seedData)}
-${nextStep(running, paint)} Ctrl+C stops it.
+${nextStep(running, paint)}
+Ctrl+C stops it.
 `;
 }
 
-/** The command that shows the most: an event at the receiver, or where to register one. */
+/** The command that shows the most: an event at the receiver, or how to register one. */
 function nextStep({ mock, signingSecret }: RunningMock, paint: Paint): string {
-  const command = `npx workspace-tasks trigger task.completed --mock ${new URL(mock.baseUrl).port}`;
-  return signingSecret === undefined
-    ? "Next: open the inspector, or start it with --deliver-to <url of your receiver>."
-    : `Next, in another terminal: ${paint(command, "bold")}\n`;
+  if (signingSecret === undefined) {
+    return "Next: open the inspector, or start with --deliver-to <url of your receiver>.";
+  }
+  const { port } = new URL(mock.baseUrl);
+  const address = port === String(portDefault) ? "" : ` --mock ${port}`;
+  const command = `npx workspace-tasks trigger task.completed${address}`;
+  return `Next, in another terminal:\n\n  ${paint(command, "bold")}\n`;
 }
 
 /** The keys of the members of the seed data, when there are more than the mock's own. */

@@ -144,10 +144,11 @@ function outcomeOf(delivery: DeliverySummary, nowMs: number): string {
   const { status, attemptCount, nextTry, triesMax, nextAttemptAt, lastError } = delivery;
   if (attemptCount === 0) return status === "pending" ? "no response yet" : status;
   if (status !== "pending") return [status, lastError && withoutStatus(lastError)].filter(Boolean).join(", ");
+  // The reason last: it is what is shortened.
   const parts = [
-    lastError && withoutStatus(lastError),
     nextTry !== null && `try ${nextTry - 1} of ${triesMax}`,
     nextAttemptAt !== null && `next in ${durationText(Date.parse(nextAttemptAt) - nowMs)}`,
+    lastError && withoutStatus(lastError),
   ];
   return parts.filter(Boolean).join(", ");
 }
