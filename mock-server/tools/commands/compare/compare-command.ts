@@ -4,10 +4,11 @@ import {
   type CommandIo,
   defineCommand,
   noArgument,
-  write,
+  writeData,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
@@ -79,8 +80,11 @@ async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
   const given = { flags, settings, captured };
   const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
   // The report is printed first: what a run has found is not lost when a file cannot be written.
-  if (flags.json) write(io, renderJsonReport(report));
-  else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
+  if (flags.json) writeData(io, renderJsonReport(report));
+  else {
+    const output = report.problem ? io.stderr : io.stdout;
+    output.write(wrapLines(renderTextReport(report, { color: usesColor(io) }), lineWidth(output)));
+  }
   const failures = [...problems, ...(await writeOutputs(flags, report, io))];
   for (const failure of failures) io.stderr.write(`compare: ${failure}\n`);
   return failures.length > 0 ? 2 : exitCodeOf(report);
