@@ -59,30 +59,33 @@ function causeSentence(message: string, results: readonly AuditResult[]): string
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}; ${findings}${passes}.`;
 }
 
-/**
- * The root cause first, then MUST before SHOULD. Beside a root cause the others are one line each: they can wait. A
- * sentence of a remedy is printed once.
- */
+/** The root cause first, then MUST before SHOULD. Beside a root cause the others are one line each: they can wait. */
 function failureBlocks({ results, cause }: AuditReport, layout: Layout): readonly string[] {
   const rank = ({ id, requirement }: AuditResult) =>
     id === cause?.check ? 0 : requirement === "MUST" ? 1 : 2;
   const failures = results.filter(({ outcome }) => outcome === "failed").sort((a, b) => rank(a) - rank(b));
-  const inFull = cause && !layout.verbose ? failures.filter(({ id }) => id === cause.check) : failures;
-  const inBrief = failures.filter((failure) => !inFull.includes(failure));
-  const firstWith = new Map<string, string>();
-  const blocks = inFull.map((failure) => {
-    const { id, sent, expected, received, fix } = failure;
-    const sentences = fix.split(/(?<=[.!?)]) (?=[A-Z])/);
-    const earlier = sentences.map((sentence) => firstWith.get(sentence)).find(Boolean);
-    const own = sentences.filter((sentence) => !firstWith.has(sentence));
-    for (const sentence of own) firstWith.set(sentence, id);
-    const remedy = [...(earlier === undefined ? [] : [`As for ${earlier}.`]), ...own].join(" ");
-    const fields = Object.entries({ sent, expected, received, fix: remedy });
+  const inFull = failures.slice(0, cause && !layout.verbose ? 1 : failures.length);
+  const blocks = withEachRemedyOnce(inFull).map((failure) => {
+    const { sent, expected, received, fix } = failure;
+    const fields = Object.entries({ sent, expected, received, fix });
     return [headOf(failure, layout), ...fields.map(([name, text]) => field(name, text, layout))].join("\n");
   });
+  const inBrief = failures.slice(inFull.length).map((failure) => headOf(failure, layout));
   if (inBrief.length === 0) return blocks;
-  const heads = inBrief.map((failure) => headOf(failure, layout));
-  return [...blocks, [...heads, "      --verbose shows what was sent, and the fixes."].join("\n")];
+  return [...blocks, [...inBrief, "      --verbose shows what was sent, and the fixes."].join("\n")];
+}
+
+/** A sentence of a remedy stays with the first check that has it. */
+function withEachRemedyOnce(failures: readonly AuditResult[]): readonly AuditResult[] {
+  const firstWith = new Map<string, string>();
+  return failures.map((failure) => {
+    const sentences = failure.fix.split(/(?<=[.!?)]) (?=[A-Z])/);
+    const earlier = sentences.map((sentence) => firstWith.get(sentence)).find(Boolean);
+    const own = sentences.filter((sentence) => !firstWith.has(sentence));
+    for (const sentence of own) firstWith.set(sentence, failure.id);
+    const fix = [...(earlier === undefined ? [] : [`As for ${earlier}.`]), ...own].join(" ");
+    return { ...failure, fix };
+  });
 }
 
 const headOf = ({ id, requirement, title }: AuditResult, { paint, width }: Layout) =>
