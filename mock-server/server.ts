@@ -50,7 +50,7 @@ function nextPortlessNumber(): number {
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
   const problem = nodeProblem();
-  if (problem) throw invalidOption("createMockServer", "node", problem);
+  if (problem) throw invalidOption("createMockServer", "", problem);
   const mismatch = versionMismatch("@workspace-tasks/mock-server", "@workspace-tasks/events", eventsVersion);
   if (mismatch) throw new MockServerError("VERSION_MISMATCH", mismatch);
   await checkMockOptions(options);

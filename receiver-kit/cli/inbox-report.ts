@@ -4,7 +4,7 @@ import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
 import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
-import type { InboxRowDetails, InboxRowState, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
+import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
 
 export interface ReportLayout {
   /** Columns that no line exceeds. */
@@ -14,12 +14,12 @@ export interface ReportLayout {
   readonly nowMs: number;
 }
 
-const tones: Partial<Record<InboxRowState, Tone>> = { dead: "bad", quarantined: "warning", done: "good" };
+const tones: Readonly<Record<string, Tone>> = { dead: "bad", quarantined: "warning", done: "good" };
 
-const painted = (state: string, paint: Paint) => {
-  const tone = Object.entries(tones).find(([each]) => each === state)?.[1];
+function painted(state: string, paint: Paint): string {
+  const tone = tones[state];
   return tone === undefined ? state : paint(state, tone);
-};
+}
 
 /** A table with one line per row. */
 export function renderRows(rows: readonly InboxRowSummary[], { width, paint, nowMs }: ReportLayout): string {

@@ -61,6 +61,7 @@ export function emitDelivery(
 }
 
 export function emitAttempt(world: World, delivery: DeliveryRecord, attempt: AttemptRecord): void {
+  if (!world.hasSubscribers) return;
   const { number, kind, status, error, durationMs, faults } = attempt;
   emitDelivery(world, "delivery.attempted", delivery, {
     url: world.state.endpoints.get(delivery.endpointId)?.url ?? null,

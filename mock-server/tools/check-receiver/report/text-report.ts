@@ -1,5 +1,5 @@
 import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
-import { type Paint, painter } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { wrapBehind, wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
 import type { AuditProblem, AuditReport, AuditResult } from "../result.ts";
 import { notObserved, summaryOfReport, verdictOf } from "./verdict.ts";
@@ -39,13 +39,8 @@ export function renderTextReport(report: AuditReport, options: TextReportOptions
   return `${parts.filter(Boolean).join("\n\n")}\n`;
 }
 
-const marks = {
-  passed: ["pass", "good"],
-  failed: ["FAIL", "bad"],
-  skipped: ["skip", "dim"],
-  inconclusive: ["pass?", "dim"],
-  unfinished: ["????", "dim"],
-} as const;
+const marks = { passed: "pass", failed: "FAIL", skipped: "skip", inconclusive: "pass?", unfinished: "????" };
+const tones: Readonly<Record<string, Tone>> = { pass: "good", FAIL: "bad" };
 
 function causeSentence(message: string, results: readonly AuditResult[]): string {
   const { MUST, SHOULD } = summaryOfReport({ results });
@@ -96,17 +91,14 @@ const field = (name: string, text: string, { width }: Layout) =>
 
 function tableOf(results: readonly AuditResult[], paint: Paint, width: number): string {
   const columns = [
-    {
-      paint: (mark: string) =>
-        paint(mark, Object.values(marks).find(([each]) => each === mark)?.[1] ?? "dim"),
-    },
+    { paint: (mark: string) => paint(mark, tones[mark] ?? "dim") },
     {},
     {},
     { flexible: true, optional: true },
     { flexible: true, optional: true },
   ];
   const rows = results.map(({ outcome, requirement, id, title, received }) => {
-    return [marks[outcome][0], requirement, id, title, received];
+    return [marks[outcome], requirement, id, title, received];
   });
   return renderTable(columns, rows, width).trimEnd();
 }
