@@ -30,7 +30,7 @@ export function shorten(text: string, width: number): string {
     if (widthOf(shown + segment) >= width) break;
     shown += segment;
   }
-  const words = /^.*(?= )/.exec(shown)?.[0] ?? "";
+  const words = /^.*(?= )/.exec(text.slice(0, shown.length + 1))?.[0] ?? "";
   return `${widthOf(words) >= width / 2 ? words : shown}…`;
 }
 
