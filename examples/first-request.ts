@@ -1,4 +1,4 @@
-// Prints the user of an API key and the running tasks.
+// Prints the user of an API key and the events that webhooks can have.
 
 // #region first-request
 import { createClient } from "@workspace-tasks/sdk";
@@ -13,8 +13,6 @@ if (me.__typename === "WorkspaceUser") {
   console.log(`${me.user.name} is ${me.role} of ${me.workspace.name}`);
 }
 
-for await (const task of client.tasks.list({ statuses: ["RUNNING"] })) {
-  console.log(task.id, task.type, task.status);
-}
+for (const event of await client.webhooks.catalog()) console.log(event.name);
 await client.close();
 // #endregion

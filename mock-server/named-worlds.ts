@@ -1,7 +1,7 @@
 // The worlds of a mock besides its own. Each one has a seed, clock, settings, transport and state of its own; they share
 // the listening socket, the schemas, and the cache of parsed documents.
 
-import { hash } from "node:crypto";
+import crypto from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
@@ -188,7 +188,7 @@ async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Origi
 
 /** A name has the same seed in every run, in whichever order worlds are created. */
 const seedOf = (mockSeed: number, name: string): number =>
-  Number.parseInt(hash("sha256", `${mockSeed}/world/${name}`).slice(0, 12), 16);
+  Number.parseInt(crypto.hash("sha256", `${mockSeed}/world/${name}`).slice(0, 12), 16);
 
 function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSetup["clock"] {
   const isVirtual = "advance" in clock;

@@ -2,7 +2,6 @@
 // packages that depend on each other have the same version.
 
 export { secretForm } from "./checks/secret-form.ts";
-export { usesColor } from "./cli/mock/log-mock.ts";
 export { readSettings } from "./cli/read-settings.ts";
 export { reasonOf } from "./cli/reason-of.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";

@@ -1,5 +1,6 @@
 import { version as eventsVersion } from "@workspace-tasks/events/catalog";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { version } from "@workspace-tasks/kernel/version.ts";
 import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import { invalidOption } from "./checks/check-options.ts";
@@ -49,6 +50,8 @@ function nextPortlessNumber(): number {
  * @throws MockServerError CONFIGURATION_INVALID for a wrong option, VERSION_MISMATCH; Error with code EADDRINUSE for a port in use
  */
 export async function createMockServer(options: MockServerOptions = {}): Promise<MockServer> {
+  const problem = nodeProblem();
+  if (problem) throw invalidOption("createMockServer", "", problem);
   const mismatch = versionMismatch("@workspace-tasks/mock-server", "@workspace-tasks/events", eventsVersion);
   if (mismatch) throw new MockServerError("VERSION_MISMATCH", mismatch);
   await checkMockOptions(options);

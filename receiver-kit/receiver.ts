@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
   type EventHandler,
@@ -101,6 +102,8 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
  * @see interface §6
  */
 export function createReceiver<Transaction>(options: ReceiverOptions<Transaction>): Receiver<Transaction> {
+  const problem = nodeProblem();
+  if (problem) throw new ReceiverError("CONFIGURATION_INVALID", `createReceiver: ${problem}`);
   requireEventsVersion();
   const settings = resolveReceiverOptions(options);
   const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry, acceptTimeoutMs } =

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
+import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Router } from "./call/operation.ts";
 import { createRedactor } from "./call/redactor.ts";
@@ -7,6 +8,7 @@ import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { rejectBrowser } from "./engine/reject-browser.ts";
+import { ConfigurationError } from "./errors.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
@@ -114,6 +116,8 @@ export interface WorkspaceTasksClient {
  * @see interface §4, §5
  */
 export function createClient(options: CreateClientOptions): WorkspaceTasksClient {
+  const problem = nodeProblem();
+  if (problem) throw new ConfigurationError(`createClient: ${problem}`);
   const resolved = resolveOptions(options);
   rejectBrowser(resolved.dangerouslyAllowBrowser);
   const redactor = createRedactor();

@@ -7,6 +7,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
 import { FailureError, failure } from "./call/failure.ts";
 import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
+import { wrongKind } from "./credentials/key-kind.ts";
 import { ConfigurationError } from "./errors.ts";
 import { type Priority, priorities } from "./rate-limit/call-queue.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
@@ -232,6 +233,8 @@ function apiKeySource(value: unknown, path: string): ApiKeySource {
       path,
       "expected a key, got an empty string; is the environment variable set?",
     );
+  const wrong = wrongKind(path === "partnerApiKey" ? path : "apiKey", value);
+  if (wrong !== undefined) throw new s.ValidationError(path, wrong);
   if (isSendableKey(value)) return value;
   throw new s.ValidationError(path, "expected a key without spaces or line ends, got one with them");
 }

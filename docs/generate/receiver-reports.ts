@@ -223,7 +223,9 @@ function counted(index: number, requirement: "MUST" | "SHOULD"): string {
 function markOf(result: Result | undefined): string {
   if (result?.fatal) return "✗✗";
   if (result?.responsesOnly) return "○";
-  return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[result?.outcome ?? "skipped"];
+  return { passed: "✓", failed: "✗", skipped: "–", inconclusive: "?", unfinished: "?" }[
+    result?.outcome ?? "skipped"
+  ];
 }
 
 /** Measured times differ between runs; the page must not change for them. */

@@ -6,8 +6,13 @@ import pg from "pg";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, connectionTimeoutMillis: 5_000 });
 const inbox = postgresInbox(pool);
-await inbox.open();
+try {
+  await inbox.open();
+  console.log("the tables of the inbox are up to date");
+} catch ({ message }) {
+  console.error(`cannot migrate: ${message}`);
+  process.exitCode = 1;
+}
 await inbox.close();
 await pool.end();
-console.log("the tables of the inbox are up to date");
 // #endregion

@@ -12,6 +12,13 @@ import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
 import pg from "pg";
 
+// One line instead of a stack: no secret, no database, a port in use. The process is started again.
+const cannotStart = ({ message }) => {
+  console.error(`cannot start: ${message}`);
+  process.exit(1);
+};
+process.once("uncaughtException", cannotStart);
+
 const { DATABASE_URL, PORT = "3000", CONCURRENCY = "8", DRAIN_MS = "5000" } = process.env;
 const concurrency = Number(CONCURRENCY);
 
@@ -42,7 +49,8 @@ const server = createServer(async (request, response) => {
 });
 
 server.listen(Number(PORT));
-await receiver.start(); // without a database: ends the process, which is started again
+await receiver.start();
+process.off("uncaughtException", cannotStart);
 ready = true;
 console.log(`ready for webhooks on port ${PORT}`);
 

@@ -1,6 +1,8 @@
 // One line for each request and each delivery attempt. The text of a line can come from anyone who reaches the mock:
 // secrets are masked, and control characters, which could drive a terminal, are escaped.
 
+import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
+import { painter } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { redactText } from "../graphql/documents/redaction.ts";
 
@@ -18,24 +20,38 @@ export interface LineOptions {
   readonly world?: string | undefined;
 }
 
+export interface LogLine {
+  readonly time: string;
+  /** Of a single line, after its time. */
+  readonly text: string;
+  /** What equal lines have in common, coloured alike: not how long they took. */
+  readonly group: string;
+}
+
 /** The line of an activity, without a line break; `null` for one that is not logged. */
-export function lineOf(activity: LoggedActivity, options: LineOptions): string | null {
+export function lineOf(activity: LoggedActivity, options: LineOptions): LogLine | null {
   const line = textOf(activity);
   if (!line) return null;
-  const time = timeOf(activity, options.date);
   const world = options.world === undefined ? "" : `[${options.world}] `;
-  const status = options.color ? `\u001B[${colors[line.level]}m${line.status}\u001B[0m` : line.status;
-  return `${time} ${world}${line.noun.padEnd(8)} ${status} ${plain(line.text)}`;
+  const status = painter(options.color)(line.status, line.level);
+  const textWith = (parts: readonly string[]) =>
+    `${world}${line.noun.padEnd(8)} ${status} ${plain([line.subject, parts.filter(Boolean).join(", ")].join(" ").trimEnd())}`;
+  return {
+    time: timeOf(activity, options.date),
+    text: textWith([...line.timing, ...line.parts, ...line.next]),
+    group: textWith(line.parts),
+  };
 }
 
 interface Line {
   readonly noun: string;
   readonly status: string;
-  readonly level: "good" | "bad" | "neutral";
-  readonly text: string;
+  readonly level: "good" | "bad" | "info";
+  readonly subject: string;
+  readonly timing: readonly string[];
+  readonly parts: readonly string[];
+  readonly next: readonly string[];
 }
-
-const colors = { good: 32, bad: 31, neutral: 36 } as const;
 
 function textOf(activity: LoggedActivity): Line | null {
   switch (activity.type) {
@@ -55,7 +71,9 @@ function textOf(activity: LoggedActivity): Line | null {
   }
 }
 
-const note = (noun: string, text: string): Line => ({ noun, status: "---", level: "neutral", text });
+const note = (noun: string, subject: string): Line => {
+  return { noun, status: "---", level: "info", subject, timing: [], parts: [], next: [] };
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -68,48 +86,56 @@ function requestLine(request: Fields): Line {
   const [error] = (request["errors"] as readonly Fields[] | undefined) ?? [];
   const reason =
     rejection === null || rejection === undefined ? "" : `${error?.["code"] ?? ""}: ${rejection}`;
-  const parts = [
-    operations || operationName || "no operation",
-    `${Math.round(Number(durationMs))} ms`,
-    reason.replace(/^: /, ""),
-    request["overridden"] === undefined ? "" : "(override)",
-    faults.length > 0 ? `(fault: ${faults.join(", ")})` : "",
-  ];
   return {
     noun: "request",
     status: statusText(status),
     level: error || status === null ? "bad" : "good",
-    text: parts.filter(Boolean).join("  "),
+    subject: String(operations || operationName || "no operation"),
+    timing: [`in ${durationText(Number(durationMs))}`],
+    parts: [
+      reason.replace(/^: /, ""),
+      request["overridden"] === undefined ? "" : "override",
+      faults.length > 0 ? `fault: ${faults.join(", ")}` : "",
+    ],
+    next: [],
   };
 }
 
 function attemptLine(delivery: LoggedActivity, attempt: Fields): Line {
-  const { status, error, number, kind, durationMs } = attempt;
+  const { status, error, kind, durationMs } = attempt;
+  const { event, endpointId, url, tries, triesMax } = delivery;
   const hasFailed = error !== null;
-  const next = delivery["nextAttemptAt"];
-  const parts = [
-    `${delivery["event"]} → ${withoutSecrets(String(delivery["url"] ?? delivery["endpointId"]))}`,
-    `${durationMs} ms`,
-    `attempt ${number}${kind === "scheduled" ? "" : ` (${kind})`}`,
-    hasFailed ? `${error}` : "",
-    hasFailed && typeof next === "string" ? `next ${next}` : "",
-    hasFailed && delivery["status"] === "failed" ? "no attempt left" : "",
-  ];
   return {
     noun: "delivery",
     status: statusText(status),
     level: hasFailed ? "bad" : "good",
-    text: parts.filter(Boolean).join("  "),
+    subject: `${event} → ${url == null ? endpointId : withoutSecrets(String(url))}`,
+    timing: [`in ${durationText(Number(durationMs))}`],
+    parts: [
+      hasFailed ? withoutStatus(String(error)) : "",
+      kind === "scheduled" ? `try ${tries} of ${triesMax}` : `${kind}`,
+    ],
+    next: hasFailed ? [nextOf(delivery)] : [],
   };
+}
+
+function nextOf(delivery: LoggedActivity): string {
+  const { nextAttemptAt, status } = delivery;
+  if (status === "failed") return "no try left";
+  if (typeof nextAttemptAt !== "string") return "";
+  return `next in ${durationText(Date.parse(nextAttemptAt) - Date.parse(timeOf(delivery, true)))}`;
 }
 
 const statusText = (status: unknown) => (typeof status === "number" ? String(status) : "---");
 
-/** A URL may have a secret in its user info or query. */
-function withoutSecrets(url: string): string {
+/** Why an attempt failed, beside its status: `status 401` adds nothing. */
+export const withoutStatus = (error: string) => error.replace(/^status \d+(?:; )?/, "");
+
+/** A URL may have a secret in its user info or query. The scheme of most, http, is left out. */
+export function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return url;
   const { protocol, host, pathname, search } = new URL(url);
-  return `${protocol}//${host}${pathname}${search === "" ? "" : "?…"}`;
+  return `${protocol === "http:" ? "" : `${protocol}//`}${host}${pathname}${search === "" ? "" : "?…"}`;
 }
 
 const textMax = 500;
@@ -124,23 +150,4 @@ function timeOf({ at, atMs }: LoggedActivity, date: boolean): string {
   const text =
     typeof at === "string" ? at : new Date(typeof atMs === "number" ? atMs : Date.now()).toISOString();
   return date ? text : text.slice("2026-01-01T".length);
-}
-
-/** What a reader has not read yet; with more of it lines are counted instead. */
-const unreadBytesMax = 1_048_576;
-
-/** Writes lines as long as their reader follows: the next line that is written says how many were left out. */
-export function createBoundedOutput(stdout: {
-  write(text: string): unknown;
-  readonly writableLength?: number | undefined;
-}): (line: string) => void {
-  let leftOut = 0;
-  return (line) => {
-    if ((stdout.writableLength ?? 0) >= unreadBytesMax) {
-      leftOut++;
-      return;
-    }
-    stdout.write(leftOut > 0 ? `… ${leftOut} lines left out\n${line}\n` : `${line}\n`);
-    leftOut = 0;
-  };
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { parseJsonText } from "@workspace-tasks/kernel/json-text.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { SettingsChanges } from "../settings/settings.ts";
 import { reasonOf } from "./reason-of.ts";
@@ -45,7 +46,7 @@ async function readSettingsFile(path: string): Promise<Record<string, unknown>> 
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch (error) {
     throw new CommandError(`--settings: ${path} is not JSON: ${reasonOf(error)}`);
   }

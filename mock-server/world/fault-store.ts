@@ -2,7 +2,7 @@
 // for: the delivery and its attempt, or the request (key, router, body) and how often it has been made. So neither other
 // rules nor the order in which sockets respond change it. All rules that match contribute, in the order of the plan.
 
-import { hash } from "node:crypto";
+import crypto from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type {
   ApiFault,
@@ -157,7 +157,7 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
   /** The identity of a request, and how often it was made before. */
   const countRequest = (request: string): string => {
     // A hash: the body may contain keys, and the counts are part of a snapshot.
-    const identity = hash("sha256", request).slice(0, 32);
+    const identity = crypto.hash("sha256", request).slice(0, 32);
     const count = requests.get(identity) ?? 0;
     requests.delete(identity);
     requests.set(identity, count + 1);

@@ -1,4 +1,5 @@
-import { hash } from "node:crypto";
+// As a property: an import by name would end an older Node before its version can be named.
+import crypto from "node:crypto";
 
 /** Named streams of one seed. Each purpose has its own stream, so that one more draw for a fault does not change ids. */
 export interface RandomStreams {
@@ -26,7 +27,7 @@ export function createRandomStreams(seed: number): RandomStreams {
   const block = (stream: string) => {
     const counter = counters.get(stream) ?? 0;
     counters.set(stream, counter + 1);
-    return hash("sha256", `${seed}/${stream}/${counter}`);
+    return crypto.hash("sha256", `${seed}/${stream}/${counter}`);
   };
 
   const bytes = (stream: string, length: number) => {
@@ -39,8 +40,9 @@ export function createRandomStreams(seed: number): RandomStreams {
     seed,
     bytes,
     number: (stream) => toNumber(block(stream)),
-    numberOf: (name) => toNumber(hash("sha256", `${seed}/${name}`)),
-    bytesOf: (name, length) => Buffer.from(hash("sha256", `${seed}/${name}`), "hex").subarray(0, length),
+    numberOf: (name) => toNumber(crypto.hash("sha256", `${seed}/${name}`)),
+    bytesOf: (name, length) =>
+      Buffer.from(crypto.hash("sha256", `${seed}/${name}`), "hex").subarray(0, length),
     uuid(stream, nowMs) {
       const counter = counters.get(stream) ?? 0;
       return uuidV7(nowMs, counter, block(stream));
@@ -66,7 +68,7 @@ function uuidV7(nowMs: number, counter: number, random: string): string {
 
 /** A UUID derived from a name (version 8: application-defined). */
 export function uuidFromName(name: string): string {
-  const hex = hash("sha256", name);
+  const hex = crypto.hash("sha256", name);
   const variant = toHex(0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff), 4);
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant, hex.slice(20, 32)].join("-");
 }

@@ -7,7 +7,7 @@ import {
   type TaskEvent,
   type WebhookEvent,
 } from "@workspace-tasks/events";
-import { editDistance } from "@workspace-tasks/kernel/did-you-mean.ts";
+import { didYouMean, editDistance } from "@workspace-tasks/kernel/did-you-mean.ts";
 import { ReceiverError } from "../errors.ts";
 import type { DeliveryChannel } from "../inbox/inbox.ts";
 
@@ -176,8 +176,9 @@ function testForEvent(pattern: string): Test {
 
 function testForState(pattern: string): Test {
   if (Object.hasOwn(stateTests, pattern)) return stateTests[pattern as StatePattern];
-  const expected = `expected one of ${Object.keys(stateTests).join(", ")}`;
-  throw new ReceiverError("ARGUMENT_INVALID", `onState: ${expected}, got ${JSON.stringify(pattern)}`);
+  const known = Object.keys(stateTests);
+  const got = `got ${JSON.stringify(pattern)}${didYouMean(String(pattern), known)}`;
+  throw new ReceiverError("ARGUMENT_INVALID", `onState: expected one of ${known.join(", ")}, ${got}`);
 }
 
 /** The pattern that was probably meant, when `pattern` is not one that this version knows and differs by two letters. */

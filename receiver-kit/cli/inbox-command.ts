@@ -26,7 +26,7 @@ const list = inboxCommand({
   check: cli.noArgument,
   async use(inbox, { flags: { source, state: states, limit, before: beforeSeq } }) {
     const rows = await inbox.list({ source, states, limit, beforeSeq });
-    return { text: renderRows(rows), value: rows };
+    return { text: (layout) => renderRows(rows, layout), value: rows };
   },
 });
 
@@ -40,7 +40,7 @@ const show = inboxCommand({
     const row = { source: args.flags.source, id: cli.onlyArgument(args, "one webhook-id") };
     const found = await inbox.get(row);
     if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`);
-    return { text: renderRow(found), value: rowToJson(found) };
+    return { text: (layout) => renderRow(found, layout), value: rowToJson(found) };
   },
 });
 
@@ -51,7 +51,7 @@ const stats = inboxCommand({
   check: cli.noArgument,
   async use(inbox) {
     const counts = await inbox.stats();
-    return { text: renderStats(counts), value: counts };
+    return { text: ({ paint }) => renderStats(counts, paint), value: counts };
   },
 });
 
@@ -78,7 +78,7 @@ const changeCommand = (
         value.push({ source, id, outcome: await change(inbox, { source, id }) });
       const none = `no row of source ${source} is ${state?.join(" or ")}\n`;
       return {
-        text: value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("") || none,
+        text: () => value.map(({ id, outcome }) => `${id}  ${outcome}\n`).join("") || none,
         value,
         exitCode: value.some(({ outcome }) => outcome.startsWith("not-")) ? 1 : 0,
       };

@@ -1,47 +1,87 @@
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
 
+export interface ReportLayout {
+  /** Columns that no line exceeds. */
+  readonly width: number;
+  readonly paint: Paint;
+  /** To which ages refer. */
+  readonly nowMs: number;
+}
+
+const tones: Readonly<Record<string, Tone>> = { dead: "bad", quarantined: "warning", done: "good" };
+
+function painted(state: string, paint: Paint): string {
+  const tone = tones[state];
+  return tone === undefined ? state : paint(state, tone);
+}
+
 /** A table with one line per row. */
-export function renderRows(rows: readonly InboxRowSummary[]): string {
+export function renderRows(rows: readonly InboxRowSummary[], { width, paint, nowMs }: ReportLayout): string {
   if (rows.length === 0) return "no rows\n";
+  const columns = [
+    { title: "SEQ", optional: true },
+    { title: "STATE", paint: (state: string) => painted(state, paint) },
+    { title: "EVENT", optional: true },
+    { title: "WEBHOOK-ID" },
+    { title: "RECEIVED", optional: true },
+    { title: "ATTEMPTS", optional: true },
+    { title: "LAST ERROR", flexible: true },
+  ];
   const lines = rows.map((row) => [
     String(row.seq),
     row.state,
     row.event ?? "-",
     row.id,
-    isoTime(row.receivedAtMs),
+    `${durationText(nowMs - row.receivedAtMs)} ago`,
     String(row.attempts),
     row.lastError ?? "",
   ]);
-  return renderTable(["SEQ", "STATE", "EVENT", "WEBHOOK-ID", "RECEIVED", "ATTEMPTS", "LAST ERROR"], lines);
+  const cells = lines.map((line) => line.map((cell) => visible(cell).replaceAll("\n", " ")));
+  return renderTable(columns, cells, width);
 }
 
-/** Everything about one row, its body last. */
-export function renderRow(row: InboxRowDetails): string {
+/** Everything about one row, its body last: with indentation when it is compact JSON. */
+export function renderRow(row: InboxRowDetails, { width, paint, nowMs }: ReportLayout): string {
   const fields: readonly (readonly [string, string])[] = [
     ["webhook-id", row.id],
     ["source", row.source],
-    ["state", row.state],
+    ["state", painted(row.state, paint)],
     ["event", row.event ?? "-"],
     ["channel", row.channel],
     ["order key", row.orderKey ?? "-"],
     ["signed", isoTime(row.timestamp * 1000)],
-    ["received", isoTime(row.receivedAtMs)],
+    ["received", `${isoTime(row.receivedAtMs)} (${durationText(nowMs - row.receivedAtMs)} ago)`],
     ["due", isoTime(row.dueAtMs)],
     ["attempts", String(row.attempts)],
     ["replays", String(row.replays)],
     ["last error", row.lastError ?? "-"],
     ["body", row.body ? `${row.body.byteLength} bytes` : "removed"],
   ];
-  const lines = fields.map(([name, value]) => `${name.padEnd(12)}${visible(value)}`);
-  const body = row.body ? `\n${visible(decodeUtf8(row.body) ?? "(not UTF-8)")}\n` : "";
+  const lines = fields.map(([name, value]) =>
+    wrapBehind(name.padEnd(12), name === "state" ? value : visible(value), width),
+  );
+  const body = row.body ? `\n${visible(indented(decodeUtf8(row.body) ?? "(not UTF-8)"))}\n` : "";
   return `${lines.join("\n")}\n${body}`;
 }
 
-export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats): string {
-  const lines = Object.entries(rows).map(([state, count]) => `${state.padEnd(12)}${count}`);
-  const wait = oldestPendingMs === null ? "none" : `${Math.round(oldestPendingMs / 1000)} s`;
-  const ahead = storedAheadMs > 0 ? `clock set back by ${Math.round(storedAheadMs / 1000)} s or more\n` : "";
+/** Only what JSON writes again alike: otherwise the text would not be what was received. */
+function indented(text: string): string {
+  const value = jsonOrUndefined(text);
+  return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
+}
+
+export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats, paint: Paint): string {
+  const lines = Object.entries(rows).map(([state, count]) => {
+    return `${count > 0 ? painted(state, paint) : state}${" ".repeat(12 - state.length)}${count}`;
+  });
+  const wait = oldestPendingMs === null ? "none" : durationText(oldestPendingMs);
+  const ahead = storedAheadMs > 0 ? `clock set back by ${durationText(storedAheadMs)} or more\n` : "";
   return `${lines.join("\n")}\nlongest wait ${wait}\n${ahead}`;
 }
 
@@ -57,15 +97,6 @@ function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
-}
-
-function renderTable(head: readonly string[], lines: readonly (readonly string[])[]): string {
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...lines.map((line) => (line[column] ?? "").length)),
-  );
-  const render = (line: readonly string[]) =>
-    visible(line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")).trimEnd();
-  return `${[head, ...lines].map(render).join("\n")}\n`;
 }
 
 function isoTime(ms: number): string {

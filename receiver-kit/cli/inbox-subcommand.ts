@@ -7,8 +7,11 @@ import {
   text,
   toggle,
 } from "@workspace-tasks/kernel/cli/flags.ts";
+import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { defaults } from "../options.ts";
+import type { ReportLayout } from "./inbox-report.ts";
 import { withInbox } from "./open-inbox.ts";
 
 const storeVariable = "WORKSPACE_TASKS_INBOX";
@@ -21,7 +24,7 @@ const storeFlags = {
 
 /** What a command prints: `value` with --json. */
 interface Output {
-  readonly text: string;
+  readonly text: (layout: ReportLayout) => string;
   readonly value: unknown;
   readonly exitCode?: number;
 }
@@ -49,7 +52,13 @@ export function inboxCommand<Table extends FlagTable>(command: {
       command.check(own);
       if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
       const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
-      cli.write(io, json ? cli.toJson(output.value) : output.text);
+      const layout = {
+        width: lineWidth(io.stdout),
+        paint: painter(usesColor(io)),
+        nowMs: systemClock.now(),
+      };
+      if (json) cli.writeData(io, cli.toJson(output.value));
+      else cli.write(io, output.text(layout));
       return output.exitCode ?? 0;
     },
   });

@@ -11,6 +11,7 @@ import type { SharedWork } from "../call/shared-work.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
+import { wrongKind } from "./key-kind.ts";
 import { sha256 } from "./sha256.ts";
 import type { Credential, ExchangedToken } from "./shared-token.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
@@ -84,6 +85,9 @@ async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<K
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(value);
+  const wrong = wrongKind(exchange.name, value);
+  if (wrong !== undefined)
+    throw new FailureError(failure("CONFIGURATION_INVALID", `${exchange.name}: ${wrong}`));
   return { value, hash: sha256(value) };
 }
 

@@ -50,7 +50,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       attemptScope.onEnd(() => trip.abort());
       const result = await attemptScope.race(trip.result);
       if (result.type === "response") onData?.(result.response.data);
-      const classification = classifyResponse(result, { kind, redactor, host: url.host, nowMs: clock.now() });
+      const classification = classifyResponse(result, { kind, redactor, url, nowMs: clock.now() });
       const response = "response" in result ? result.response : undefined;
       return { classification, sent: result.type !== "unsendable", response, respondedAtMs };
     } catch (error) {

@@ -23,8 +23,8 @@ export type Classification =
 export interface ClassificationContext {
   readonly kind: OperationKind;
   readonly redactor: Redactor;
-  /** The host that the request was sent to. */
-  readonly host: string;
+  /** Where the request was sent to. */
+  readonly url: URL;
   readonly nowMs: number;
 }
 
@@ -66,14 +66,17 @@ function withoutResponse(
     return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
   }
   const { response } = result;
-  const failed = networkFailure(result.cause, response !== undefined, context);
+  const failed = networkFailure(result.cause, response !== undefined, {
+    redactor: context.redactor,
+    host: context.url.host,
+  });
   return response ? { ...failed, ...detailsOf(response, context.redactor) } : failed;
 }
 
 function failureOf(
   response: GraphQLResponse,
   errors: readonly GraphQLErrorEntry[],
-  { kind, host, nowMs }: ClassificationContext,
+  { kind, url, nowMs }: ClassificationContext,
 ): Failure | undefined {
   const { status } = response;
   const isService = errors.length > 0;
@@ -83,14 +86,14 @@ function failureOf(
   if (errors.some((error) => error.code === "FORBIDDEN")) return denied(errors, "none");
   if (errors.some((error) => error.code === "UNAUTHENTICATED")) return tokenRejected(errors);
   if (status === 401 && !isService && isPage(response)) {
-    return { ...requestRejected(response, host), remedy: "fresh_token" };
+    return { ...requestRejected(response, url), remedy: "fresh_token" };
   }
   if (errors.some(isUnauthorized)) return denied(errors, "fresh_token");
   if (status === 401) return tokenRejected(errors);
   if (status === 403 && isService) return denied(errors, "none");
   if (status >= 500 || status === 408) return unavailable(response, errors, nowMs);
   if (errors.length > 0) return serviceError(errors);
-  if (status >= 400) return requestRejected(response, host);
+  if (status >= 400) return requestRejected(response, url);
   if (status >= 300) return redirected(status);
   if (!response.isGraphQL || !isPlainObject(response.data)) return notGraphQL(response);
   // Public documentation of the service shows an unauthenticated `me` as null without an error. A field of a mutation
@@ -148,8 +151,12 @@ function serviceError(errors: readonly GraphQLErrorEntry[]): Failure {
   });
 }
 
-function requestRejected(response: GraphQLResponse, host: string): Failure {
+function requestRejected(response: GraphQLResponse, { host, pathname }: URL): Failure {
   const { status } = response;
+  if (status === 404) {
+    const message = `nothing is at ${host}${pathname} (HTTP 404); check baseUrl and gatewayUrl`;
+    return failure("HTTP_REQUEST_REJECTED", message, { outcome: "rejected" });
+  }
   const message = isPage(response)
     ? `a proxy or firewall in front of ${host} rejected the request with HTTP ${status} (${contentType(response)})`
     : `the service, or a proxy in front of it, rejected the request with HTTP ${status}`;

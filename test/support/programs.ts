@@ -10,6 +10,7 @@ const probes = {
   rabbitmq: async () => reasonOf((await import("./rabbitmq-binaries.ts")).findRabbitmq()),
   python: async () => reasonOf((await import("./receivers/served-receiver.ts")).findPython()),
   spin: async () => reasonOf((await import("./spin.ts")).findSpin()),
+  pseudoTerminal: async () => (await import("./pseudo-terminal.ts")).pseudoTerminalMissing(),
   chromium: async () => (await import("../system/browser/support/chromium.ts")).chromiumMissing(),
 } satisfies Readonly<Record<string, () => Promise<string | undefined>>>;
 

@@ -8,8 +8,17 @@ export interface CapturedCommand {
   readonly err: string;
 }
 
+interface GivenIo extends Partial<CommandIo> {
+  /** Of the terminal that the command writes to. */
+  readonly columns?: number | undefined;
+}
+
 /** Starts a command in this process and captures what it writes. */
-export function startCommand(run: Run, argv: readonly string[], given: Partial<CommandIo> = {}) {
+export function startCommand(
+  run: Run,
+  argv: readonly string[],
+  { columns, isTTY = columns !== undefined, ...given }: GivenIo = {},
+) {
   const stopper = new AbortController();
   let wake = () => {};
   const written = new Promise<void>((resolve) => {
@@ -20,19 +29,22 @@ export function startCommand(run: Run, argv: readonly string[], given: Partial<C
   const io: CommandIo = {
     program: "workspace-tasks",
     stdout: {
+      columns,
       write(text) {
         out += text;
         wake();
       },
     },
     stderr: {
-      isTTY: given.isTTY,
+      columns,
+      isTTY,
       write(text) {
         err += text;
       },
     },
     env: {},
     stop: stopper.signal,
+    isTTY,
     ...given,
   };
   const code = run(argv, io);
@@ -45,10 +57,6 @@ export function startCommand(run: Run, argv: readonly string[], given: Partial<C
 }
 
 /** Runs a command in this process to its end. */
-export function runCommand(
-  run: Run,
-  argv: readonly string[],
-  io?: Partial<CommandIo>,
-): Promise<CapturedCommand> {
+export function runCommand(run: Run, argv: readonly string[], io?: GivenIo): Promise<CapturedCommand> {
   return startCommand(run, argv, io).result();
 }

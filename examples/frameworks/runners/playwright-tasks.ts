@@ -1,19 +1,24 @@
-// A Playwright test of a page, with a world of the mock for each test.
+// Playwright tests of a page whose application calls the mock.
 
 // #region playwright
-import { test as base, expect } from "@playwright/test";
-import {
-  type MockTestFixtures,
-  type MockWorkerFixtures,
-  mockFixtures,
-} from "@workspace-tasks/mock-server/playwright";
+import { expect, test } from "@playwright/test";
+import { createControlClient } from "@workspace-tasks/mock-server";
 
-const test = base.extend<MockTestFixtures, MockWorkerFixtures>(mockFixtures);
+const control = createControlClient({ baseUrl: "http://127.0.0.1:4010" });
+test.beforeEach(() => control.reset());
 
-test("the page shows the task", async ({ request, world }) => {
-  const { taskId } = await world.control.startTask({ taskType: "TAX_PREP" });
-  const headers = { "x-api": world.baseUrl, "x-key": world.apiKey };
-  const page = await request.get("/tasks", { headers });
-  expect(await page.text()).toContain(`${taskId}: RUNNING`);
+test("the page shows how far a task is", async ({ page }) => {
+  const { taskId } = await control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+  await page.goto("/tasks");
+  await expect(page.getByText(taskId)).toContainText("RUNNING");
+  await control.setTaskStatus(taskId, { status: "COMPLETED" });
+  await page.reload();
+  await expect(page.getByText(taskId)).toContainText("COMPLETED");
+});
+
+test("the page shows no task of another test", async ({ page }) => {
+  await page.goto("/tasks");
+  await expect(page.getByRole("heading")).toHaveText("Tasks");
+  await expect(page.getByRole("listitem")).toHaveCount(0);
 });
 // #endregion

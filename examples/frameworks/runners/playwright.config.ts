@@ -1,16 +1,15 @@
-// Starts the application under test before the tests.
+// Starts the mock, and with it the application under test.
 
+// #region config
 import { defineConfig } from "@playwright/test";
-
-const port = process.env["PORT"] ?? "3000";
 
 export default defineConfig({
   testMatch: "playwright-tasks.ts",
-  outputDir: "../dist/playwright",
-  use: { baseURL: `http://127.0.0.1:${port}` },
+  workers: 1, // all tests share the mock, and each resets it
+  use: { baseURL: "http://127.0.0.1:3000" },
   webServer: {
-    command: "node ../dist/runners/task-page.js",
-    url: `http://127.0.0.1:${port}`,
-    env: { PORT: port },
+    command: "npx workspace-tasks mock exec --port 4010 -- npm run dev",
+    url: "http://127.0.0.1:3000",
   },
 });
+// #endregion

@@ -1,14 +1,15 @@
-// An application that shows tasks; the tests name the service that it calls.
+// An application that shows tasks. Address and key of the service come from its environment.
 
 import { createServer } from "node:http";
 import { createClient } from "@workspace-tasks/sdk";
 
+const { WORKSPACE_TASKS_BASE_URL: baseUrl = "", WORKSPACE_TASKS_API_KEY: apiKey = "" } = process.env;
+const client = createClient({ baseUrl, apiKey });
 const server = createServer(async (request, response) => {
   if (request.url !== "/tasks") return response.end("home");
-  const baseUrl = String(request.headers["x-api"]);
-  const client = createClient({ baseUrl, apiKey: String(request.headers["x-key"]) });
   const tasks = await client.tasks.list().toArray();
-  await client.close();
-  return response.end(tasks.map(({ id, status }) => `${id}: ${status}`).join("\n"));
+  const items = tasks.map(({ id, type, status }) => `<li>${type} ${id}: ${status}</li>`);
+  response.setHeader("content-type", "text/html");
+  return response.end(`<h1>Tasks</h1><ul>${items.join("")}</ul>`);
 });
 server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");

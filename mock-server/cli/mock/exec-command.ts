@@ -7,20 +7,25 @@ import {
   noArgument,
   writeNotice,
 } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { mockFlags, portFlag } from "./mock-options.ts";
+import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { logMock } from "./log-mock.ts";
+import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
-const flags = { port: portFlag(0), ...mockFlags };
+const flags = {
+  port: portFlag(0),
+  ...mockFlagsWith("pass the secret on"),
+  verbose: toggle("log requests and deliveries to stderr"),
+};
 
 /** Runs `workspace-tasks mock exec` and returns the command's exit code. */
 export const runExecCommand = defineCommand({
   name: "mock exec",
   synopsis: "[options] -- <command> …",
-  about: `Starts the mock, runs the command with these variables, stops the mock. No
-other WORKSPACE_TASKS_ variable is passed; -- env <name>=<value> … sets one.
+  about: `Runs the command while a mock runs, with these variables; URLs go to stderr.
+No other WORKSPACE_TASKS_ variable is passed; -- env <name>=<value> … sets one.
 
-  WORKSPACE_TASKS_BASE_URL     _GATEWAY_URL      _INSPECTOR_URL   _WORKSPACE_ID
-  WORKSPACE_TASKS_API_KEY      _PARTNER_API_KEY  _SIGNING_SECRET (--deliver-to)`,
+  WORKSPACE_TASKS_BASE_URL, _GATEWAY_URL, _INSPECTOR_URL, _WORKSPACE_ID, _API_KEY, _PARTNER_API_KEY, and with --deliver-to _SIGNING_SECRET`,
   flags,
   notes: `Exit code: the command's; 128 and the signal's number when a signal ended it;
 127 no such command; 126 the command could not be run; 1 the mock could not
@@ -30,9 +35,17 @@ start; 2 wrong arguments.`,
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
     const running = await startMock(flags, (message) => writeNotice(io, "mock exec", message));
+    const { mock } = running;
+    writeNotice(io, "mock exec", `mock at ${mock.baseUrl}`);
+    writeNotice(io, "mock exec", `inspector ${mock.inspectorUrl}`);
+    // The output of the command is its own.
+    const stopLog = flags.verbose
+      ? logMock(mock, { ...io, stdout: io.stderr, isTTY: io.stderr.isTTY })
+      : null;
     try {
       return await spawnChild(running, { file, args }, io);
     } finally {
+      stopLog?.();
       await running.stop();
     }
   },

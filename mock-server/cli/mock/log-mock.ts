@@ -1,26 +1,21 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { MockWorld } from "../../mock-world.ts";
 import type { MockServer } from "../../server.ts";
-import { createBoundedOutput, lineOf } from "../activity-log.ts";
-
-export const usesColor = ({ env, isTTY }: CommandIo): boolean =>
-  isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
+import { createLogOutput } from "../log-output.ts";
 
 /** Logs what happens in a mock and its worlds; the function that is returned stops it. */
 export function logMock(mock: MockServer, io: CommandIo): () => void {
-  const write = createBoundedOutput(io.stdout);
-  const color = usesColor(io);
+  const output = createLogOutput(io);
   const stops = new Set<() => void>();
 
   const follow = (world: MockWorld, name: string | undefined) => {
-    const options = { color, date: world.clock.mode === "virtual", world: name };
+    const options = { date: world.clock.mode === "virtual", world: name };
     const stop = world.subscribe((activity) => {
       if (activity.type === "world.created") {
         const created = mock.worlds.get(String(activity["name"]));
         if (created) follow(created, created.name);
       }
-      const line = lineOf(activity, options);
-      if (line !== null) write(line);
+      output.print(activity, options);
     });
     stops.add(stop);
   };
@@ -29,6 +24,7 @@ export function logMock(mock: MockServer, io: CommandIo): () => void {
 
   return () => {
     for (const stop of stops) stop();
+    output.end();
     // A reader that has stopped reading must not keep the process alive.
     if ((io.stdout.writableLength ?? 0) > 0) io.endsUnread?.(500);
   };

@@ -3,15 +3,18 @@ import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
 import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";
-import { mockFlags, portFlag } from "./mock-options.ts";
+import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
+const portDefault = 4010;
+
 const flags = {
-  port: portFlag(4010),
-  ...mockFlags,
+  port: portFlag(portDefault),
+  ...mockFlagsWith("print the secret"),
   json: toggle("print one line of JSON when ready, and no log"),
   quiet: toggle("no log of requests and deliveries"),
 };
@@ -31,10 +34,8 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     const { host, state, json, quiet } = args.flags;
     const running = await startMock(args.flags, (message) => cli.writeNotice(io, "mock", message));
     const seedData = await running.mock.control.getSeedData();
-    const ready = json
-      ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`
-      : greeting(running, seedData);
-    cli.write(io, ready);
+    if (json) cli.writeData(io, `${JSON.stringify({ ...readyLine(running), seedData })}\n`);
+    else cli.write(io, greeting(running, seedData, painter(usesColor(io))));
     if (!isLoopbackHost(host)) cli.writeNotice(io, "mock", networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
@@ -59,19 +60,32 @@ function readyLine({ mock, signingSecret }: RunningMock) {
   return { ready: true, ...addresses, apiKey, partnerApiKey, workspaceId, signingSecret };
 }
 
-function greeting({ mock, signingSecret }: RunningMock, seedData: SeedView): string {
+function greeting(running: RunningMock, seedData: SeedView, paint: Paint): string {
+  const { mock, signingSecret } = running;
   return `The mock service is ready.
 
-  base url         ${mock.baseUrl}
+  base url         ${paint(mock.baseUrl, "bold")}
   gateway url      ${mock.gatewayUrl}
-  inspector        ${mock.inspectorUrl}
+  inspector        ${paint(mock.inspectorUrl, "bold")}
   workspace        ${mock.workspaceId}
   api key          ${mock.apiKey}
   partner api key  ${mock.partnerApiKey}${signingSecret ? `\n  signing secret   ${signingSecret}` : ""}
   time             ${new Date(mock.clock.now()).toISOString()} (${mock.clock.mode})
 ${memberLines(seedData)}
+${nextStep(running, paint)}
 Ctrl+C stops it.
 `;
+}
+
+/** The command that shows the most: an event at the receiver, or how to register one. */
+function nextStep({ mock, signingSecret }: RunningMock, paint: Paint): string {
+  if (signingSecret === undefined) {
+    return "Next: open the inspector, or start with --deliver-to <url of your receiver>.";
+  }
+  const { port } = new URL(mock.baseUrl);
+  const address = port === String(portDefault) ? "" : ` --mock ${port}`;
+  const command = `npx workspace-tasks trigger task.completed${address}`;
+  return `Next, in another terminal:\n\n  ${paint(command, "bold")}\n`;
 }
 
 /** The keys of the members of the seed data, when there are more than the mock's own. */

@@ -8,8 +8,8 @@ import type { SettingsChanges } from "../../settings/settings.ts";
 export const receiverExpected =
   "an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";
 
-/** The flags that `mock` and `mock exec` share. */
-export const mockFlags = {
+/** The flags that `mock` and `mock exec` share. @param secret what becomes of that of `--deliver-to` */
+export const mockFlagsWith = (secret: string) => ({
   host: flags.text("<name>", "address to listen on", "127.0.0.1"),
   clock: flags.choice(["real", "virtual"], "virtual: moves only on command", "real"),
   seed: flags.wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
@@ -19,7 +19,7 @@ export const mockFlags = {
   }),
   state: flags.text("<file.json>", "resume from this snapshot, and update it"),
   scenario: flags.text("<file.json>", "run these steps before the mock is ready"),
-  deliverTo: flags.flag("<url>", "send every event there, print the secret", {
+  deliverTo: flags.flag("<url>", `send every event there, ${secret}`, {
     parse: (value) => (isHttpUrl(value) ? value : undefined),
     expected: receiverExpected,
   }),
@@ -31,7 +31,7 @@ export const mockFlags = {
   deliverOnly: flags.choice(["loopback"], "send no delivery to another computer"),
   chaos: flags.choice(["contract"], "duplicate, delay and reorder deliveries"),
   settings: flags.text("<file.json>", "retry schedule, limits, seed data, …"),
-  set: flags.repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
+  set: flags.repeated("<name>=<value>", "a setting: rateLimit.requests=5; repeatable"),
   allowHost: flags.list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,
     expected: "a host name without a port",
@@ -40,12 +40,12 @@ export const mockFlags = {
     accepts: isOrigin,
     expected: "an origin such as http://localhost:3000",
   }),
-};
+});
 
 export const portFlag = (fallback: number) =>
   flags.wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
 
-export type MockOptions = flags.FlagValues<typeof mockFlags> & { readonly port: number };
+export type MockOptions = flags.FlagValues<ReturnType<typeof mockFlagsWith>> & { readonly port: number };
 
 export function serverOptionsOf(
   options: MockOptions,

@@ -1,5 +1,11 @@
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, toJson, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  toJson,
+  write,
+  writeData,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ClockView } from "../../control/mock/mock-routes.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
@@ -43,7 +49,7 @@ arguments.`,
 });
 
 function print(clock: ClockView, json: boolean, io: CommandIo): 0 {
-  if (json) return write(io, toJson(clock));
+  if (json) return writeData(io, toJson(clock));
   const { now, mode, pendingTimers, nextTimerAt } = clock;
   const next = nextTimerAt === null ? "" : `, next at ${nextTimerAt}`;
   const timers = pendingTimers === null ? "" : `, ${pendingTimers} timers${next}`;

@@ -2,8 +2,8 @@ import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FlagValues, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import type { ControlApi } from "../../control/control-api.ts";
-import { createBoundedOutput, type LoggedActivity, lineOf } from "../activity-log.ts";
-import { usesColor } from "../mock/log-mock.ts";
+import { type LoggedActivity, lineOf } from "../activity-log.ts";
+import { createBoundedOutput, createLogOutput, type LogOutput } from "../log-output.ts";
 import { mockUrlFlags, mockUrlOf, withRunningMock } from "./running-mock.ts";
 
 const flags = {
@@ -46,17 +46,25 @@ async function printActivities(
   io: CommandIo,
 ): Promise<void> {
   const { mode } = await control.getClock();
-  const options = { color: usesColor(io), date: mode === "virtual" };
-  const print = (activity: LoggedActivity, write: (line: string) => void) => {
-    const line = lineOf(activity, options);
-    if (line !== null) write(json ? JSON.stringify(activity) : line);
-  };
+  const output = json ? jsonOutput(io) : createLogOutput(io);
+  const print = (activity: LoggedActivity) => output.print(activity, { date: mode === "virtual" });
   const stream = once ? null : await openStream(mockUrlOf(address, io), io.stop);
-  for (const activity of await pastActivities(control, last)) {
-    print(activity, (line) => io.stdout.write(`${line}\n`));
+  try {
+    for (const activity of await pastActivities(control, last)) print(activity);
+    if (stream) await follow(stream, print, io.stop);
+  } finally {
+    output.end();
   }
-  const writeBounded = createBoundedOutput(io.stdout);
-  if (stream) await follow(stream, (activity) => print(activity, writeBounded), io.stop);
+}
+
+/** The activities that have a line, as JSON. */
+function jsonOutput({ stdout }: CommandIo): LogOutput {
+  const write = createBoundedOutput(stdout);
+  const options = { color: false, date: true };
+  const print = (activity: LoggedActivity) => {
+    if (lineOf(activity, options) !== null) write(JSON.stringify(activity));
+  };
+  return { print, end: () => {} };
 }
 
 /** Newest activities of the journal and of the deliveries, oldest first. */
@@ -64,9 +72,8 @@ async function pastActivities(control: ControlApi, limit: number): Promise<reado
   if (limit === 0) return [];
   const requests = await control.listRequests({ order: "desc", limit });
   const deliveries = await control.listDeliveries({ order: "desc", limit });
-  const urls = new Map((await control.listEndpoints()).data.map(({ id, url }) => [id, url]));
   const attempts = await Promise.all(
-    deliveries.data.map(async ({ id, endpointId, event, status, nextAttemptAt }) => {
+    deliveries.data.map(async ({ id, endpointId, event, status, nextAttemptAt, url, triesMax }) => {
       const { attempts: all } = await control.getDelivery(id);
       return all.map(({ number, kind, status: code, error, durationMs, faults, startedAt }) => ({
         type: "delivery.attempted",
@@ -74,9 +81,11 @@ async function pastActivities(control: ControlApi, limit: number): Promise<reado
         deliveryId: id,
         endpointId,
         event,
-        status,
+        status: number === all.length ? status : "pending",
         nextAttemptAt: number === all.length ? nextAttemptAt : null,
-        url: urls.get(endpointId),
+        url,
+        tries: all.slice(0, number).filter((each) => each.kind === "scheduled").length,
+        triesMax,
         attempt: { number, kind, status: code, error, durationMs, faults },
       }));
     }),

@@ -1,8 +1,10 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { defineCommand, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, write, writeData } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliveryDetail } from "../../control/deliveries/delivery-routes.ts";
+import { withoutSecrets, withoutStatus } from "../activity-log.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const flags = {
@@ -34,7 +36,8 @@ mock did not respond, 2 wrong arguments.`,
       let code = 0;
       for (const id of ids) {
         const delivery = await control.replayDelivery(id === "latest" ? await latestId(control) : id);
-        write(io, json ? `${JSON.stringify(delivery)}\n` : lineOf(delivery));
+        if (json) writeData(io, `${JSON.stringify(delivery)}\n`);
+        else write(io, lineOf(delivery, io));
         if (delivery.attempts.at(-1)?.error !== null) code = 1;
       }
       return code;
@@ -60,8 +63,9 @@ async function unsuccessfulIds(control: ControlApi): Promise<readonly string[]> 
   return ids;
 }
 
-function lineOf({ id, event, attempts }: DeliveryDetail): string {
-  const last = attempts.at(-1);
-  const outcome = last?.error == null ? `acknowledged with ${last?.status}` : `failed: ${last.error}`;
-  return `${event} ${id}: ${outcome}\n`;
+function lineOf({ id, event, url, endpointId, attempts }: DeliveryDetail, io: CommandIo): string {
+  const { status = null, error = null } = attempts.at(-1) ?? {};
+  const shown = painter(usesColor(io))(String(status ?? "---"), error === null ? "good" : "bad");
+  const reason = error === null ? "acknowledged" : withoutStatus(error) || "not acknowledged";
+  return `${event} → ${withoutSecrets(url ?? endpointId)} ${shown} ${reason} (${id})\n`;
 }

@@ -1,14 +1,26 @@
 import { events, isKnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { defineCommand, onlyArgument, write, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  onlyArgument,
+  write,
+  writeData,
+  writeNotice,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import type { DeliverySummary } from "../../control/deliveries/delivery-routes.ts";
+import type { ClockView } from "../../control/mock/mock-routes.ts";
 import type { TaskSummary } from "../../control/tasks/task-routes.ts";
 import { isMockServerError } from "../../errors.ts";
+import { withoutSecrets, withoutStatus } from "../activity-log.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 
 const flags = {
@@ -28,7 +40,7 @@ export const runTriggerCommand = defineCommand({
   name: "trigger",
   synopsis: "<event> [options]",
   about: `Makes a running mock send an event to the webhook endpoints that subscribe to
-it, and prints the outcome of each delivery, with the reason of a failure. A
+it, and prints for each its URL, the status of the response and the next try. A
 task event comes from a real task of the mock: task.completed is preceded by
 task.running.`,
   parameters: [["<event>", `${knownEventNames.join(", ")}, or another event of the mock's catalog`]],
@@ -41,10 +53,11 @@ mock did not respond, 2 wrong arguments.`,
     checkApplicable(options);
     return withRunningMock(args.flags, io, async (control) => {
       const { subject, deliveries } = await trigger(control, options);
-      const json = () => `${JSON.stringify({ event, subject, deliveries })}\n`;
-      write(io, options.json ? json() : render(event, deliveries));
+      const clock = await control.getClock();
+      if (options.json) writeData(io, `${JSON.stringify({ event, subject, deliveries })}\n`);
+      else write(io, render(event, deliveries, Date.parse(clock.now), io));
       const hasSucceeded = deliveries.length > 0 && deliveries.every(({ status }) => status === "succeeded");
-      const hint = hasSucceeded ? undefined : await hintFor(control, deliveries);
+      const hint = hasSucceeded ? undefined : hintFor(clock, deliveries);
       if (hint !== undefined) writeNotice(io, "trigger", hint);
       return hasSucceeded ? 0 : 1;
     });
@@ -124,32 +137,44 @@ async function attemptedDeliveries(
   return list();
 }
 
-function render(event: string, deliveries: readonly DeliverySummary[]): string {
+function render(event: string, deliveries: readonly DeliverySummary[], nowMs: number, io: CommandIo): string {
   if (deliveries.length === 0) return `${event}: no enabled endpoint of the workspace subscribes to it\n`;
-  return deliveries
-    .map(({ endpointId, status, attemptCount, nextAttemptAt, lastError }) => {
-      const reason = lastError === null ? "" : `: ${lastError}`;
-      const next = nextAttemptAt === null ? "" : `, next at ${nextAttemptAt}`;
-      return `${event} → endpoint ${endpointId}: ${status} after ${attemptCount} attempt(s)${reason}${next}\n`;
-    })
-    .join("");
+  const paint = painter(usesColor(io));
+  const paintStatus = (status: string) => paint(status, /^2/.test(status) ? "good" : "bad");
+  const columns = [{}, { flexible: true }, { paint: paintStatus }, { flexible: true }];
+  const rows = deliveries.map((delivery) => [
+    `${event} →`,
+    withoutSecrets(delivery.url ?? delivery.endpointId),
+    String(delivery.lastStatus ?? "---"),
+    outcomeOf(delivery, nowMs),
+  ]);
+  return renderTable(columns, rows, lineWidth(io.stdout));
+}
+
+function outcomeOf(delivery: DeliverySummary, nowMs: number): string {
+  const { status, attemptCount, nextTry, triesMax, nextAttemptAt, lastError } = delivery;
+  if (attemptCount === 0) return status === "pending" ? "no response yet" : status;
+  if (status !== "pending") return [status, lastError && withoutStatus(lastError)].filter(Boolean).join(", ");
+  // The reason last: it is what is shortened.
+  const parts = [
+    nextTry !== null && `try ${nextTry - 1} of ${triesMax}`,
+    nextAttemptAt !== null && `next in ${durationText(Date.parse(nextAttemptAt) - nowMs)}`,
+    lastError && withoutStatus(lastError),
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** A receiver rejects signatures that are older than this, or from the future. */
 const signatureAgeMsMax = 5 * 60_000;
 
-async function hintFor(
-  control: ControlApi,
-  deliveries: readonly DeliverySummary[],
-): Promise<string | undefined> {
+function hintFor({ now, mode }: ClockView, deliveries: readonly DeliverySummary[]): string | undefined {
   if (deliveries.length === 0) {
     return "nothing was sent; start the mock with --deliver-to <url>, or create an endpoint";
   }
   const isRejected = deliveries.some(
     ({ lastStatus }) => lastStatus !== null && lastStatus >= 400 && lastStatus < 500,
   );
-  const { now, mode } = await control.getClock();
-  if (!isRejected || mode === "real" || Math.abs(Date.parse(now) - Date.now()) < signatureAgeMsMax)
-    return undefined;
+  const isFar = Math.abs(Date.parse(now) - Date.now()) >= signatureAgeMsMax;
+  if (!isRejected || mode === "real" || !isFar) return undefined;
   return `the mock signs with its virtual time ${now}; a receiver with a clock of its own rejects that as too old or too new`;
 }

@@ -1,3 +1,4 @@
+import { parseJsonText } from "@workspace-tasks/kernel/json-text.ts";
 import { MockServerError } from "../../errors.ts";
 import { checkInput } from "../contract/check-input.ts";
 import { type Scenario, scenario } from "./scenario-routes.ts";
@@ -6,9 +7,9 @@ import { type Scenario, scenario } from "./scenario-routes.ts";
 export function parseScenario(text: string): Scenario {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch (cause) {
-    throw new MockServerError("BODY_INVALID", "the text is not JSON", { cause });
+    throw new MockServerError("BODY_INVALID", `the text is not JSON: ${(cause as Error).message}`, { cause });
   }
   return checkInput(scenario, value, "BODY_INVALID");
 }

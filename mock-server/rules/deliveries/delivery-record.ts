@@ -61,9 +61,12 @@ export function emitDelivery(
 }
 
 export function emitAttempt(world: World, delivery: DeliveryRecord, attempt: AttemptRecord): void {
+  if (!world.hasSubscribers) return;
   const { number, kind, status, error, durationMs, faults } = attempt;
   emitDelivery(world, "delivery.attempted", delivery, {
     url: world.state.endpoints.get(delivery.endpointId)?.url ?? null,
+    tries: delivery.attempts.slice(0, number).filter((each) => each.kind === "scheduled").length,
+    triesMax: world.settings.delivery.scheduleMs.length,
     attempt: { number, kind, status, error, durationMs, faults },
   });
 }

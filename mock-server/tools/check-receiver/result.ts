@@ -1,8 +1,17 @@
 import type { AuditCheck, Finding } from "./checks/check.ts";
 
 /** A check with its result. */
-export interface AuditResult extends Omit<AuditCheck, "stage" | "run">, Omit<Finding, "unreachable"> {
+export interface AuditResult
+  extends Omit<AuditCheck, "stage" | "run" | "unverified">,
+    Omit<Finding, "unreachable" | "acknowledged"> {
   readonly durationMs: number;
+}
+
+/** One finding from which others follow. */
+export interface AuditCause {
+  /** The id of the failed check, which has the fix. */
+  readonly check: string;
+  readonly message: string;
 }
 
 export interface AuditProblem {
@@ -36,5 +45,7 @@ export interface AuditReport {
   readonly problem?: AuditProblem;
   /** The checks in progress when the receiver stopped accepting connections. */
   readonly stoppedDuring?: readonly string[];
+  /** That no signature is verified. Checks that need it are skipped, and passes that prove nothing are `inconclusive`. */
+  readonly cause?: AuditCause;
   readonly results: readonly AuditResult[];
 }

@@ -1,12 +1,19 @@
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
-import { flagName, list, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import { flagName, list, repeated, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
+import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
+import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
 import { auditChecks } from "../check-receiver/checks/catalog.ts";
 import { describedCheck } from "../check-receiver/checks/check.ts";
-import { exitCodeOf, renderJsonReport, renderTextReport } from "../check-receiver/report.ts";
+import { renderJsonReport } from "../check-receiver/report/json-report.ts";
+import { renderJunitReport } from "../check-receiver/report/junit-report.ts";
+import { renderTextReport } from "../check-receiver/report/text-report.ts";
+import { exitCodeOf } from "../check-receiver/report/verdict.ts";
+import type { AuditReport } from "../check-receiver/result.ts";
 import { type AuditOptions, type AuditProgress, auditDefaults } from "../check-receiver/target/options.ts";
+import { checkWritable, type Renderers, rendererOf, saveFile } from "./output-file.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
@@ -28,9 +35,13 @@ const flags = {
   responseTimeMsMax: limit("responseTimeMsMax", "slowest response not reported"),
   runTimeoutMs: limit("runTimeoutMs", "time limit for the whole run"),
   concurrency: limit("concurrency", "checks that run at the same time"),
-  json: toggle("print one JSON document instead of the table"),
+  report: repeated("<file>", "also write a report, as .json or as .xml (JUnit); repeatable"),
+  verbose: toggle("also print a line for every check"),
+  json: toggle("print one JSON document instead of text"),
   list: toggle("list the checks and exit"),
 };
+
+const renderers: Renderers<AuditReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
 
 /** Runs `workspace-tasks check-receiver` and returns its exit code. */
 export const runCheckReceiverCommand = cli.defineCommand({
@@ -43,20 +54,27 @@ run it against production.`,
   notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run (nothing
 listens there, for example) or wrong arguments.`,
   async run(args, io) {
-    const { list, json, ...options } = args.flags;
-    if (list) return cli.write(io, listOfChecks(json));
+    const { list, json, report: paths, verbose, ...options } = args.flags;
+    if (list)
+      return json
+        ? cli.writeData(io, cli.toJson(auditChecks.map(describedCheck)))
+        : cli.write(io, listOfChecks(io));
     const url = cli.onlyArgument(args, "one URL");
     const secret = options.secret ?? io.env[secretVariable];
     if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
+    for (const path of paths) rendererOf(renderers, path);
+    for (const path of paths) await checkWritable("--report", path);
     const progress = progressTo(io);
     const { onProgress } = progress;
     const report = await audit({ ...options, url, secret, signal: io.stop, onProgress }).finally(
       progress.end,
     );
-    const color = io.isTTY === true && !io.env["NO_COLOR"];
     const couldNotRun = report.problem !== undefined && report.results.length === 0;
-    if (json) cli.write(io, renderJsonReport(report));
-    else (couldNotRun ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
+    const output = couldNotRun ? io.stderr : io.stdout;
+    const layout = { color: usesColor(io), width: lineWidth(output), verbose };
+    if (json) cli.writeData(io, renderJsonReport(report));
+    else output.write(renderTextReport(report, layout));
+    for (const path of paths) await saveFile("--report", path, rendererOf(renderers, path)(report));
     return exitCodeOf(report);
   },
 });
@@ -71,12 +89,9 @@ async function audit(options: AuditOptions) {
   }
 }
 
-function listOfChecks(json: boolean): string {
-  if (json) return cli.toJson(auditChecks.map(describedCheck));
-  const width = Math.max(...auditChecks.map(({ id }) => id.length));
-  return auditChecks
-    .map(({ id, requirement, title }) => `${requirement.padEnd(6)}  ${id.padEnd(width)}  ${title}\n`)
-    .join("");
+function listOfChecks({ stdout }: cli.CommandIo): string {
+  const rows = auditChecks.map(({ id, requirement, title }) => [requirement, id, title]);
+  return renderTable([{}, {}, { flexible: true }], rows, lineWidth(stdout));
 }
 
 const progressEveryMs = 5_000;

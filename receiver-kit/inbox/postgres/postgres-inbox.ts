@@ -10,7 +10,7 @@ import { boundPool } from "./connection/bounded-pool.ts";
 import { migratePostgres, requireMigrated } from "./connection/migrate-postgres.ts";
 import { listenForRows } from "./connection/postgres-listener.ts";
 import { createNotifier } from "./connection/postgres-notifier.ts";
-import { codeOf } from "./connection/server-errors.ts";
+import { codeOf, nameNoConnection } from "./connection/server-errors.ts";
 import { identifier } from "./sql/postgres-expressions.ts";
 import {
   ignorePoolErrors,
@@ -160,7 +160,7 @@ export function postgresInbox(
         else await requireMigrated(pool, { schema, functions: sql.functions });
       } catch (error) {
         leave();
-        return nameLock(error);
+        return nameLock(nameNoConnection(error));
       }
     },
     /** The pool belongs to the caller and stays open. */

@@ -1,6 +1,8 @@
 // What the commands of the mock server and of the receiver kit share. Only their cli/ folders and bin/ import it.
 
 import { didYouMean } from "../did-you-mean.ts";
+import { lineWidth, proseWidth, type TextStream } from "../layout/terminal.ts";
+import { reflow, wrapLines } from "../layout/text.ts";
 import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
 import { flagRows, type HelpRow, helpRows } from "./help.ts";
@@ -9,12 +11,11 @@ import { flagRows, type HelpRow, helpRows } from "./help.ts";
 export interface CommandIo {
   /** The name that the user types first. */
   readonly program: string;
-  readonly stdout: { write(text: string): unknown; readonly writableLength?: number | undefined };
-  readonly stderr: {
+  readonly stdout: TextStream & {
     write(text: string): unknown;
-    readonly isTTY?: boolean | undefined;
-    readonly columns?: number | undefined;
+    readonly writableLength?: number | undefined;
   };
+  readonly stderr: TextStream & { write(text: string): unknown; readonly isTTY?: boolean | undefined };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether stdout is a terminal. */
   readonly isTTY?: boolean | undefined;
@@ -52,7 +53,7 @@ export const defineCommand =
   <Table extends FlagTable>(command: Command<Table>): RunCommand =>
   async (argv, io) => {
     try {
-      if (asksForHelp(argv)) return write(io, helpOf(command, io.program));
+      if (asksForHelp(argv)) return write(io, helpOf(command, io.program, proseWidth(io.stdout)));
       return await command.run(parseFlags(argv, command.flags), io);
     } catch (error) {
       return report(error, command.name, io);
@@ -81,11 +82,12 @@ export async function runCommandGroup(
 ): Promise<number> {
   const { subcommands } = group;
   if (name === undefined) {
-    io.stderr.write(groupHelpOf(group, io.program));
+    io.stderr.write(groupHelpOf(group, io.program, proseWidth(io.stderr)));
     return 2;
   }
   if (name === "help" && argv.length > 0) return runCommandGroup(group, [...argv, "--help"], io);
-  if (name === "help" || asksForHelp([name])) return write(io, groupHelpOf(group, io.program));
+  if (name === "help" || asksForHelp([name]))
+    return write(io, groupHelpOf(group, io.program, proseWidth(io.stdout)));
   const subcommand = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
   if (subcommand) return subcommand.run(argv, io);
   const known = Object.keys(subcommands);
@@ -116,15 +118,18 @@ export function noArgument(
 
 type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;
 
-/** Writes to stdout; returns the exit code of success. */
-export function write(io: CommandIo, text: string): 0 {
+/** Writes to stdout, wrapped at the width of the terminal; returns the exit code of success. */
+export const write = (io: CommandIo, text: string): 0 => writeData(io, wrapLines(text, lineWidth(io.stdout)));
+
+/** Writes to stdout what programs read, such as JSON. */
+export function writeData(io: CommandIo, text: string): 0 {
   io.stdout.write(text);
   return 0;
 }
 
 /** Writes a line to stderr, after what the user typed. @param name of the command; empty for the program itself */
 export function writeNotice({ program, stderr }: CommandIo, name: string, message: string): void {
-  stderr.write(`${fullName(program, name)}: ${message}\n`);
+  stderr.write(`${wrapLines(`${fullName(program, name)}: ${message}`, lineWidth(stderr))}\n`);
 }
 
 const fullName = (program: string, name: string) => [program, name].filter(Boolean).join(" ");
@@ -146,17 +151,23 @@ function report(error: unknown, name: string, io: CommandIo): number {
 function helpOf(
   { name, synopsis, about, parameters, flags, notes }: Command<FlagTable>,
   program: string,
+  width: number,
 ): string {
   const rows = [...(parameters ?? []), ...flagRows({ ...flags, help: helpFlag })];
-  return `Usage: ${program} ${name} ${synopsis}\n\n${about}\n\n${helpRows(rows)}\n${notes}\n`;
+  const usage = wrapLines(`Usage: ${program} ${name} ${synopsis}`, width, 7);
+  return `${usage}\n\n${reflow(about, width)}\n\n${helpRows(rows, width)}\n${reflow(notes, width)}\n`;
 }
 
-function groupHelpOf({ name, about, subcommands, flags = [] }: CommandGroup, program: string): string {
+function groupHelpOf(
+  { name, about, subcommands, flags = [] }: CommandGroup,
+  program: string,
+  width: number,
+): string {
   const rows: readonly HelpRow[] = Object.entries(subcommands).map(([each, command]) => [
     each,
     command.about,
   ]);
   const all = [...rows, ...flags, ["--help", "show this help; every command has its own"] as const];
   const usage = [`Usage: ${program}`, name, "<command> [options]"].filter(Boolean).join(" ");
-  return [usage, about, helpRows(all)].filter(Boolean).join("\n\n");
+  return [usage, about && reflow(about, width), helpRows(all, width)].filter(Boolean).join("\n\n");
 }

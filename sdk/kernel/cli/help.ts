@@ -1,19 +1,17 @@
+import { wrapBehind } from "../layout/text.ts";
 import { type FlagTable, flagName } from "./flags.ts";
-
-const columns = 80;
 
 export type HelpRow = readonly [left: string, about: string];
 
-/** Two columns; the second wraps at the width of a terminal. */
-export function helpRows(rows: readonly HelpRow[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  const indent = " ".repeat(width + 4);
-  return rows
-    .map(([left, about]) => {
-      const lines = wrap(about, columns - indent.length);
-      return `  ${left.padEnd(width)}  ${lines.join(`\n${indent}`)}\n`;
-    })
-    .join("");
+/** Two columns; the second wraps. A long name has its text below it. */
+export function helpRows(rows: readonly HelpRow[], width: number): string {
+  const column = Math.min(Math.max(...rows.map(([left]) => left.length)), Math.floor(width / 2));
+  const indent = " ".repeat(column + 4);
+  const rowOf = ([left, about]: HelpRow) =>
+    left.length > column
+      ? `  ${left}\n${wrapBehind(indent, about, width)}\n`
+      : `${wrapBehind(`  ${left.padEnd(column)}  `, about, width)}\n`;
+  return rows.map(rowOf).join("");
 }
 
 export function flagRows(table: FlagTable): readonly HelpRow[] {
@@ -21,14 +19,4 @@ export function flagRows(table: FlagTable): readonly HelpRow[] {
     [flagName(name), placeholder].filter(Boolean).join(" "),
     about,
   ]);
-}
-
-export function wrap(text: string, width: number): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line === undefined || line.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${line} ${word}`;
-  }
-  return lines;
 }

@@ -1,7 +1,7 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { ask } from "./ask.ts";
-import { type CommandGroup, type CommandIo, runCommandGroup } from "./command-line.ts";
+import { type CommandGroup, type CommandIo, runCommandGroup, writeNotice } from "./command-line.ts";
 
 /** A command whose module is loaded when it runs. */
 export interface LazyCommand {
@@ -62,7 +62,7 @@ async function main(program: Program, argv: readonly string[], io: CommandIo): P
     return 0;
   }
   if (program.problem) {
-    io.stderr.write(`${program.name}: ${program.problem}\n`);
+    writeNotice(io, "", program.problem);
     return 1;
   }
   try {
@@ -71,8 +71,8 @@ async function main(program: Program, argv: readonly string[], io: CommandIo): P
   } catch (error) {
     // An unexpected error: one sentence, the stack only on request.
     const { stack, message } = error as Error;
-    const name = "command" in program ? program.name : `${program.name} ${first}`;
-    io.stderr.write(`${name}: ${io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message}\n`);
+    const name = "command" in program ? "" : `${first}`;
+    writeNotice(io, name, String(io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message));
     return 1;
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,7 @@ describe.concurrent("check-receiver", () => {
   it("check-receiver returns 0 when every MUST passed, even if a SHOULD failed", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret], flaw: "splits-at-commas" });
     const { code, out } = await command([receiver.url, "--secret", secret, "--only", "signature", ...fast]);
-    expect(out).toContain("FAIL  SHOULD  signature.other-spelling");
+    expect(out).toContain("FAIL  signature.other-spelling (SHOULD)");
     expect(out).toContain("Every MUST passed.");
     expect(code).toBe(0);
   });
@@ -67,7 +67,7 @@ describe.concurrent("check-receiver", () => {
   it("check-receiver returns 1 and writes its report to stdout when a valid delivery is rejected", async () => {
     await using receiver = await respondingWith((_, response) => void response.writeHead(403).end());
     const { code, out, err } = await command([receiver.url, "--secret", secret, ...fast]);
-    expect(out).toContain("FAIL  MUST    baseline.valid-delivery");
+    expect(out).toContain("FAIL  baseline.valid-delivery (MUST)");
     expect(out).toContain("1 MUST failed.");
     expect([code, err]).toEqual([1, ""]);
     const json = await command([receiver.url, "--secret", secret, "--json", ...fast]);
@@ -94,6 +94,45 @@ describe.concurrent("check-receiver", () => {
 });
 
 describe.concurrent("check-receiver output", () => {
+  it("check-receiver says first that a receiver verifies nothing, in 60 lines of 80 columns and in both reports", async () => {
+    await using receiver = await respondingWith((_, response) => void response.end());
+    const folder = await mkdtemp(join(tmpdir(), "check-receiver-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const files = ["report.json", "report.xml"].map((name) => join(folder, name));
+    const reports = files.flatMap((file) => ["--report", file]);
+    const { code, out, err } = await command([receiver.url, "--secret", secret, ...reports, ...fast]);
+    const lines = out.trimEnd().split("\n");
+    expect(lines.slice(0, 10).join(" ")).toMatch(
+      /No signature is checked: a forged delivery was accepted \(200\); \d\d findings follow/,
+    );
+    expect(lines.length).toBeLessThanOrEqual(60);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    expect([code, err]).toEqual([1, ""]);
+    const [json = "", xml = ""] = await Promise.all(files.map((file) => readFile(file, "utf8")));
+    expect(JSON.parse(json)).toMatchObject({ verdict: "failed", cause: { check: "signature.forged" } });
+    expect(xml).toMatch(
+      /<testsuite [^>]*>\s<testcase classname="signature.forged"[^>]*><failure message="no signature/,
+    );
+  });
+
+  it("check-receiver names the root cause also when only checks that follow from it are selected", async () => {
+    await using receiver = await respondingWith((_, response) => void response.end());
+    const only = ["--only", "timestamp.stale,rotation.one-of-list", "--json"];
+    const report = JSON.parse((await command([receiver.url, "--secret", secret, ...only, ...fast])).out);
+    expect(report.results).toMatchObject([
+      { id: "signature.forged", outcome: "failed" },
+      { id: "timestamp.stale", outcome: "skipped", follows: true },
+      { id: "rotation.one-of-list", outcome: "inconclusive" },
+    ]);
+  });
+
+  it("check-receiver rejects a report file of another kind before it sends anything", async () => {
+    const argv = ["http://127.0.0.1:1/", "--secret", secret, "--report", "report.txt"];
+    const { code, err } = await command(argv);
+    expect(err).toContain("--report: expected a file that ends with .json or .xml");
+    expect(code).toBe(2);
+  });
+
   it("check-receiver reads the secret from the environment", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const env = { WORKSPACE_TASKS_SIGNING_SECRET: secret };
@@ -105,14 +144,14 @@ describe.concurrent("check-receiver output", () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const argv = [receiver.url, "--secret", secret, "--only", "content-type", ...fast];
     const shown = await command(argv, { isTTY: true });
-    expect(shown.err).toMatch(/\[1\/2\] content-type\./);
+    expect(shown.err).toMatch(/\[2\/3\] content-type\./);
     expect(shown.err.endsWith("\r\u001b[K")).toBe(true);
     expect((await command(argv)).err).toBe("");
   });
 
   it("check-receiver prints colors on a terminal, unless NO_COLOR is set", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
-    const argv = [receiver.url, "--secret", secret, "--only", "methods", ...fast];
+    const argv = [receiver.url, "--secret", secret, "--only", "methods", "--verbose", ...fast];
     expect((await command(argv, { isTTY: true })).out).toContain("\u001b[32mpass\u001b[0m");
     expect((await command(argv, { isTTY: true, env: { NO_COLOR: "1" } })).out).not.toContain("\u001b[");
   });
@@ -148,7 +187,7 @@ describe("check-receiver without a terminal", () => {
       if (requests !== 2) vi.advanceTimersByTime(5_000);
       response.end();
     });
-    const only = ["--only", "signature.forged,signature.empty-key", "--concurrency", "1"];
+    const only = ["--only", "signature.forged,events.error-in-grace", "--concurrency", "1"];
     const { err } = await command([receiver.url, "--secret", secret, ...only, ...fast]);
     const lines = ["waiting for the response to a valid delivery", "1 of 2 checks done"];
     expect(err).toBe(lines.map((line) => `workspace-tasks check-receiver: ${line}\n`).join(""));

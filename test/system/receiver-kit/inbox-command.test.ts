@@ -81,7 +81,7 @@ for (const kind of ["SQLite", "PostgreSQL"])
     it("inbox list prints all rows, or those of a state", async () => {
       const all = await inbox("list");
       expect(all.code).toBe(0);
-      expect(all.out).toMatch(/dead +task\.running +dead +\S+ +1 +Error: no such client/);
+      expect(all.out).toMatch(/dead +task\.running +dead +\d+ m?s ago +1 +Error: no such client/);
       const quarantined = await inbox("list", "--state", "quarantined", "--json");
       expect(JSON.parse(quarantined.out).map((row: { id: string }) => row.id)).toEqual(["odd", "fixable"]);
       const paged = JSON.parse((await inbox("list", "--limit", "1", "--json")).out);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../../../sdk/client.ts";
 import { ConfigurationError } from "../../../sdk/errors.ts";
 import { type CallOptions, type CreateClientOptions, resolveOptions } from "../../../sdk/options.ts";
@@ -23,6 +23,21 @@ function problemWith(options: unknown): string {
 }
 
 describe("createClient", () => {
+  it("createClient names the Node that it needs", () => {
+    const { versions } = process;
+    onTestFinished(() => void Object.defineProperty(process, "versions", { value: versions }));
+    Object.defineProperty(process, "versions", { value: { node: "18.20.4" }, configurable: true });
+    expect(problemWith(good)).toBe("createClient: expected Node 20.19.0 or newer, got 18.20.4; update Node");
+  });
+
+  it("a call says that the key which a function returned is of another kind", async () => {
+    const client = createClient({ ...good, apiKey: () => `whsec_${"a".repeat(44)}` });
+    const error: unknown = await client.me().catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent" });
+    expect(String(error)).toContain("apiKey: expected an API key, got a webhook's signing secret");
+    await client.close();
+  });
+
   it.each([
     ["https://api.example.com"],
     ["https://api.example.com/v1/"],
@@ -66,6 +81,15 @@ describe("createClient", () => {
     ],
     [{ apiKey: "" }, /apiKey: expected a key, got an empty string; is the environment variable set\?$/],
     [{ apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
+    [
+      { apiKey: `whsec_${"a".repeat(44)}` },
+      /apiKey: expected an API key, got a webhook's signing secret \(whsec_…\), which belongs in the option secrets/,
+    ],
+    [{ apiKey: `wtp_${"a".repeat(43)}` }, /apiKey: .+ a partner's key .+ belongs in partnerApiKey$/],
+    [
+      { partnerApiKey: `wtk_${"a".repeat(43)}` },
+      /partnerApiKey: expected a partner's API key, got a workspace's key \(wtk_…\), which belongs in apiKey$/,
+    ],
     [{ apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
     [{ rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
     [{ rateLimit: { maxQueueed: 3 } }, /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/],

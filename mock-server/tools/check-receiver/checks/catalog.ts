@@ -18,9 +18,13 @@ export const validDelivery: AuditCheck = {
     title: "acknowledges a valid delivery",
     sent: "a new, correctly signed task event",
     fix: "No other check has a meaning until a valid delivery is acknowledged.",
+    unverified: undefined,
     change: unchanged,
   }),
 };
+
+/** The check whose failure is the root cause of others: a receiver that accepts forged deliveries verifies nothing. */
+export const forgedDelivery = "signature.forged";
 
 /** The only check for which a failure to connect is a finding. */
 export const stillResponding = "baseline.still-responding";
@@ -43,6 +47,7 @@ export const auditChecks: readonly AuditCheck[] = [
       title: "still acknowledges a valid delivery after all other checks",
       sent: "a new, correctly signed task event, after all other checks",
       fix: "An earlier request stopped the receiver: read its log, and use --only to find the request.",
+      unverified: undefined,
       change: unchanged,
     }),
   }).map(([id, check]) => ({ id, ...check })),

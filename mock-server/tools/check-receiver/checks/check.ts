@@ -3,7 +3,8 @@ import type { Target } from "../target/target.ts";
 /** MUST follows from the interface or from forgery being possible; SHOULD is robustness. */
 export type AuditRequirement = "MUST" | "SHOULD";
 
-export type AuditOutcome = "passed" | "failed" | "skipped" | "unfinished";
+/** `inconclusive`: passed, but a receiver that verifies nothing passes as well. */
+export type AuditOutcome = "passed" | "failed" | "skipped" | "inconclusive" | "unfinished";
 
 /** The result of one check. `received` is one line, without any secret or payload. */
 export interface Finding {
@@ -11,6 +12,10 @@ export interface Finding {
   readonly received: string;
   /** The responses were correct, but the effects could not be observed. */
   readonly responsesOnly?: boolean;
+  /** Skipped, because it would fail for the root cause of the run. */
+  readonly follows?: boolean;
+  /** Failed, and every wrong response was an acknowledgement. */
+  readonly acknowledged?: boolean;
   /** The receiver could no longer be reached at the end of the check. */
   readonly unreachable?: boolean;
 }
@@ -27,6 +32,11 @@ export interface CheckDefinition {
   readonly stage?: "alone" | "last";
   /** The option without which the check is skipped. */
   readonly needs?: "oldSecret";
+  /**
+   * For a receiver that acknowledges forged deliveries: `skipped` when the check then fails for that reason alone,
+   * `inconclusive` when it passes because everything is acknowledged.
+   */
+  readonly unverified?: "skipped" | "inconclusive" | undefined;
   readonly run: (target: Target) => Promise<Finding>;
 }
 

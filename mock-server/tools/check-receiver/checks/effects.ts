@@ -165,6 +165,7 @@ export const effectChecks: CheckTable = {
     ...counted,
     expected: "4xx for the forged delivery, then 2xx and one effect for the valid one",
     title: "does not let a forged delivery use up an id",
+    unverified: "skipped",
     sent: "a forged delivery, then the valid one with the same webhook-id",
     fix: "Verify the signature before accessing the store: otherwise anyone can make a delivery look like a duplicate.",
     async run(target) {

@@ -30,6 +30,7 @@ export const contentTypeChecks: CheckTable = {
 export const methodChecks: CheckTable = {
   "methods.other": shouldReject({
     title: "rejects other methods than POST",
+    unverified: undefined,
     sent: "a GET without a body, and correctly signed deliveries as PUT, PATCH and DELETE",
     expected: "405 (or another 4xx)",
     fix: "Route POST only; respond to other methods with 405 and `Allow: POST`.",

@@ -24,10 +24,16 @@ export type ProbeCheck = CheckTexts & { readonly change: Change | Changes };
 
 /** Makes a check that passes when the response to every changed delivery is correct. */
 export const probeCheck =
-  (requirement: AuditRequirement, expected: string, isCorrect: (result: ProbeResult) => boolean) =>
+  (
+    requirement: AuditRequirement,
+    expected: string,
+    isCorrect: (result: ProbeResult) => boolean,
+    unverified: CheckDefinition["unverified"] = "inconclusive",
+  ) =>
   ({ change, ...check }: ProbeCheck): CheckDefinition => ({
     requirement,
     expected,
+    unverified,
     ...check,
     run: (target) => evaluate(target, typeof change === "function" ? { "": change } : change, isCorrect),
   });
@@ -46,8 +52,8 @@ export const mustAcknowledge = probeCheck("MUST", "2xx", isAcknowledged);
 export const shouldAcknowledge = probeCheck("SHOULD", "2xx", isAcknowledged);
 
 /** No delivery may be accepted: any response but 2xx, or a closed connection, in time. */
-export const mustReject = probeCheck("MUST", "a 4xx response", isRejected);
-export const shouldReject = probeCheck("SHOULD", "a 4xx response", isRejected);
+export const mustReject = probeCheck("MUST", "a 4xx response", isRejected, "skipped");
+export const shouldReject = probeCheck("SHOULD", "a 4xx response", isRejected, "skipped");
 
 /** Both 2xx (quarantined) and 4xx (rejected) are correct, but neither a server error nor a timeout. */
 export const shouldHandle = probeCheck("SHOULD", "2xx or 4xx, in time", isHandled);
@@ -120,7 +126,9 @@ async function evaluate(
     if (!(error instanceof UnreachableError) || wrong().length === 0) throw error;
     return { ...failure(`then ${error.message}`), unreachable: true };
   }
-  if (wrong().length > 0) return failure();
+  if (wrong().length > 0) {
+    return { ...failure(), acknowledged: wrong().every(({ result }) => isAcknowledged(result)) };
+  }
   return passed(summaryOf(results.map(({ result }) => result)));
 }
 

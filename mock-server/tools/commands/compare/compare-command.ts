@@ -2,8 +2,10 @@ import { randomBytes } from "node:crypto";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
+import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings, reasonOf, usesColor } from "@workspace-tasks/mock-server/parts";
+import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
@@ -78,8 +80,11 @@ async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const given = { flags, settings, captured };
   const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
   // The report is printed first: what a run has found is not lost when a file cannot be written.
-  if (flags.json) cli.write(io, renderJsonReport(report));
-  else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
+  if (flags.json) cli.writeData(io, renderJsonReport(report));
+  else {
+    const output = report.problem ? io.stderr : io.stdout;
+    output.write(wrapLines(renderTextReport(report, { color: usesColor(io) }), lineWidth(output)));
+  }
   const failures = [...problems, ...(await writeOutputs(flags, report, io))];
   for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
@@ -144,10 +149,10 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
 }
 
 /** Removes what earlier runs have left. */
-async function clean(flags: CompareFlags, io: CommandIo): Promise<number> {
+async function clean(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const access = accessOf(flags, io);
   const created = createdEndpoints();
-  nameWhatIsLeft(io, access, created, (text) => io.stderr.write(`compare: ${text}\n`));
+  nameWhatIsLeft(io, access, created, (text) => cli.writeNotice(io, "compare", text));
   const { problem, removal } = await cleanService({
     access,
     fetch: (url, init) => fetch(url, init),
@@ -158,6 +163,6 @@ async function clean(flags: CompareFlags, io: CommandIo): Promise<number> {
   });
   if (problem) io.stderr.write(renderTextReport({ ...emptyReport, problem }, { color: usesColor(io) }));
   else if (!removal) throw new CommandError("nothing was removed", 2);
-  else write(io, `${removalText(removal)}\n`);
+  else cli.write(io, `${removalText(removal)}\n`);
   return problem || removal?.command ? 2 : 0;
 }

@@ -1,9 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import { extname } from "node:path";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type CommandIo, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { findOutputFile, type OutputKind, writeOutputFile } from "@workspace-tasks/kernel/output-file.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";
@@ -13,11 +11,9 @@ import { type ComparisonRecord, headerLine, observationLine, parseRecord } from 
 import type { CompareReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { renderJunitReport } from "../../compare/report/junit-report.ts";
+import { checkWritable, orFail, type Renderers, rendererOf, saveFile } from "../output-file.ts";
 
-const renderers: Readonly<Record<string, (report: CompareReport) => string>> = {
-  ".json": renderJsonReport,
-  ".xml": renderJunitReport,
-};
+const renderers: Renderers<CompareReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
 
 export interface OutputPaths {
   readonly report: readonly string[];
@@ -27,7 +23,7 @@ export interface OutputPaths {
 
 /** Checked before anything is sent: a run takes minutes. @throws CommandError for a file that cannot be written */
 export async function checkOutputs({ report, write, record }: OutputPaths): Promise<void> {
-  for (const path of report) rendererOf(path);
+  for (const path of report) rendererOf(renderers, path);
   const targets = [
     ...report.map((path) => ["--report", path] as const),
     ...(write === undefined ? [] : [["--write", write] as const]),
@@ -36,39 +32,15 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
   for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
-const outputKind: OutputKind = {
-  name: "one that compare has written",
-  mark: /"tool"\s*:\s*"workspace-tasks compare"|<testsuite name="workspace-tasks compare"|mock-settings\.schema\.json/,
-};
-
-const checkWritable = (flag: string, path: string): Promise<unknown> =>
-  orFail(`${flag}: cannot write ${path}`, () => findOutputFile(path, outputKind), anotherFile);
-
-const anotherFile = "; choose another file";
-
-/** @throws CommandError that says what could not be done, why, and what to do */
-async function orFail<Result>(what: string, work: () => Result | Promise<Result>, remedy = "") {
-  try {
-    return await work();
-  } catch (error) {
-    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`, 2);
-  }
-}
-
-function rendererOf(path: string): (report: CompareReport) => string {
-  const render = renderers[extname(path).toLowerCase()];
-  if (render) return render;
-  const got = JSON.stringify(path);
-  throw new UsageError(`--report: expected a file that ends with .json or .xml, got ${got}`);
-}
-
 /** Writes every file that it can. Returns what failed, a sentence each. */
 export async function writeOutputs(
   { report: reports, write }: OutputPaths,
   report: CompareReport,
   io: CommandIo,
 ): Promise<readonly string[]> {
-  const writing: Promise<unknown>[] = reports.map((path) => save("--report", path, rendererOf(path)(report)));
+  const writing: Promise<unknown>[] = reports.map((path) =>
+    saveFile("--report", path, rendererOf(renderers, path)(report)),
+  );
   if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
   const results = await Promise.allSettled(writing);
   return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
@@ -77,7 +49,7 @@ export async function writeOutputs(
 async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {
   const { settings, notExpressed } = report;
   const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
-  await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
+  await saveFile("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
   writeNotice(io, "compare", `wrote ${path}; use it with workspace-tasks mock --settings ${path}`);
   if (notExpressed.length > 0) {
     writeNotice(io, "compare", `no setting expresses ${notExpressed.join(", ")}`);
@@ -95,7 +67,7 @@ export interface OpenRecord {
  * @param onProblem is called when the disk is full, for example
  */
 export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
-  const target = await save("--record", path, headerLine(plan));
+  const target = await saveFile("--record", path, headerLine(plan));
   let problem: string | null = null;
   return {
     append(observation) {
@@ -143,6 +115,3 @@ async function readText(flag: string, path: string, bytesMax: number): Promise<s
   if (text !== undefined) return text.replace(/^\ufeff/, "");
   throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
 }
-
-const save = (flag: string, path: string, text: string): Promise<string> =>
-  orFail(`${flag}: cannot write ${path}`, () => writeOutputFile(path, text, outputKind), anotherFile);

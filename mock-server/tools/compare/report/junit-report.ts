@@ -1,3 +1,4 @@
+import { escapeXml } from "../../junit.ts";
 import type { RuleResult } from "../evaluate/evaluate-rules.ts";
 import type { CompareReport } from "./compare-report.ts";
 import { countsOf } from "./summary.ts";
@@ -31,18 +32,3 @@ function testCase({ id, title, verdict, assumptions, sent, expected, received }:
 
 const errorCase = (name: string, message: string, received = "") =>
   `<testcase classname="run" name="${name}"><error message="${escapeXml(message)}">${escapeXml(received)}</error></testcase>\n`;
-
-const entities: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-};
-
-const escapeXml = (text: string) =>
-  // Control characters, halves of surrogate pairs and two signs at the end of a plane are not allowed in XML.
-  text
-    .replace(/\s+/g, " ")
-    .replace(/[^\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "")
-    .replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);

@@ -1,6 +1,6 @@
 // What the SQLSTATE of an error says about the server and the connection.
 
-import { isReceiverError } from "../../../errors.ts";
+import { isReceiverError, ReceiverError } from "../../../errors.ts";
 
 /** Empty where there is none. */
 export const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
@@ -24,3 +24,17 @@ export const isErrorOfOldPrimary = (error: unknown): boolean =>
 
 /** A lock was not available in time, or two sessions waited for each other. */
 export const isLockConflict = (error: unknown): boolean => /^(55P03|40P01)$/.test(codeOf(error));
+
+/**
+ * The error of opening an inbox, with what to do when the server cannot be reached, does not let the role in, or has no
+ * such database: the driver's own says nothing of an inbox.
+ */
+export function nameNoConnection(cause: unknown): unknown {
+  if (isReceiverError(cause) || !/^(E[A-Z_]+|28\w{3}|3D000)$/.test(codeOf(cause))) return cause;
+  const reason = (cause as Error).message || codeOf(cause);
+  return new ReceiverError(
+    "INBOX_OPEN_FAILED",
+    `postgres inbox: it cannot be opened: ${reason}; check that PostgreSQL runs, and the pool's connectionString, such as of DATABASE_URL`,
+    { cause },
+  );
+}

@@ -30,10 +30,15 @@ type Chromium =
  * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
 export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
-  const launch = () => chromium.launch({ ...locate(), args: [...chromiumFlags, ...flags] });
+  const launch = () => chromium.launch(launchOptions(flags));
   // Rarely, Chromium crashes while it starts.
   return launch().catch(launch);
 }
+
+/** For Playwright. */
+export const launchOptions = (flags: readonly string[] = []) => {
+  return { ...locate(), args: [...chromiumFlags, ...flags] };
+};
 
 /** In one sentence why no browser can be started on this machine, or undefined. */
 export async function chromiumMissing(): Promise<string | undefined> {

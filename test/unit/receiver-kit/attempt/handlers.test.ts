@@ -82,6 +82,7 @@ describe("event handlers", () => {
   it("onState rejects patterns other than task and subtask", () => {
     const { receiver } = createReceiverFixture();
     expect(() => receiver.onState("job" as "task", () => {})).toThrow("expected one of task, subtask");
+    expect(() => receiver.onState("tasks" as "task", () => {})).toThrow('got "tasks"; did you mean task?');
   });
 
   it("on accepts names that the catalog may add, and warns of one that is probably misspelt", async () => {

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { nodeProblem, oldestNode } from "../../../../sdk/kernel/node-version.ts";
 import { version } from "../../../../sdk/kernel/version.ts";
 import { versionMismatch } from "../../../../sdk/kernel/version-mismatch.ts";
 
 interface Manifest {
   readonly name: string;
   readonly version?: string;
+  readonly engines?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
@@ -15,6 +17,28 @@ const readJson = (path: string) => JSON.parse(readFileSync(path, "utf8"));
 const root: Manifest & { readonly workspaces: readonly string[] } = readJson("package.json");
 const manifests: readonly Manifest[] = root.workspaces.map((folder) => readJson(`${folder}/package.json`));
 const names = new Set(manifests.map(({ name }) => name));
+
+describe("nodeProblem", () => {
+  it.each([root, ...manifests].filter(({ engines }) => engines))(
+    "asks for the Node of $name's engines",
+    ({ engines }) => {
+      expect(engines).toEqual({ node: `>=${oldestNode}` });
+    },
+  );
+
+  it.each([
+    [{ node: "18.20.4" }, "got 18.20.4"],
+    [{ node: "20.9.0" }, "got 20.9.0"],
+    [{ node: oldestNode }, undefined],
+    [{ node: "24.0.0" }, undefined],
+    [{ node: "18.0.0", bun: "1.2.0" }, undefined],
+    [{}, undefined],
+  ])("of %j is %s", (versions, problem) => {
+    const found = nodeProblem(versions);
+    if (problem === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(problem);
+  });
+});
 
 describe("the version", () => {
   it.each([root, ...manifests])("of $name is that of every package", (manifest) => {

@@ -9,7 +9,12 @@ import type { GraphQLResponse, SendResult } from "../../../../sdk/request/transp
 
 describe("classifyResponse", () => {
   const context: ClassificationContext = {
-    ...{ kind: "query", redactor: createRedactor(), host: "service.example", nowMs: 500 },
+    ...{
+      kind: "query",
+      redactor: createRedactor(),
+      url: new URL("https://service.example/v1/graphql"),
+      nowMs: 500,
+    },
   };
   const responseOf = (fields: Partial<GraphQLResponse>): GraphQLResponse => {
     return {
@@ -36,6 +41,12 @@ describe("classifyResponse", () => {
   const limited = "RATE_LIMITED rejected wait_for_rate_limit";
   const tokenRejected = "TOKEN_REJECTED rejected fresh_token";
   const unavailable = "SERVICE_UNAVAILABLE unknown repeat";
+  it("a 404 names the address: baseUrl may have a path too much", () => {
+    expect(failed(classify({ status: 404, ...page })).message).toBe(
+      "nothing is at service.example/v1/graphql (HTTP 404); check baseUrl and gatewayUrl",
+    );
+  });
+
   it.each<[string, Partial<GraphQLResponse>, string]>([
     ["429", { status: 429 }, limited],
     ["429 with Retry-After", { status: 429, headers: retryAfter("7") }, limited],

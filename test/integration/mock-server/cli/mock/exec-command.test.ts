@@ -63,12 +63,23 @@ describe("mock exec", () => {
       expect(secret).not.toBe(production.WORKSPACE_TASKS_SIGNING_SECRET);
     }));
 
+  it("mock exec prints the addresses of the mock on stderr, and with --verbose the log", async () => {
+    const script = 'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/graphql", { method: "POST" })';
+    const quiet = await runCommand(runExecCommand, node(script), { env });
+    expect(quiet.err).toMatch(
+      /^workspace-tasks mock exec: mock at http:\/\/127\.0\.0\.1:\d+\nworkspace-tasks mock exec: inspector http:\/\/127\.0\.0\.1:\d+\/_mock\/\n$/,
+    );
+    const verbose = await runCommand(runExecCommand, ["--verbose", ...node(script)], { env });
+    expect(verbose.err).toMatch(/^[\d:.]+Z request {2}4\d\d no operation in \d+ ms/m);
+    expect(verbose.out).toBe("");
+  });
+
   it("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await runCommand(runExecCommand, ["--", "no-such-command-anywhere"], { env });
-    expect([code, err]).toEqual([
-      127,
+    expect(code).toBe(127);
+    expect(err).toContain(
       'workspace-tasks mock exec: the command "no-such-command-anywhere" was not found\n',
-    ]);
+    );
   });
 
   it("mock exec returns 126 when the command exists but cannot be run", () =>

@@ -31,7 +31,7 @@ describe("trigger", () => {
     withReceiver(500, async (mockUrl) => {
       const { code, out } = await trigger("task.running", "--mock", mockUrl);
       expect(code).toBe(1);
-      expect(out).toMatch(/: pending after 1 attempt\(s\): .*500.*, next at 20\d\d-/);
+      expect(out).toMatch(/^task\.running → {2}127\.0\.0\.1:1\/hooks {2}500 {2}try 1 of 8, next in \d+ s\n$/);
     }));
 
   it("trigger returns 1 when nothing was sent, and says what to do", async () => {

@@ -1,5 +1,5 @@
-import type { Pool } from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import pg, { type Pool } from "pg";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { postgresStatements } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../../support/inbox-stores.ts";
@@ -39,6 +39,30 @@ describeWithPostgres("with PostgreSQL", () => {
       },
       [Symbol.asyncDispose]: () => pool.end(),
     };
+  });
+
+  it("an inbox says what to do when no server listens, or it does not let the role in", async () => {
+    const pool = new pg.Pool({
+      connectionString: "postgres://127.0.0.1:1/none",
+      connectionTimeoutMillis: 5_000,
+    });
+    onTestFinished(() => pool.end());
+    const noServer = postgresInbox(pool).open();
+    await expect(noServer).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(
+        /^postgres inbox: it cannot be opened: connect ECONNREFUSED .*DATABASE_URL/,
+      ),
+      cause: { code: "ECONNREFUSED" },
+    });
+    const url = new URL(database.url);
+    url.pathname = "/no_such_database";
+    const other = new pg.Pool({ connectionString: url.href });
+    onTestFinished(() => other.end());
+    await expect(postgresInbox(other).open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      cause: { code: "3D000" },
+    });
   });
 
   it("an inbox with `migrate: false` names the function that the schema does not have, and opens once it has", async () => {

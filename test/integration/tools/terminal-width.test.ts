@@ -1,0 +1,154 @@
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { createMockServer } from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
+import { commands } from "../../../mock-server/tools/program.ts";
+import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
+import { widthOf } from "../../../sdk/kernel/layout/text.ts";
+import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
+import { sqliteInbox } from "../../support/inbox-stores.ts";
+import { listen } from "../../support/listen.ts";
+import { secret } from "../../support/receivers/audit-fixture.ts";
+import { type CapturedCommand, runCommand, startCommand } from "../../support/run-command.ts";
+import { sampleEvent } from "../../support/sample-event.ts";
+import { withFolder } from "../../support/with-folder.ts";
+
+type Io = NonNullable<Parameters<typeof runCommand>[2]>;
+type RunWith = (io: Io) => Promise<CapturedCommand>;
+
+const named = async (argv: readonly string[], io: Io) => {
+  const [name = "", ...rest] = argv;
+  const command = commands[name];
+  if (!command) return runCommand(runInboxCommand, argv, { program: "workspace-tasks-inbox", ...io });
+  return runCommand(await command.load(), rest, io);
+};
+
+const widths = [60, 80, 120, 200];
+
+/** Words as they are without a terminal; a cell that is shortened ends with `…`. */
+const wordsOf = (text: string) => stripVTControlCharacters(text).split(/\s+/).filter(Boolean);
+
+/** The output at each width has no wider line but a word alone, and no part of a word. */
+async function expectToFit(run: RunWith, whole: string): Promise<void> {
+  const known = wordsOf(whole);
+  for (const columns of widths) {
+    for (const env of [{}, { NO_COLOR: "1" }]) {
+      const { out, err } = await run({ columns, env });
+      const text = out + err;
+      const wide = text.split("\n").filter((line) => widthOf(line) > columns && wordsOf(line).length > 1);
+      expect(wide, `${columns} columns`).toEqual([]);
+      const broken = wordsOf(text).filter((word) => !word.endsWith("…") && !known.includes(word));
+      expect(broken.filter(isText), `${columns} columns`).toEqual([]);
+      if ("NO_COLOR" in env) expect(text).not.toContain("\u001b[3");
+    }
+  }
+}
+
+/** Not a number, a time or a URL: they differ between two runs. */
+const isText = (word: string) => !/\d/.test(word);
+
+const programs: Readonly<Record<string, readonly string[]>> = {
+  mock: ["mock"],
+  "mock exec": ["mock", "exec"],
+  ...Object.fromEntries(Object.keys(commands).map((name) => [name, [name]])),
+  inbox: [],
+  ...Object.fromEntries(
+    ["list", "show", "replay", "discard", "stats"].map((name) => [`inbox ${name}`, [name]]),
+  ),
+};
+
+describe("the width of a terminal", () => {
+  it.each(Object.entries(programs))("the help and the errors of %s fit", async (_, argv) => {
+    const help: RunWith = (io) => named([...argv, "--help"], io);
+    await expectToFit(help, (await help({})).out);
+    const wrong: RunWith = (io) => named([...argv, "--no-such-flag", "and-an-argument"], io);
+    const { err, code } = await wrong({});
+    expect(code).toBe(2);
+    await expectToFit(wrong, err);
+  });
+
+  it("the banner, the log, trigger, resend, logs and clock fit", async () => {
+    const receivers = new Map<string, () => Response>();
+    await using mock = await createMockServer({ receivers });
+    for (const [path, status] of Object.entries({
+      unauthenticated: 401,
+      "a/longer/path/of/a/receiver": 500,
+      ok: 204,
+    })) {
+      const url = `http://127.0.0.1:1/${path}`;
+      receivers.set(url, () => new Response(null, { status }));
+      await mock.control.createEndpoint({ url });
+    }
+    const onMock = (...argv: string[]): RunWith => {
+      return ({ env, ...io }) =>
+        named(argv, { ...io, env: { ...env, WORKSPACE_TASKS_BASE_URL: mock.baseUrl } });
+    };
+    for (const argv of [
+      ["trigger", "task.completed"],
+      ["resend", "latest"],
+      ["logs", "--once"],
+      ["clock"],
+      ["reset"],
+    ]) {
+      const run = onMock(...argv);
+      const { out, err } = await run({});
+      expect(out).not.toBe("");
+      await expectToFit(run, `${out}${err} more)`);
+    }
+    const banner: RunWith = async (io) => {
+      const command = startCommand(
+        await commands["mock"]!.load(),
+        ["--port", "0", "--host", "127.0.0.1"],
+        io,
+      );
+      await command.firstOutput();
+      command.stop();
+      return command.result();
+    };
+    await expectToFit(banner, (await banner({})).out);
+  });
+
+  it("the report of check-receiver fits", async () => {
+    await using receiver = await listen(createServer((_, response) => void response.end()));
+    const url = `${receiver.origin}/webhooks`;
+    for (const flags of [["--verbose"], ["--list"]]) {
+      const only = ["--only", "signature,timestamp,events.catalog,methods"];
+      const run: RunWith = (io) => named(["check-receiver", url, "--secret", secret, ...only, ...flags], io);
+      const { out } = await run({});
+      expect(out).not.toBe("");
+      // The names of the checks that are in progress.
+      await expectToFit(async (io) => ({ ...(await run(io)), err: "" }), `${out} 1 2 3 4`);
+    }
+  });
+
+  it("the rows of an inbox fit", () =>
+    withFolder(async (folder) => {
+      const store = join(folder, "inbox.db");
+      const inbox = sqliteInbox(store);
+      await inbox.open();
+      await inbox.insert(runningAt("task-1", 1, { id: "019bc186-de00-7000-8000-ed1a8db1b0cd" }));
+      const [claim] = (await inbox.claim(claimOptions())).claims;
+      const error = "Error: the client of this task is not known here, and 税 was not paid";
+      await inbox.fail(claim!, { kind: "dead", error });
+      const quarantine = "body is not JSON";
+      await inbox.insert(
+        runningAt("t", 1, { id: "odd", quarantine, body: Buffer.from(JSON.stringify(sampleEvent())) }),
+      );
+      await inbox.close();
+      for (const argv of [
+        ["list"],
+        ["show", "odd"],
+        ["show", "019bc186-de00-7000-8000-ed1a8db1b0cd"],
+        ["stats"],
+      ]) {
+        const run: RunWith = (io) => named([...argv, "--store", store], io);
+        const { out } = await run({});
+        expect(out).not.toBe("");
+        await expectToFit(run, out);
+      }
+      const wide = await named(["list", "--store", store], { columns: 120 });
+      expect(wide.out).toMatch(/\[31mdead\S+ .*Error: the client of this…$/m);
+      expect((await named(["show", "odd", "--store", store], {})).out).toMatch(/^\{\n {2}"\w+": /m);
+    }));
+});
