@@ -113,7 +113,7 @@ function footer(report: CompareReport, paint: Paint): string {
     rateLimited > 0 && `${rateLimited} × 429`,
     lost > 0 && `${lost} without a response`,
   ].filter(Boolean);
-  const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differ, ${rest} not testable`;
+  const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differing, ${rest} not testable`;
   const lines = [...report.notes, `Rules: ${counts}.`];
   if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
   if (report.removal) lines.push(paint(removalText(report.removal), report.removal.command ? "bad" : "dim"));
