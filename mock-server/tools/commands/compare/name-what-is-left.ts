@@ -1,5 +1,5 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
-import { endpointsText, leftText } from "../../compare/report/text-report.ts";
+import { endpointsText, removalText } from "../../compare/report/text-report.ts";
 import type { CreatedEndpoints } from "../../compare/run/created-endpoints.ts";
 import { cleanCommand } from "../../compare/run/remove-created.ts";
 import type { Access } from "../../compare/run/session.ts";
@@ -15,7 +15,10 @@ export function nameWhatIsLeft(
   say: (text: string) => void,
 ): () => string {
   const count = () => created.left().length;
-  const text = () => (count() === 0 ? "" : `${leftText(created.left(), cleanCommand(access))}\n`);
+  const text = () => {
+    const removal = { removed: 0, left: created.left(), problem: null, command: cleanCommand(access) };
+    return count() === 0 ? "" : `${removalText(removal)}\n`;
+  };
   const sayEnding = () =>
     say(
       count() === 0

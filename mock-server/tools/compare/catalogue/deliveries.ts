@@ -13,7 +13,15 @@ import {
 } from "../observe/observation.ts";
 import { summarizeSchema } from "../observe/summarize-schema.ts";
 import { timeOf, wordOf } from "../rules/read-response.ts";
-import { type About, type Fact, type Rule, ruleAcross, sameOf, type Unknown } from "../rules/rule.ts";
+import {
+  type About,
+  type Fact,
+  hasEach,
+  type Rule,
+  ruleAcross,
+  sameOf,
+  type Unknown,
+} from "../rules/rule.ts";
 
 const deliveryRule = (
   id: string,
@@ -183,7 +191,7 @@ const signatureRules: readonly Rule[] = [
   deliveryRule(
     "headers",
     "a delivery has the three headers of Standard Webhooks",
-    { assumptions: ["A-35"], keeps: (expected, received) => isSubset(received, expected) },
+    { assumptions: ["A-35"], keeps: hasEach },
     (deliveries) => distinct(deliveries.flatMap(({ headers }) => headers)),
   ),
   deliveryRule("content-type", "the body is application/json", ["A-35"], (deliveries) =>
@@ -237,10 +245,15 @@ const knownRule = (
   read: (delivery: DeliveryShape) => string | null,
   assumptions: readonly string[] = [],
 ): Rule =>
-  deliveryRule(id, title, { assumptions, agrees: isSubset }, (deliveries) => {
-    const values = deliveries.flatMap((delivery) => read(delivery) ?? []);
-    return values.length === 0 ? { unknown: absent } : distinct(values);
-  });
+  deliveryRule(
+    id,
+    title,
+    { assumptions, agrees: (expected, received) => hasEach(received, expected) },
+    (deliveries) => {
+      const values = deliveries.flatMap((delivery) => read(delivery) ?? []);
+      return values.length === 0 ? { unknown: absent } : distinct(values);
+    },
+  );
 
 /** Code and action of a customerError. */
 function customerErrorOf(delivery: DeliveryShape): string | null {
@@ -298,13 +311,5 @@ const eventRules: readonly Rule[] = [
 
 /** Events of nearly the same time are sent at once, and may overtake each other on the network. */
 const swapMsMax = 1_000;
-
-function isSubset(expected: Fact, received: Fact): boolean {
-  return (
-    Array.isArray(expected) &&
-    Array.isArray(received) &&
-    received.every((each: Fact) => expected.includes(each))
-  );
-}
 
 export const deliveryRules: readonly Rule[] = [...signatureRules, ...eventRules];

@@ -2,7 +2,7 @@ import { operationDocuments, type Router, routerSchema } from "@workspace-tasks/
 import { type DocumentNode, type GraphQLField, type GraphQLNamedType, isObjectType, parse } from "graphql";
 import type { Evidence, ResponseShape, Shape } from "../observe/observation.ts";
 import { checkShape, selectedCount, unselected } from "../rules/check-shape.ts";
-import { type OperationName, type Probe, shared } from "../rules/probe.ts";
+import { call, type OperationName, type Probe, shared } from "../rules/probe.ts";
 import { hasErrors, rejectedHere } from "../rules/read-response.ts";
 import { type Fact, isUnknown, type Rule, responseOf, ruleAcross, type Unknown } from "../rules/rule.ts";
 
@@ -24,6 +24,12 @@ export function checkedDocument(name: OperationName): Probe {
     about: `the document of ${name}, which is not executed`,
   });
 }
+
+/** No other rule depends on this document: it also asks for fields of `User`, which the interface does not show. */
+const meProbes = [
+  shared("me.details", call("Me")),
+  shared("me.user-details", call("Me", {}, { token: "user" })),
+];
 
 const operationNames = Object.keys(operationDocuments) as readonly OperationName[];
 
@@ -121,7 +127,7 @@ const formRule = (id: string, title: string, form: RegExp, assumption: string) =
 
 /** @param others every other probe: the rules read their responses as well */
 export const documentRules = (others: readonly Probe[]): readonly Rule[] => [
-  ...operationNames.map((name) => documentRule(name, others)),
+  ...operationNames.map((name) => documentRule(name, [...others, ...meProbes])),
   formRule("ids.form", "ids are UUIDs of version 7", /^id:(\w+)#/, "A-33"),
   formRule(
     "times.form",

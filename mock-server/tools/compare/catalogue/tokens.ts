@@ -199,14 +199,6 @@ export const tokenRules: readonly Rule[] = [
   worksInTime("tokens.renewed", "the token of a later exchange outlives that of an earlier one", second, {}),
   works("me.workspace", "me is a WorkspaceUser for a workspaceToken", meOfWorkspace),
   works("me.user", "me is a User for a userToken", query(whoAmI, { token: "user" })),
-  // The document of the SDK also asks for fields of User, which the interface does not show.
-  works("me.details", "me has the fields of the SDK for a workspaceToken", call("Me"), ["A-34"]),
-  works(
-    "me.user-details",
-    "me has the fields of the SDK for a userToken",
-    call("Me", {}, { token: "user" }),
-    ["A-34"],
-  ),
   works("me.read-only", "a read-only key may query", query(whoAmI, { token: "readOnly" })),
   ...rejectionsKeeping(isNotAccepted, [
     ["me.no-token", "me without a token is rejected", meWithoutToken, "A-4"],

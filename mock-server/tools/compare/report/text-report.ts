@@ -113,7 +113,7 @@ function footer(report: CompareReport, paint: Paint): string {
     rateLimited > 0 && `${rateLimited} × 429`,
     lost > 0 && `${lost} without a response`,
   ].filter(Boolean);
-  const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differ, ${rest} not testable`;
+  const counts = `${confirmed} confirmed, ${refuted} refuted, ${differs} differing, ${rest} not testable`;
   const lines = [...report.notes, `Rules: ${counts}.`];
   if (traffic.length > 0) lines.push(`Sent: ${traffic.join(", ")}.`);
   if (report.removal) lines.push(paint(removalText(report.removal), report.removal.command ? "bad" : "dim"));
@@ -129,23 +129,18 @@ function footer(report: CompareReport, paint: Paint): string {
   return [...lines, conclusions[verdictOf(report)]].flat().join("\n");
 }
 
-export const removalText = ({ removed, left, problem, command }: Removal): string =>
-  command === null ? `Removed ${endpointsText(removed)}.` : leftText(left, command, problem);
-
-export const endpointsText = (count: number): string =>
-  `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
-
-/** What is left on the service, with its URL and id, and what removes it. */
-export const leftText = (
-  left: readonly CreatedEndpoint[],
-  command: string,
-  problem: string | null = null,
-): string =>
-  [
+/** What was removed, or what is left on the service, with URLs and ids, and the command that removes it. */
+export function removalText({ removed, left, problem, command }: Removal): string {
+  if (command === null) return `Removed ${endpointsText(removed)}.`;
+  return [
     `NOT removed: ${endpointsText(left.length)}${problem === null ? "" : ` (${problem})`}`,
     ...left.map(endpointLine),
     `  to remove ${left.length === 1 ? "it" : "them"}: ${command}`,
   ].join("\n");
+}
+
+export const endpointsText = (count: number): string =>
+  `${count} webhook ${count === 1 ? "endpoint" : "endpoints"}`;
 
 /** An id is text of the service, and must not control a terminal. */
 export const endpointLine = ({ url, id, isCertain }: CreatedEndpoint): string =>

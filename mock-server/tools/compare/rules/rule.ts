@@ -73,6 +73,12 @@ export const sameOf =
     return names.every((name) => isDeepStrictEqual(wanted?.[name], found?.[name]));
   };
 
+/** The interface promises each of a list, and perhaps more. */
+export const hasEach = (expected: Fact, received: Fact): boolean =>
+  Array.isArray(expected) &&
+  Array.isArray(received) &&
+  expected.every((each: Fact) => received.includes(each));
+
 type Read<Seen> = (seen: Seen, evidence: Evidence) => Fact | Unknown;
 
 /** A rule over one response. */
