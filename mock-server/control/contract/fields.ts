@@ -20,6 +20,12 @@ export const searchText = z
   .max(500)
   .describe("Text that an id, a name, a URL or a body contains, in either case.");
 
+/** Part of a list, by the time of its records. */
+export const timeRange = {
+  from: time.optional().describe("Only those of this time or later."),
+  to: time.optional().describe("Only those before this time."),
+};
+
 /** Query of every list that has pages. */
 export const listQuery = {
   order: z.enum(["asc", "desc"]).optional().describe("Default: `asc`, oldest first."),

@@ -8,16 +8,18 @@ import {
   pageOf,
   searchText,
   time,
+  timeRange,
   waitLimit,
 } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
+import { barsQuery, histogramOf } from "../lists/histogram.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
 const attempt = z.object({ ...attemptFields, startedAt: time });
 
 const subject = z.string().describe("What the event is about: the task's id, for example.");
 
-const deliveryFields = {
+export const deliverySummary = z.object({
   id: id.describe("Also the `webhook-id`."),
   event: z.string(),
   eventId: id,
@@ -36,15 +38,18 @@ const deliveryFields = {
     .describe("Number of the next scheduled attempt; `null` when none will be made."),
   triesMax: z.int().describe("Scheduled attempts before the delivery fails."),
   rejected: z.boolean().describe("Its last attempt failed, and it has neither succeeded nor been cancelled."),
-};
-
-export const deliverySummary = z.object({
-  ...deliveryFields,
+  due: z
+    .enum(["running", "waits for a connection", "waits for an event"])
+    .nullable()
+    .describe(
+      "What an attempt that is due does: it runs, or waits for a free connection to the endpoint, or for an earlier event of its subject.",
+    ),
+  runningSince: time.nullable().describe("Start of the attempt that runs."),
   attemptCount: z.int(),
   lastStatus: z.int().nullable().describe("HTTP status of the last attempt; `null` without a response."),
   lastError: z.string().nullable().describe("Why the last attempt did not succeed."),
 });
-const deliveryDetail = z.object({ ...deliveryFields, attempts: z.array(attempt) });
+const deliveryDetail = deliverySummary.extend({ attempts: z.array(attempt) });
 
 const deliveryFilter = {
   endpointId: id.optional(),
@@ -64,6 +69,7 @@ const deliverySearch = {
     .optional()
     .describe("HTTP status of the last attempt; `none`: it got no response."),
   text: searchText.optional(),
+  ...timeRange,
 };
 
 export const expectedDeliveries = z.strictObject({
@@ -92,16 +98,25 @@ export type DeliveryFilter = Omit<z.output<typeof expectedDeliveries>, "count" |
 /** What a delivery must be like. */
 export type ExpectedDeliveries = z.output<typeof expectedDeliveries>;
 
+const listed = {
+  ...deliveryFilter,
+  ...deliverySearch,
+  rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
+};
+
+/** In the order in which they are stacked. */
+export const deliverySeries = z.enum(["delivered", "rejected", "waiting", "cancelled"]);
+
 export const deliveryRoutes = {
   listDeliveries: defineRoute("GET /deliveries", {
     summary: "A page of deliveries.",
-    input: z.strictObject({
-      ...listQuery,
-      ...deliveryFilter,
-      ...deliverySearch,
-      rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
-    }),
+    input: z.strictObject({ ...listQuery, ...listed }),
     response: pageOf(deliverySummary),
+  }),
+  countDeliveries: defineRoute("GET /deliveries/histogram", {
+    summary: "How many deliveries were created per interval, by what became of them.",
+    input: z.strictObject({ ...listed, ...barsQuery }),
+    response: histogramOf(deliverySeries),
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",

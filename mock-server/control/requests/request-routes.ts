@@ -10,12 +10,19 @@ import {
   searchText,
   texts,
   time,
+  timeRange,
   waitLimit,
 } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
+import { barsQuery, histogramOf } from "../lists/histogram.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
-const request = z.object({ ...entryFields, at: time });
+/** In the order in which they are stacked. */
+export const requestResults = z.enum(["succeeded", "limited", "rejected", "faulty"]);
+const result = requestResults.describe(
+  "`limited`: by a rate limit; `faulty`: with an injected fault, whatever its response.",
+);
+const request = z.object({ ...entryFields, at: time, result });
 
 const variables = z.record(z.string(), z.unknown());
 const status = z.int().min(100).max(599);
@@ -42,8 +49,7 @@ export const expectedRequests = z.strictObject({
   ...waitLimit,
 });
 
-const requestsQuery = z.strictObject({
-  ...listQuery,
+const listed = {
   ...requestFilter,
   status: z.coerce.number().pipe(status).optional(),
   variables: z
@@ -57,12 +63,10 @@ const requestsQuery = z.strictObject({
     .optional()
     .describe(`JSON. ${aboutVariables}`),
   after: z.coerce.number().pipe(after).optional().describe(aboutAfter),
-  result: z
-    .enum(["succeeded", "rejected", "faulty"])
-    .optional()
-    .describe("`faulty`: with an injected fault, whatever its response."),
+  result: result.optional(),
   text: searchText.optional(),
-});
+  ...timeRange,
+};
 
 const requestDetail = request.extend({
   message: z
@@ -85,8 +89,13 @@ export type ExpectedRequests = z.output<typeof expectedRequests>;
 export const requestRoutes = {
   listRequests: defineRoute("GET /requests", {
     summary: "A page of the journal of GraphQL requests.",
-    input: requestsQuery,
+    input: z.strictObject({ ...listQuery, ...listed }),
     response: pageOf(request),
+  }),
+  countRequests: defineRoute("GET /requests/histogram", {
+    summary: "How many GraphQL requests of the journal were made per interval, by their result.",
+    input: z.strictObject({ ...listed, ...barsQuery }),
+    response: histogramOf(requestResults),
   }),
   getRequest: defineRoute("GET /requests/{id}", {
     summary: "One GraphQL request, by its `sequence`, with its headers and response.",

@@ -38,6 +38,9 @@ export function recordAttempt(delivery: DeliveryRecord, result: AttemptResult): 
   return attempt;
 }
 
+export const countScheduled = ({ attempts }: DeliveryRecord) =>
+  attempts.filter(({ kind }) => kind === "scheduled").length;
+
 export const isUnfinished = ({ status }: DeliveryRecord) => status === "pending" || status === "paused";
 
 export function emitDelivery(
