@@ -22,8 +22,8 @@ import {
   type DeliveryFilter,
   type DeliverySearch,
   type DeliverySummary,
+  deliveryOutcomes,
   type deliveryRoutes,
-  deliverySeries,
 } from "./delivery-routes.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
@@ -45,8 +45,8 @@ export function createDeliveryControls(worlds: WorldHolder, wallClock: Clock): D
       const world = worlds.current;
       const items = [...world.state.deliveries.values()]
         .filter(createDeliveryFilter(world, filter))
-        .map((delivery) => ({ atMs: delivery.createdAtMs, series: seriesOf(delivery) }));
-      return countByTime(items, deliverySeries.options, { ...filter, bars });
+        .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
+      return countByTime(items, deliveryOutcomes.options, { ...filter, bars });
     },
     getDelivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
     async replayDelivery(deliveryId) {
@@ -87,12 +87,13 @@ function checkEvent(world: World, event: string | undefined): void {
 type ListFilter = DeliveryFilter & DeliverySearch & { readonly rejected?: boolean | undefined };
 
 function createDeliveryFilter(world: World, filter: ListFilter): (delivery: DeliveryRecord) => boolean {
-  const { rejected, lastResponse, text } = filter;
+  const { rejected, outcome, lastResponse, text } = filter;
   const contains = createTextMatch(text);
   const isInRange = createRangeFilter(filter);
   return (delivery) =>
     isInRange(delivery.createdAtMs) &&
     (rejected === undefined || isRejected(delivery) === rejected) &&
+    (outcome === undefined || outcomeOf(delivery) === outcome) &&
     (lastResponse === undefined || hasLastResponse(delivery, lastResponse)) &&
     differences(world, delivery, filter).length === 0 &&
     (text === undefined || contains(...textsOfDelivery(world, delivery)));
@@ -102,7 +103,7 @@ function createDeliveryFilter(world: World, filter: ListFilter): (delivery: Deli
 export const isRejected = ({ status, attempts }: DeliveryRecord): boolean =>
   status !== "succeeded" && status !== "cancelled" && (attempts.at(-1)?.error ?? null) !== null;
 
-function seriesOf(delivery: DeliveryRecord): (typeof deliverySeries.options)[number] {
+function outcomeOf(delivery: DeliveryRecord): (typeof deliveryOutcomes.options)[number] {
   if (delivery.status === "succeeded") return "delivered";
   if (delivery.status === "cancelled") return "cancelled";
   return isRejected(delivery) ? "rejected" : "waiting";

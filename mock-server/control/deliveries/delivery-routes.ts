@@ -59,6 +59,9 @@ const deliveryFilter = {
   workspaceId: id.optional(),
 };
 
+/** What became of a delivery so far; in this order they are stacked. */
+export const deliveryOutcomes = z.enum(["delivered", "rejected", "waiting", "cancelled"]);
+
 const trueOrFalse = z.enum(["true", "false"]).transform((value) => value === "true");
 
 /** What the inspector filters by, beyond what a test waits for. */
@@ -68,6 +71,9 @@ const deliverySearch = {
     .regex(/^([1-5]xx|[1-5][0-9]{2}|none)$/, "expected a status such as 503, a class such as 5xx, or none")
     .optional()
     .describe("HTTP status of the last attempt; `none`: it got no response."),
+  outcome: deliveryOutcomes
+    .optional()
+    .describe("`rejected`: its last attempt failed, whether or not it is tried again."),
   text: searchText.optional(),
   ...timeRange,
 };
@@ -104,9 +110,6 @@ const listed = {
   rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
 };
 
-/** In the order in which they are stacked. */
-export const deliverySeries = z.enum(["delivered", "rejected", "waiting", "cancelled"]);
-
 export const deliveryRoutes = {
   listDeliveries: defineRoute("GET /deliveries", {
     summary: "A page of deliveries.",
@@ -116,7 +119,7 @@ export const deliveryRoutes = {
   countDeliveries: defineRoute("GET /deliveries/histogram", {
     summary: "How many deliveries were created per interval, by what became of them.",
     input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(deliverySeries),
+    response: histogramOf(deliveryOutcomes),
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",

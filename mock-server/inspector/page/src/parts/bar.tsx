@@ -71,7 +71,12 @@ function ClockBar() {
           />
           <fieldset class="segments" aria-label="advance the clock">
             {steps.map((step) => (
-              <ActionButton key={step} label={`+${step}`} onRun={advance(step)} name={`advance ${step}`} />
+              <ActionButton
+                key={step}
+                label={`+${step}`}
+                onRun={advance(step)}
+                name={`+${step}: advance the clock`}
+              />
             ))}
           </fieldset>
         </>

@@ -17,6 +17,10 @@ export function formatTimeNear(at: number | string, nowMs: number): string {
   return isSameDay(time, formatTime(nowMs)) ? time.slice(11) : time.slice(5);
 }
 
+/** `2026-01-15 12:00:00.123 UTC`, for who hovers over a shorter one. */
+export const formatExact = (at: number | string): string =>
+  `${new Date(at).toISOString().replace("T", " ").slice(0, -1)} UTC`;
+
 const isSameDay = (a: string, b: string) => a.slice(0, 10) === b.slice(0, 10);
 
 const units = [
