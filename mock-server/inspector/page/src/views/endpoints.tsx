@@ -175,7 +175,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
         <ActionButton
           label="Delete"
           asksFirst
-          onRun={() => control.deleteEndpoint(id)}
+          onRun={() => control.deleteEndpoint(id).then(() => goTo("endpoints"))}
           name={`Delete ${url}`}
         />
         <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />

@@ -24,8 +24,7 @@ import { useLive } from "../state/store.ts";
 import { formatExact, formatReset, formatTimeNear, plural, shortId } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
-import { DeliveryHistogram } from "./deliveries/delivery-histogram.tsx";
-import { RequestHistogram } from "./request-histogram.tsx";
+import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
 import "./overview.css";
 
 const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
@@ -47,7 +46,7 @@ export function OverviewView(props: ViewProps) {
         <section class="panel">
           <h3>Deliveries</h3>
           <Total counts={overview?.deliveries} view="deliveries" />
-          <DeliveryHistogram query={{}} filter={{}} nowMs={nowMs} />
+          <DeliveryHistogram nowMs={nowMs} />
           {overview && (
             <p class={overview.failedAttemptsLastHour > 0 ? "toned tone-bad" : "muted"}>
               {plural(overview.failedAttemptsLastHour, "failed attempt")} in the last hour
@@ -126,7 +125,7 @@ function Requests({ total, nowMs }: RequestsProps) {
     <section class="panel">
       <h3>Requests</h3>
       <Total counts={total === undefined ? total : { total }} view="requests" />
-      <RequestHistogram query={{}} filter={{}} nowMs={nowMs} />
+      <RequestHistogram nowMs={nowMs} />
       {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);

@@ -8,8 +8,8 @@ import { control } from "../state/resource.ts";
 import { formatDuration } from "../text/format.ts";
 import { nameOf, reasonOf, results } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
+import { RequestHistogram } from "./histograms.tsx";
 import { RequestDetail } from "./request-detail.tsx";
-import { RequestHistogram } from "./request-histogram.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
   timeColumn("time", rows, ({ at }) => at, nowMs),

@@ -1,34 +1,31 @@
 import { useState } from "preact/hooks";
+import { type Filter, hashOf } from "../../address.ts";
+import { goTo } from "../../route.ts";
 import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
 import { Legend } from "./legend.tsx";
 import type { Tone } from "./status.tsx";
 import "./histogram.css";
 
-/** As many as the control API is asked for. */
-const slots = 60;
+/** Fewer are drawn as wide as these. */
+const slotsMin = 24;
 
-export interface Counts {
+interface Counts {
   readonly from: string;
   readonly barMs: number;
   readonly bars: readonly { readonly index: number; readonly counts: Readonly<Record<string, number>> }[];
 }
 
 interface Props {
-  /** What is counted: `deliveries`. */
-  readonly label: string;
+  /** The list of what is counted. */
+  readonly view: string;
+  /** Its filter by series. */
+  readonly field: string;
+  /** By series, from the bottom of a bar to its top. */
+  readonly tones: Readonly<Record<string, Tone>>;
   /** Not read yet, or no record: nothing is drawn. */
   readonly counts: Counts | null | undefined;
-  /** From the bottom of a bar to its top. */
-  readonly series: readonly Series[];
+  readonly filter?: Filter | undefined;
   readonly nowMs: number;
-  readonly onRange: (range: { readonly from: string; readonly to: string }) => void;
-}
-
-export interface Series {
-  readonly name: string;
-  readonly tone: Tone;
-  /** The list of those alone. */
-  readonly href: string;
 }
 
 interface Selection {
@@ -37,74 +34,82 @@ interface Selection {
 }
 
 /**
- * Counts over time, stacked. A range is selected by dragging, or with the arrow keys (and Shift) and Enter. What the
- * bars of the selection count is written above them.
+ * Counts over time, stacked. The list shows only a range that is selected: by dragging, or with the arrow keys (and
+ * Shift) and Enter. Before that, the legend has the numbers of the range.
  */
-export function Histogram({ label, counts, series, nowMs, onRange }: Props) {
+export function Histogram({ view, field, tones, counts, filter = {}, nowMs }: Props) {
   const [selection, setSelection] = useState<Selection | null>(null);
   if (!counts || counts.bars.length === 0) return null;
-  const [first, last] = selection ? boundsOf(selection) : [0, slots - 1];
-  const atMs = (slot: number) => Date.parse(counts.from) + slot * counts.barMs;
-  const totals = totalsOf(counts, series, first, last);
-  const highest = Math.max(...counts.bars.map((bar) => sum(bar.counts)));
-  const time = (slot: number) => formatTimeNear(atMs(slot), nowMs);
-  const words = series.map(({ name }) => `${totals[name]} ${name}`).join(", ");
+  const { barMs, bars } = counts;
+  const slots = Math.max(slotsMin, (bars.at(-1)?.index ?? 0) + 1);
+  const { anchor, at } = selection ?? { anchor: 0, at: slots - 1 };
+  const [first, end] = [Math.min(anchor, at), Math.max(anchor, at) + 1];
+  const inside = bars.filter(({ index }) => index >= first && index < end);
+  const entries = Object.entries(tones).map(([name, tone]) => ({
+    name,
+    tone,
+    count: sum(inside.map(({ counts }) => counts[name] ?? 0)),
+    href: hashOf(view, null, { ...filter, [field]: name }),
+  }));
+  const highest = Math.max(...bars.map(({ counts }) => sum(Object.values(counts))));
+  const timeOf = (slot: number) => new Date(Date.parse(counts.from) + slot * barMs).toISOString();
+  const range = `${formatTimeNear(timeOf(first), nowMs)} – ${formatTimeNear(timeOf(end), nowMs)}`;
   const narrow = () => {
-    if (selection) onRange({ from: iso(atMs(first)), to: iso(atMs(last + 1)) });
+    if (selection) goTo(view, null, { ...filter, from: timeOf(first), to: timeOf(end) });
     setSelection(null);
   };
+  const drop = () => setSelection(null);
   return (
-    <section class="histogram" aria-label={`${label} over time`}>
-      <Legend entries={series.map((each) => ({ ...each, count: totals[each.name] ?? 0 }))} />
+    <section class="histogram" aria-label={`${view} over time`}>
+      <Legend entries={entries} />
       <div
         class="bars"
         role="slider"
         tabIndex={0}
-        aria-label={`Time of ${label}; Enter shows only the selected ones`}
+        aria-label={`Time of ${view}; Enter shows only the selected ones`}
         aria-valuemin={0}
         aria-valuemax={slots - 1}
-        aria-valuenow={selection?.at ?? 0}
-        aria-valuetext={`${time(first)} to ${time(last + 1)}: ${words}`}
+        aria-valuenow={at}
+        aria-valuetext={`${range}: ${entries.map(({ name, count }) => `${count} ${name}`).join(", ")}`}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
-          const at = slotAt(event);
+          const at = slotAt(event, slots);
           setSelection({ anchor: at, at });
         }}
         onPointerMove={(event) => {
-          const at = slotAt(event);
-          setSelection({ anchor: event.buttons === 0 || !selection ? at : selection.anchor, at });
+          const at = slotAt(event, slots);
+          setSelection({ anchor: event.buttons === 0 ? at : anchor, at });
         }}
         onPointerUp={narrow}
-        onPointerLeave={() => setSelection(null)}
-        onPointerCancel={() => setSelection(null)}
-        onBlur={() => setSelection(null)}
+        onPointerLeave={drop}
+        onPointerCancel={drop}
+        onBlur={drop}
         onKeyDown={(event) => {
-          const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key] ?? 0;
+          const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
           if (event.key === "Enter") narrow();
-          else if (step === 0) return;
+          else if (step === undefined) return;
           else {
-            const at = Math.max(0, Math.min(slots - 1, (selection?.at ?? -step) + step));
-            setSelection({ anchor: event.shiftKey && selection ? selection.anchor : at, at });
+            const next = Math.max(0, Math.min(slots - 1, (selection ? at : -step) + step));
+            setSelection({ anchor: event.shiftKey ? anchor : next, at: next });
           }
           event.preventDefault();
         }}
       >
         <svg viewBox={`0 0 ${slots} ${highest}`} preserveAspectRatio="none" aria-hidden="true">
-          {selection && <rect class="selection" x={first} width={last - first + 1} height={highest} />}
-          {counts.bars.flatMap(({ index, counts }) => {
+          {selection && <rect class="selection" x={first} width={end - first} height={highest} />}
+          {bars.map(({ index, counts }) => {
             let top = highest;
-            return series.map(({ name, tone }) => {
+            return Object.entries(tones).map(([name, tone]) => {
               const height = counts[name] ?? 0;
               top -= height;
-              if (height === 0) return null;
+              const key = `${index} ${name}`;
               return (
                 <rect
-                  key={`${index} ${name}`}
+                  key={key}
                   class={`tone-${tone}`}
                   x={index + 0.08}
-                  width={0.84}
                   y={top}
-                  height={height}
+                  {...{ width: 0.84, height }}
                 />
               );
             });
@@ -112,33 +117,20 @@ export function Histogram({ label, counts, series, nowMs, onRange }: Props) {
         </svg>
       </div>
       <div class="ends muted" aria-hidden="true">
-        <span title={formatExact(atMs(0))}>{time(0)}</span>
-        <span>
-          {selection
-            ? `${time(first)} – ${time(last + 1)}`
-            : `highest bar ${highest}, each ${formatDuration(counts.barMs)}`}
-        </span>
-        <span title={formatExact(atMs(slots))}>{time(slots)}</span>
+        <span title={formatExact(timeOf(0))}>{formatTimeNear(timeOf(0), nowMs)}</span>
+        <span>{selection ? range : `highest bar ${highest}, each ${formatDuration(barMs)}`}</span>
+        <span title={formatExact(timeOf(slots))}>{formatTimeNear(timeOf(slots), nowMs)}</span>
       </div>
     </section>
   );
 }
 
-const iso = (atMs: number) => new Date(atMs).toISOString();
+const sum = (counts: readonly number[]) => counts.reduce((total, count) => total + count, 0);
 
-const boundsOf = ({ anchor, at }: Selection) => [Math.min(anchor, at), Math.max(anchor, at)] as const;
-
-const sum = (counts: Readonly<Record<string, number>>) =>
-  Object.values(counts).reduce((total, count) => total + count, 0);
-
-function totalsOf({ bars }: Counts, series: readonly Series[], first: number, last: number) {
-  const inside = bars.filter(({ index }) => index >= first && index <= last);
-  return Object.fromEntries(
-    series.map(({ name }) => [name, inside.reduce((total, { counts }) => total + (counts[name] ?? 0), 0)]),
-  );
-}
-
-function slotAt({ clientX, currentTarget }: PointerEvent & { readonly currentTarget: Element }): number {
+function slotAt(
+  { clientX, currentTarget }: PointerEvent & { readonly currentTarget: Element },
+  slots: number,
+) {
   const { left, width } = currentTarget.getBoundingClientRect();
   return Math.max(0, Math.min(slots - 1, Math.floor(((clientX - left) / width) * slots)));
 }

@@ -17,9 +17,9 @@ import { deliveryStatuses } from "../../parts/status/status.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
+import { DeliveryHistogram, type DeliveryQuery } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
-import { DeliveryHistogram } from "./delivery-histogram.tsx";
-import { type DeliveryQuery, ReplayRejected } from "./replay-rejected.tsx";
+import { ReplayRejected } from "./replay-rejected.tsx";
 
 const outcomes = ["delivered", "rejected", "waiting", "cancelled"] as const;
 const statuses = ["paused", "failed"] as const;

@@ -6,9 +6,7 @@ import { Notice } from "../../parts/status/status.tsx";
 import { control } from "../../state/resource.ts";
 import { currentState, useLive } from "../../state/store.ts";
 import { plural } from "../../text/format.ts";
-
-/** What the list of deliveries is filtered by. */
-export type DeliveryQuery = NonNullable<Parameters<typeof control.countDeliveries>[0]>;
+import type { DeliveryQuery } from "../histograms.tsx";
 
 interface Props {
   readonly query: DeliveryQuery;
