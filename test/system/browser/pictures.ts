@@ -29,9 +29,9 @@ for (const [width, height] of Object.entries(widths)) {
     await using inspector = await InspectorPage.open(browser, troubled.mock, size);
     for (const [name, { hash, shows }] of questions) {
       await inspector.go(hash);
-      const answer = inspector.page.getByText(shows).first();
-      await answer.waitFor({ state: "attached" });
-      if (await answer.isVisible()) await answer.scrollIntoViewIfNeeded();
+      const answer = inspector.page.getByText(shows).filter({ visible: true }).first();
+      await answer.waitFor();
+      await answer.scrollIntoViewIfNeeded();
       await inspector.page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
     }
   }

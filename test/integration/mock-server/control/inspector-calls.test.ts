@@ -54,6 +54,18 @@ describe("a rejected delivery in the control API", () => {
     expect(await mock.control.getDelivery(deliveryId)).toMatchObject({ rejected: false, nextTry: null });
   });
 
+  it("is counted by what became of it, and found by that and by its time", async () => {
+    await rejectedDelivery();
+    const { bars } = await mock.control.countDeliveries();
+    expect(bars).toEqual([{ index: 0, counts: { delivered: 1, rejected: 1, waiting: 0, cancelled: 0 } }]);
+    const find = async (query: object) => (await mock.control.listDeliveries(query)).data.length;
+    expect(await find({ outcome: "rejected" })).toBe(1);
+    expect(await find({ outcome: "waiting" })).toBe(0);
+    const { now } = await mock.control.getClock();
+    expect(await find({ from: now })).toBe(2);
+    expect(await find({ to: now })).toBe(0);
+  });
+
   it("is found by its last response", async () => {
     await rejectedDelivery();
     const find = async (lastResponse: string) =>
