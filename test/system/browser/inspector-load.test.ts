@@ -160,7 +160,7 @@ describe("the inspector with five thousand rows", () => {
     await last.and(page.locator('[aria-posinset="5000"]')).waitFor();
     expect(await page.evaluate(bottomOfSelected)).toBeLessThanOrEqual(800);
     expect(await rows.count()).toBeLessThan(80);
-    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 2_500 * ${rowPixels}`);
+    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 2_500 * ${rowPixels[1]}`);
     await rows.and(page.locator('[aria-posinset="2501"]')).waitFor();
     expect(await rows.count()).toBeLessThan(80);
 

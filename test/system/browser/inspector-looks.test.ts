@@ -180,7 +180,7 @@ it("a phone shows either the list or the selected row", async () => {
   await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
   const { page, rows, detail } = inspector;
   await rows.first().click();
-  await detail.getByRole("heading", { name: /^Attempt/ }).waitFor();
+  await detail.getByRole("heading", { name: /^Attempt \d/ }).waitFor();
   expect(await page.getByRole("listbox").isVisible()).toBe(false);
   await inspector.button("‹ All deliveries").click();
   await rows.first().waitFor();

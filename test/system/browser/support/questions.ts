@@ -22,7 +22,7 @@ export async function questionsOf({ mock, urls }: TroubledMock): Promise<Readonl
     "what-is-next": { hash: "#/overview", shows: /× attempt \d/ },
     "what-changed": { hash: delivery, shows: /^[-+] webhook-timestamp/ },
     "slow-requests": { hash: "#/requests?sort=-took", shows: /^1\.[2-9]\d* s$/ },
-    "limited-requests": { hash: "#/requests?result=limited", shows: "429" },
+    "limited-requests": { hash: "#/requests?result=limited", shows: /^limited$/ },
     "last-fault": { hash: "#/faults", shows: /^Fired \(/ },
     "which-task": { hash: delivery, shows: data[0]?.taskId ?? "" },
     "what-time": { hash: "#/overview", shows: "UTC" },

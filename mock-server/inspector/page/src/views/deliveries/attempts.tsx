@@ -4,6 +4,7 @@ import { Button } from "../../parts/controls/button.tsx";
 import { describeNext } from "../../parts/status/delivery-state.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
 import { Attempt } from "./attempt.tsx";
 import "./attempts.css";
@@ -21,7 +22,6 @@ export function Attempts({ delivery, nowMs }: Props) {
   return (
     <>
       <section class="panel">
-        <h4>Attempts</h4>
         <table class="attempts" aria-label="Attempts, newest first">
           <thead>
             <tr>
@@ -53,6 +53,12 @@ export function Attempts({ delivery, nowMs }: Props) {
       )}
       {attempt && (
         <section class="panel">
+          <Facts
+            values={{
+              "webhook-id": <Copied value={delivery.id} />,
+              "event id": <Copied value={delivery.eventId} />,
+            }}
+          />
           <BodyText label="Body" text={attempt.requestBody} />
         </section>
       )}

@@ -30,6 +30,16 @@ export function DeliveryDetail({ id, nowMs }: Props) {
         <div class="title-bar">
           <h3>{delivery.event}</h3>
           <DeliveryBadge delivery={delivery} />
+          <Actions>
+            <ActionButton
+              label="Replay"
+              onRun={() => control.replayDelivery(id)}
+              shortcut="r"
+              class="primary"
+            />
+            <CopyButton label="Copy link" text={link} />
+            <CopyButton label="Copy as Markdown" text={() => deliveryMarkdown(delivery, link)} />
+          </Actions>
         </div>
         <Facts
           values={{
@@ -43,20 +53,8 @@ export function DeliveryDetail({ id, nowMs }: Props) {
             [taskId ? "task" : "about"]: (
               <Copied value={delivery.subject} href={taskId ? hashOf("tasks", taskId) : undefined} />
             ),
-            "webhook-id": <Copied value={delivery.id} />,
-            "event id": <Copied value={delivery.eventId} />,
           }}
         />
-        <Actions>
-          <ActionButton
-            label="Replay"
-            onRun={() => control.replayDelivery(id)}
-            shortcut="r"
-            class="primary"
-          />
-          <CopyButton label="Copy link" text={link} />
-          <CopyButton label="Copy as Markdown" text={() => deliveryMarkdown(delivery, link)} />
-        </Actions>
       </section>
       <Attempts delivery={delivery} nowMs={nowMs} />
     </>
