@@ -456,7 +456,7 @@ describe("the page of the inspector", () => {
     await inspector.rows.first().waitFor();
     await expect.poll(() => page.getByLabel("endpoint", { exact: true }).inputValue()).toBe(id);
     expect(await page.getByLabel("endpoint", { exact: true }).isVisible()).toBe(true);
-    expect(await page.getByLabel("last response").isVisible()).toBe(false);
+    expect(await page.getByLabel("response", { exact: true }).isVisible()).toBe(false);
     expect(await page.getByLabel("status", { exact: true }).inputValue()).toBe("");
     await page.getByRole("button", { name: "subject unknown ✕, remove the filter" }).click();
     await expect.poll(() => new URL(page.url()).hash).not.toContain("subject");

@@ -9,7 +9,6 @@ import { type Column, column } from "../parts/lists/windowed-rows.tsx";
 import { EndpointName } from "../parts/status/delivery-state.tsx";
 import {
   describeHealth,
-  EndpointBadge,
   type Health,
   HealthStrip,
   stateOfEndpoint,
@@ -45,23 +44,20 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   ),
   column(
     "state",
-    ["minmax(180px, 1.2fr)", "minmax(120px, 1.4fr)", "136px"],
+    ["minmax(180px, 1.2fr)", "minmax(120px, 1.4fr)", "132px"],
     ({ endpoint, health }) => (
       <>
-        <EndpointBadge enabled={endpoint.enabled} health={health} />
+        <StatusBadge status={stateOfEndpoint(endpoint.enabled, health)} />
         <span class="muted">{describeHealth(health, nowMs)}</span>
       </>
     ),
     { class: "two-lines", value: ({ endpoint, health }) => stateOfEndpoint(endpoint.enabled, health) },
   ),
   column("last 20", ["104px", "104px", null], ({ health }) => <HealthStrip recent={health?.recent ?? []} />),
-  column("accepted", ["76px", "76px", "58px"], ({ health }) => successRate(health), {
+  column("accepted", ["76px", "76px", null], ({ health }) => successRate(health), {
     value: ({ health }) => (health ? health.succeeded / Math.max(1, health.attempts) : 0),
   }),
-  column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, {
-    class: "muted",
-    value: ({ health }) => health?.attempts ?? 0,
-  }),
+  column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
 ];
 
 export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
@@ -149,7 +145,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
         <h3 class="clamped" title={url}>
           {url}
         </h3>
-        <EndpointBadge enabled={enabled} health={health} />
+        <StatusBadge status={stateOfEndpoint(enabled, health)} />
       </div>
       <Facts
         values={{

@@ -13,10 +13,10 @@ import {
   Outcome,
   shortNameOf,
 } from "../parts/status/delivery-state.tsx";
-import { Gauge, Shares } from "../parts/status/gauge.tsx";
-import { describeHealth, EndpointBadge, HealthStrip, successRate } from "../parts/status/health.tsx";
+import { Gauge } from "../parts/status/gauge.tsx";
+import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/status/health.tsx";
 import { Legend } from "../parts/status/legend.tsx";
-import { toneOf } from "../parts/status/status.tsx";
+import { StatusBadge, toneOf } from "../parts/status/status.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
 import { type Activity, isAttempt } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
@@ -76,7 +76,6 @@ function Tasks({ counts }: { readonly counts: Counts | undefined }) {
     <section class="panel">
       <h3>Tasks</h3>
       <Total counts={counts} view="tasks" />
-      <Shares counts={counts ?? {}} />
       <Legend
         entries={Object.entries(counts ?? {}).map(([status, count]) => ({
           name: status,
@@ -89,13 +88,8 @@ function Tasks({ counts }: { readonly counts: Counts | undefined }) {
   );
 }
 
-interface TotalProps {
-  /** Absent: not read yet. */
-  readonly counts: Counts | undefined;
-  readonly view: string;
-}
-
-function Total({ counts, view }: TotalProps) {
+/** @param props.counts absent: not read yet */
+function Total({ counts, view }: { readonly counts: Counts | undefined; readonly view: string }) {
   const total = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
   return (
     <a class="total" href={hashOf(view)} aria-label={`${total ?? "all"} ${view}`}>
@@ -165,7 +159,7 @@ function Endpoints({ overview, nowMs }: EndpointsProps) {
               <HealthStrip recent={health?.recent ?? []} />
             </div>
             <div>
-              <EndpointBadge enabled={enabled} health={health} />
+              <StatusBadge status={stateOfEndpoint(enabled, health)} />
               <span class="muted">{describeHealth(health, nowMs)}</span>
             </div>
           </li>

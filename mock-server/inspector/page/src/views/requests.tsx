@@ -13,14 +13,10 @@ import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
   timeColumn("time", rows, ({ at }) => at, nowMs),
-  column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf, {
-    value: nameOf,
-  }),
+  column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf),
   column("router", ["68px", null, null], ({ router }) => router, { class: "muted" }),
   column("caller", ["80px", null, null], ({ caller }) => caller, { class: "muted" }),
-  column("HTTP", ["46px", "46px", null], ({ status }) => status ?? "cut", {
-    value: ({ status }) => status ?? 0,
-  }),
+  column("HTTP", ["46px", "46px", null], ({ status }) => status ?? "cut"),
   column("took", ["64px", "64px", "58px"], ({ durationMs }) => formatDuration(durationMs), {
     class: "muted",
     value: ({ durationMs }) => durationMs,

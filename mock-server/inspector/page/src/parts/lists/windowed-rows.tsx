@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly widths: ColumnWidths;
   readonly class?: "muted" | "two-lines" | undefined;
   readonly cell: (row: Row) => ComponentChildren;
-  /** What rows are sorted by; a column without it cannot be. */
+  /** What rows are sorted by. Default: the cell, when it is a text or a number; otherwise they cannot be. */
   readonly value?: ((row: Row) => string | number) | undefined;
 }
 
@@ -100,9 +100,13 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   return (
     <div class="windowed-rows" ref={box} style={gridStyle(columns, heightPixels)}>
       <div class="row column-titles">
-        {columns.map(({ title, widths, value }) => (
-          <span key={title} class={cellClass(widths)}>
-            {value ? <SortButton title={title} sort={sort} /> : title}
+        {columns.map((column) => (
+          <span key={column.title} class={cellClass(column.widths)}>
+            {rows[0] && isSortable(sortValueOf(column, rows[0])) ? (
+              <SortButton title={column.title} sort={sort} />
+            ) : (
+              column.title
+            )}
           </span>
         ))}
       </div>
@@ -156,11 +160,16 @@ function SortButton({ title, sort: { by, onSort } }: { readonly title: string; r
 }
 
 function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], by: string | undefined) {
-  const value = columns.find(({ title }) => title === by?.replace(/^-/, ""))?.value;
-  if (!value) return rows;
+  const column = columns.find(({ title }) => title === by?.replace(/^-/, ""));
+  if (!column) return rows;
+  const value = (row: Row) => sortValueOf(column, row) ?? "";
   const ascending = [...rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0));
   return by?.startsWith("-") ? ascending.reverse() : ascending;
 }
+
+const sortValueOf = <Row,>({ value, cell }: Column<Row>, row: Row) => (value ?? cell)(row);
+const isSortable = (value: unknown) =>
+  value === null || typeof value === "string" || typeof value === "number";
 
 const cellClass = ([, half, narrow]: ColumnWidths, style?: string) =>
   [style, half === null && "not-half", narrow === null && "not-narrow"].filter(Boolean).join(" ") ||

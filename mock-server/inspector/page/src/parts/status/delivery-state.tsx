@@ -2,13 +2,11 @@ import type { DeliverySummary } from "../../api-types.ts";
 import { formatDuration } from "../../text/format.ts";
 import { deliveryStatuses, StatusBadge } from "./status.tsx";
 
-type State = Pick<DeliverySummary, "status" | "rejected" | "lastStatus">;
-
 /** A delivery that its receiver did not accept, and that is tried again, is `rejected`, or had `no response`. */
-const stateOf = ({ status, rejected, lastStatus }: State): string =>
+const stateOf = ({ status, rejected, lastStatus }: DeliverySummary): string =>
   rejected && status === "pending" ? (lastStatus === null ? "unanswered" : "rejected") : status;
 
-export const DeliveryBadge = ({ delivery }: { readonly delivery: State }) => (
+export const DeliveryBadge = ({ delivery }: { readonly delivery: DeliverySummary }) => (
   <StatusBadge
     of={deliveryStatuses}
     status={stateOf(delivery)}
@@ -40,17 +38,14 @@ export function shortNameOf(url: string | null): string {
 }
 
 /** `500`, `no response`, or nothing before the first attempt. */
-export function LastResponse({ delivery: { attemptCount, lastStatus, lastError } }: LastResponseProps) {
+export function LastResponse({ delivery }: { readonly delivery: DeliverySummary }) {
+  const { attemptCount, lastStatus, lastError } = delivery;
   if (attemptCount === 0) return <span class="muted">–</span>;
   return (
     <span class={lastError === null ? "muted" : "toned tone-bad"} title={lastError ?? undefined}>
       {lastStatus ?? "–"}
     </span>
   );
-}
-
-interface LastResponseProps {
-  readonly delivery: Pick<DeliverySummary, "attemptCount" | "lastStatus" | "lastError">;
 }
 
 /** `401 → /hooks` in the colour of the outcome. */
@@ -81,13 +76,8 @@ export function describeDue({ state, at, url }: Due, nowMs: number): string {
   return untilMs < 500 ? "now" : `in ${formatDuration(untilMs)}`;
 }
 
-type Next = Pick<
-  DeliverySummary,
-  "status" | "nextAttemptAt" | "nextTry" | "triesMax" | "due" | "runningSince" | "url"
->;
-
 /** When the next attempt is made; `null` when none will be. */
-export function describeNext(delivery: Next, nowMs: number): string | null {
+export function describeNext(delivery: DeliverySummary, nowMs: number): string | null {
   const { status, due, runningSince, nextAttemptAt, nextTry, url } = delivery;
   if (nextTry === null) return null;
   if (status === "paused") return "waits until its endpoint resumes";
@@ -95,7 +85,13 @@ export function describeNext(delivery: Next, nowMs: number): string | null {
 }
 
 /** `2/8 · 5 s`: the number of the next attempt, and when it is made. */
-export function NextAttempt({ delivery, nowMs }: { readonly delivery: Next; readonly nowMs: number }) {
+export function NextAttempt({
+  delivery,
+  nowMs,
+}: {
+  readonly delivery: DeliverySummary;
+  readonly nowMs: number;
+}) {
   const next = describeNext(delivery, nowMs);
   if (next === null) return null;
   const words = next.replace(/^in /, "").replace(/^waits .*/, "waits");
@@ -107,5 +103,5 @@ export function NextAttempt({ delivery, nowMs }: { readonly delivery: Next; read
 }
 
 /** Whether what is due has to be read again: no activity says that an attempt starts. */
-export const isDue = ({ due, nextAttemptAt }: Pick<Next, "due" | "nextAttemptAt">, nowMs: number): boolean =>
+export const isDue = ({ due, nextAttemptAt }: DeliverySummary, nowMs: number): boolean =>
   due === null && nextAttemptAt !== null && Date.parse(nextAttemptAt) <= nowMs;

@@ -1,6 +1,5 @@
 import type { Overview } from "../../api-types.ts";
 import { formatRelative, formatTimeNear } from "../../text/format.ts";
-import { StatusBadge } from "./status.tsx";
 import "./health.css";
 
 export type Health = Overview["health"][number];
@@ -43,10 +42,6 @@ export function stateOfEndpoint(enabled: boolean, health: Health | undefined): s
   const accepted = recent.filter(({ error }) => error === null).length;
   return accepted === recent.length ? "healthy" : accepted === 0 ? "failing" : "unstable";
 }
-
-export const EndpointBadge = ({ enabled, health }: { enabled: boolean; health: Health | undefined }) => (
-  <StatusBadge status={stateOfEndpoint(enabled, health)} />
-);
 
 /** `67 %`, or nothing before the first attempt. */
 export const successRate = (health: Health | undefined): string =>

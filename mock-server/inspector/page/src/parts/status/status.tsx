@@ -19,7 +19,6 @@ const statuses: Readonly<Record<string, StatusText>> = {
   limited: { tone: "wait" },
   rejected: { tone: "bad" },
   faulty: { tone: "run" },
-  enabled: { tone: "good" },
   healthy: { tone: "good" },
   unstable: { tone: "wait" },
   failing: { tone: "bad" },

@@ -8,6 +8,7 @@ import { Notice } from "../../parts/status/status.tsx";
 import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
 import { firstWords, toCurl, withDuration } from "../../text/format.ts";
 import { type HeaderChange, headerChanges } from "../../text/header-changes.ts";
+import "../../parts/values/difference.css";
 
 interface Props {
   readonly attempt: DeliveryAttempt;
@@ -87,7 +88,7 @@ function HeaderChanges({
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
     <section aria-label={label} tabIndex={0}>
-      <pre class="header-difference">
+      <pre class="difference">
         {changes.map(({ sign, name, value }) => (
           <span key={`${sign}${name}`} class={tones[sign]}>
             {sign} {name}: {value}

@@ -54,7 +54,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
     ),
     { class: "two-lines", value: ({ client, subject }) => `${client} ${subject}` },
   ),
-  column("response", ["76px", "72px", "34px"], (delivery) => <LastResponse delivery={delivery} />, {
+  column("HTTP", ["46px", "46px", "40px"], (delivery) => <LastResponse delivery={delivery} />, {
     value: ({ lastStatus }) => lastStatus ?? 0,
   }),
   column(
@@ -68,10 +68,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
     ),
     { class: "two-lines", value: ({ status, nextAttemptAt }) => `${status} ${nextAttemptAt}` },
   ),
-  column("attempts", ["76px", null, null], ({ attemptCount }) => attemptCount, {
-    class: "muted",
-    value: ({ attemptCount }) => attemptCount,
-  }),
+  column("attempts", ["76px", null, null], ({ attemptCount }) => attemptCount, { class: "muted" }),
 ];
 
 function queryOf({ text = "", endpointId, lastResponse, status, from, to }: Filter): DeliveryQuery {
@@ -110,7 +107,7 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
       fields={[
         { name: "text", label: "deliveries that contain", placeholder: "id, event, client, URL, body" },
         { name: "status", label: "status", options: statusOptions },
-        { name: "lastResponse", label: "last response", options: responses },
+        { name: "lastResponse", label: "response", options: responses },
         {
           name: "endpointId",
           label: "endpoint",
