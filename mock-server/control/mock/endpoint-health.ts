@@ -10,6 +10,7 @@ interface Counts {
   attempts: number;
   succeeded: number;
   lastSuccessMs: number | null;
+  failingSinceMs: number | null;
   /** In the order of the deliveries; more than are shown. */
   recent: AttemptRecord[];
 }
@@ -19,7 +20,7 @@ export function healthOf(world: World): Pick<Overview, "health" | "failedAttempt
   const hourAgoMs = world.clock.now() - hourMs;
   const byEndpoint = new Map<string, Counts>();
   for (const { id } of world.state.endpoints.values())
-    byEndpoint.set(id, { attempts: 0, succeeded: 0, lastSuccessMs: null, recent: [] });
+    byEndpoint.set(id, { attempts: 0, succeeded: 0, lastSuccessMs: null, failingSinceMs: null, recent: [] });
   let failedAttemptsLastHour = 0;
   for (const { endpointId, attempts } of world.state.deliveries.values()) {
     const counts = byEndpoint.get(endpointId);
@@ -28,13 +29,13 @@ export function healthOf(world: World): Pick<Overview, "health" | "failedAttempt
       if (counts) count(counts, attempt);
     }
   }
-  const failingSince = firstFailures(world, byEndpoint);
+  findFirstFailures(world, byEndpoint);
   const health = [...byEndpoint].map(([endpointId, counts]) => ({
     endpointId,
     attempts: counts.attempts,
     succeeded: counts.succeeded,
     lastSuccessAt: isoTimeOrNull(counts.lastSuccessMs),
-    failingSince: isoTimeOrNull(failingSince.get(endpointId) ?? null),
+    failingSince: isoTimeOrNull(counts.failingSinceMs),
     recent: newest(counts.recent).map(({ startedAtMs, status, error }) => ({
       at: isoTime(startedAtMs),
       status,
@@ -59,14 +60,14 @@ function count(counts: Counts, attempt: AttemptRecord): void {
 const newest = (attempts: readonly AttemptRecord[]) =>
   [...attempts].sort((a, b) => a.startedAtMs - b.startedAtMs).slice(-recentMax);
 
-/** Of each endpoint, its first failed attempt after the last one that succeeded. */
-function firstFailures(world: World, byEndpoint: ReadonlyMap<string, Counts>): ReadonlyMap<string, number> {
-  const first = new Map<string, number>();
+/** Of each endpoint, the first failed attempt after the last one that succeeded. */
+function findFirstFailures(world: World, byEndpoint: ReadonlyMap<string, Counts>): void {
   for (const { endpointId, attempts } of world.state.deliveries.values()) {
-    const lastSuccessMs = byEndpoint.get(endpointId)?.lastSuccessMs ?? Number.NEGATIVE_INFINITY;
+    const counts = byEndpoint.get(endpointId);
+    if (!counts) continue;
+    const { lastSuccessMs } = counts;
     for (const { error, startedAtMs } of attempts)
-      if (error !== null && startedAtMs > lastSuccessMs)
-        first.set(endpointId, Math.min(first.get(endpointId) ?? startedAtMs, startedAtMs));
+      if (error !== null && (lastSuccessMs === null || startedAtMs > lastSuccessMs))
+        counts.failingSinceMs = Math.min(counts.failingSinceMs ?? startedAtMs, startedAtMs);
   }
-  return first;
 }

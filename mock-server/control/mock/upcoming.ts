@@ -9,27 +9,24 @@ import type { Overview } from "./mock-routes.ts";
 
 const upcomingMax = 10;
 
-/** A timer, or an attempt that is due; equal ones become one line. */
-interface Item extends Omit<Overview["upcoming"][number], "count" | "at" | "until" | "state"> {
-  readonly state: Overview["upcoming"][number]["state"];
+type Line = Overview["upcoming"][number];
+
+/** Equal timers and attempts that are due. */
+interface Group extends Omit<Line, "at" | "until"> {
+  count: number;
+  id: string;
+  name: string;
   /** Start of what runs, or when it is due; `null`: it waits for another one. */
-  readonly atMs: number | null;
+  atMs: number | null;
+  untilMs: number | null;
 }
 
 /** What runs, what waits for its turn, and the next timers: in this order, and each the soonest first. */
 export function upcoming(world: World): Overview["upcoming"] {
-  const groups = new Map<string, Item[]>();
-  for (const item of [...attempts(world), ...stages(world)]) {
-    const { kind, state, attempt, endpointId, name } = item;
-    const key = [kind, state, endpointId, attempt, kind === "stage" ? name : ""].join(" ");
-    getOrCreate(groups, key, () => []).push(item);
-  }
-  const lines = [...groups.values()].map((items) => {
-    const sorted = items.sort((a, b) => (a.atMs ?? 0) - (b.atMs ?? 0));
-    const [first] = sorted as [Item];
-    return { ...first, count: sorted.length, untilMs: sorted.at(-1)?.atMs ?? null };
-  });
-  lines.sort((a, b) => rankOf(a) - rankOf(b) || (a.atMs ?? 0) - (b.atMs ?? 0));
+  const groups = new Map<string, Group>();
+  for (const delivery of world.state.deliveries.values()) addAttempt(groups, world, delivery);
+  addStages(groups, world);
+  const lines = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b) || (a.atMs ?? 0) - (b.atMs ?? 0));
   return lines.slice(0, upcomingMax).map(({ atMs, untilMs, ...line }) => ({
     ...line,
     at: isoTimeOrNull(atMs),
@@ -37,39 +34,45 @@ export function upcoming(world: World): Overview["upcoming"] {
   }));
 }
 
-const rankOf = ({ state }: Item) => (state === "running" ? 0 : state === "scheduled" ? 2 : 1);
+const rankOf = ({ state }: Group) => (state === "running" ? 0 : state === "scheduled" ? 2 : 1);
 
-function* attempts(world: World): Generator<Item> {
-  for (const delivery of world.state.deliveries.values()) {
-    if (delivery.status !== "pending") continue;
-    const due = dueAttemptOf(world, delivery);
-    if (due) yield attemptItem(world, delivery, due.state, due.sinceMs);
-    else if (delivery.nextAttemptAtMs !== null)
-      yield attemptItem(world, delivery, "scheduled", delivery.nextAttemptAtMs);
+function addAttempt(groups: Map<string, Group>, world: World, delivery: DeliveryRecord): void {
+  const { id, eventName: name, endpointId, status, nextAttemptAtMs } = delivery;
+  if (status !== "pending") return;
+  const due = dueAttemptOf(world, delivery);
+  if (!due && nextAttemptAtMs === null) return;
+  const state = due?.state ?? "scheduled";
+  const attempt = countScheduled(delivery) + 1;
+  const group = getOrCreate(groups, `${endpointId} ${attempt} ${state}`, () => {
+    const url = world.state.endpoints.get(endpointId)?.url ?? null;
+    return { ...emptyGroup, kind: "attempt", state, attempt, endpointId, url };
+  });
+  add(group, id, name, due ? due.sinceMs : nextAttemptAtMs);
+}
+
+function addStages(groups: Map<string, Group>, world: World): void {
+  const { progress, tasks } = world.state;
+  for (const entry of progress.values()) {
+    const stage = tasks.get(entry.taskId)?.stages.findLast(({ status }) => status === "RUNNING");
+    if (!stage) continue;
+    const group = getOrCreate(groups, `stage ${stage.type}`, () => ({ ...emptyGroup, kind: "stage" }));
+    add(group, entry.taskId, stage.type, dueAtMsOf(world, entry));
   }
 }
 
-const attemptItem = (
-  { state }: World,
-  delivery: DeliveryRecord,
-  attemptState: Item["state"],
-  atMs: number | null,
-): Item => ({
-  kind: "attempt",
-  state: attemptState,
-  id: delivery.id,
-  name: delivery.eventName,
-  attempt: countScheduled(delivery) + 1,
-  endpointId: delivery.endpointId,
-  url: state.endpoints.get(delivery.endpointId)?.url ?? null,
-  atMs,
-});
+const emptyGroup = {
+  state: "scheduled",
+  count: 0,
+  id: "",
+  name: "",
+  attempt: null,
+  endpointId: null,
+  url: null,
+  atMs: null,
+  untilMs: null,
+} as const;
 
-function* stages(world: World): Generator<Item> {
-  const { progress, tasks } = world.state;
-  const more = { kind: "stage", state: "scheduled", attempt: null, endpointId: null, url: null } as const;
-  for (const entry of progress.values()) {
-    const stage = tasks.get(entry.taskId)?.stages.findLast(({ status }) => status === "RUNNING");
-    if (stage) yield { ...more, id: entry.taskId, name: stage.type, atMs: dueAtMsOf(world, entry) };
-  }
+function add(group: Group, id: string, name: string, atMs: number | null): void {
+  if (group.count++ === 0 || (atMs ?? 0) < (group.atMs ?? 0)) Object.assign(group, { id, name, atMs });
+  group.untilMs = atMs === null ? null : Math.max(group.untilMs ?? atMs, atMs);
 }

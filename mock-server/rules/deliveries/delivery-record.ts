@@ -38,8 +38,11 @@ export function recordAttempt(delivery: DeliveryRecord, result: AttemptResult): 
   return attempt;
 }
 
-export const countScheduled = ({ attempts }: DeliveryRecord) =>
-  attempts.filter(({ kind }) => kind === "scheduled").length;
+export function countScheduled({ attempts }: DeliveryRecord): number {
+  let count = 0;
+  for (const { kind } of attempts) if (kind === "scheduled") count++;
+  return count;
+}
 
 export const isUnfinished = ({ status }: DeliveryRecord) => status === "pending" || status === "paused";
 

@@ -185,6 +185,8 @@ describe("the detail of a delivery", () => {
       "duration",
     ]);
     const headers = detail.getByRole("region", { name: "Request headers" });
+    // The attempt before may have been made in the same second, and so with the same signature.
+    await page.getByLabel("compared with attempt").selectOption("1");
     await headers.getByText(/^\+ webhook-signature: /).waitFor();
     await headers.getByText(/^- webhook-signature: /).waitFor();
     await headers.getByText(/^ {2}webhook-id: /).waitFor();
