@@ -34,15 +34,11 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       for (const { status } of state.tasks.values()) tasks[status]++;
       const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
       let rejectedDeliveries = 0;
-      let retriedDeliveries = 0;
       for (const delivery of state.deliveries.values()) {
         deliveries[delivery.status]++;
-        if (!isRejected(delivery)) continue;
-        rejectedDeliveries++;
-        if (delivery.status === "pending") retriedDeliveries++;
+        if (isRejected(delivery)) rejectedDeliveries++;
       }
       return {
-        retriedDeliveries,
         rejectedDeliveries,
         requests: worlds.current.journal.count,
         activeFaults: countFaults(worlds.current.faults.plan()),

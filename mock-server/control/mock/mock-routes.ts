@@ -17,7 +17,6 @@ const overview = z.object({
   events: z.int(),
   tasks: z.record(taskStatusSchema, z.int()),
   deliveries: z.record(deliveryStatusSchema, z.int()),
-  retriedDeliveries: z.int().describe("Pending deliveries whose last attempt failed."),
   rejectedDeliveries: z
     .int()
     .describe("Deliveries whose last attempt failed: tried again, paused or failed."),

@@ -43,7 +43,7 @@ function addAttempt(groups: Map<string, Group>, world: World, delivery: Delivery
   if (!due && nextAttemptAtMs === null) return;
   const state = due?.state ?? "scheduled";
   const attempt = countScheduled(delivery) + 1;
-  const group = getOrCreate(groups, `${endpointId} ${attempt} ${state}`, () => {
+  const group = getOrCreate(groups, `${endpointId} ${attempt} ${state}`, (): Group => {
     const url = world.state.endpoints.get(endpointId)?.url ?? null;
     return { ...emptyGroup, kind: "attempt", state, attempt, endpointId, url };
   });
@@ -55,7 +55,7 @@ function addStages(groups: Map<string, Group>, world: World): void {
   for (const entry of progress.values()) {
     const stage = tasks.get(entry.taskId)?.stages.findLast(({ status }) => status === "RUNNING");
     if (!stage) continue;
-    const group = getOrCreate(groups, `stage ${stage.type}`, () => ({ ...emptyGroup, kind: "stage" }));
+    const group = getOrCreate(groups, `stage ${stage.type}`, (): Group => ({ ...emptyGroup, kind: "stage" }));
     add(group, entry.taskId, stage.type, dueAtMsOf(world, entry));
   }
 }

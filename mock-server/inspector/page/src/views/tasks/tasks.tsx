@@ -20,14 +20,7 @@ const statuses: readonly ListedTask["status"][] = ["RUNNING", "COMPLETED", "FAIL
 const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<ListedTask>[] => [
   timeColumn("started", rows, ({ startedAt }) => startedAt, nowMs),
   column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
-  column(
-    "client",
-    ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"],
-    ({ client }) => client,
-    {
-      value: ({ client }) => client ?? "",
-    },
-  ),
+  column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
   column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, {
     class: "muted",
   }),
