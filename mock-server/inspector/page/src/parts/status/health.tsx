@@ -34,13 +34,16 @@ export function HealthStrip({ recent }: Pick<Health, "recent">) {
   );
 }
 
+/** An endpoint that has accepted none of this many attempts fails, whatever was before. */
+const failingMin = 5;
+
 /** What its last attempts say about an endpoint. */
 export function stateOfEndpoint(enabled: boolean, health: Health | undefined): string {
   if (!enabled) return "paused";
   const recent = health?.recent ?? [];
   if (recent.length === 0) return "unused";
-  const accepted = recent.filter(({ error }) => error === null).length;
-  return accepted === recent.length ? "healthy" : accepted === 0 ? "failing" : "unstable";
+  if (recent.every(({ error }) => error === null)) return "healthy";
+  return recent.slice(-failingMin).some(({ error }) => error === null) ? "unstable" : "failing";
 }
 
 /** `67 %`, or nothing before the first attempt. */
