@@ -192,3 +192,47 @@ describe("a request in the control API", () => {
     }
   });
 });
+
+describe("attempts that are due", () => {
+  it("run, or wait for a free connection, or for the event before them, in the overview and in each delivery", async () => {
+    let respond = (_: Response) => {};
+    const response = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
+    await using slow = await createMockServer({
+      listen: false,
+      receivers: new Map([[urls.billing, () => response.then((each) => each.clone())]]),
+      settings: { delivery: { inFlightPerEndpointMax: 2 } },
+    });
+    const { control } = slow;
+    await control.createEndpoint({ url: urls.billing });
+    const start = () => control.startTask({ taskType: "BINDER", progression: "manual" });
+    const { taskId } = await start();
+    await control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const linesOf = async () =>
+      (await control.getOverview()).upcoming.map(({ state, count, at }) => [state, count, at !== null]);
+    expect(await linesOf()).toEqual([
+      ["running", 1, true],
+      ["waits for an event", 1, false],
+    ]);
+    await start();
+    await start();
+    expect(await linesOf()).toEqual([
+      ["running", 2, true],
+      ["waits for a connection", 2, false],
+    ]);
+    const { data } = await control.listDeliveries();
+    expect(data.map(({ due, runningSince }) => [due, runningSince !== null])).toEqual([
+      ["running", true],
+      ["waits for a connection", false],
+      ["running", true],
+      ["waits for a connection", false],
+    ]);
+    respond(new Response(null, { status: 204 }));
+    await control.waitForDeliveries({ status: "succeeded", times: 4 });
+    expect(await linesOf()).toEqual([]);
+    expect((await control.getOverview()).health).toMatchObject([
+      { attempts: 4, succeeded: 4, failingSince: null, lastSuccessAt: expect.any(String) },
+    ]);
+  });
+});
