@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Filter } from "../../address.ts";
 import { goTo } from "../../route.ts";
-import { formatTimeOfDay, shortId } from "../../text/format.ts";
+import { formatRange, shortId } from "../../text/format.ts";
 import { titleOf } from "../../view.ts";
 import { Button } from "../controls/button.tsx";
 import { type Options, Select, valuesOf } from "../controls/fields.tsx";
@@ -78,10 +78,10 @@ export function ListView<Row>(props: Props<Row>) {
               />
             );
           })}
-          {from && to && (
+          {(from || to) && (
             <Button
-              label={`${formatTimeOfDay(from)} – ${formatTimeOfDay(to)} ✕`}
-              name={`${formatTimeOfDay(from)} – ${formatTimeOfDay(to)} ✕, show all times`}
+              label={`${formatRange(from, to)} ✕`}
+              name={`${formatRange(from, to)} ✕, show all times`}
               onClick={() => change({ from: "", to: "" })}
             />
           )}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { type Filter, hashOf } from "../../address.ts";
 import { goTo } from "../../route.ts";
-import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
+import { formatDuration, formatExact, formatRange, formatTimeNear } from "../../text/format.ts";
 import { Legend } from "./legend.tsx";
 import type { Tone } from "./status.tsx";
 import "./histogram.css";
@@ -53,7 +53,7 @@ export function Histogram({ view, field, tones, counts, filter = {}, nowMs }: Pr
   }));
   const highest = Math.max(...bars.map(({ counts }) => sum(Object.values(counts))));
   const timeOf = (slot: number) => new Date(Date.parse(counts.from) + slot * barMs).toISOString();
-  const range = `${formatTimeNear(timeOf(first), nowMs)} – ${formatTimeNear(timeOf(end), nowMs)}`;
+  const range = formatRange(timeOf(first), timeOf(end));
   const narrow = () => {
     if (selection) goTo(view, null, { ...filter, from: timeOf(first), to: timeOf(end) });
     setSelection(null);

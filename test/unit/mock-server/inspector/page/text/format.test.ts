@@ -3,12 +3,13 @@ import { readPastedRequest } from "../../../../../../mock-server/inspector/page/
 import {
   formatBody,
   formatDuration,
+  formatExact,
   formatHex,
+  formatRange,
   formatRelative,
   formatReset,
   formatTime,
   formatTimeNear,
-  formatTimeOfDay,
   shortId,
   toCurl,
   withDuration,
@@ -21,7 +22,7 @@ describe("formatTime", () => {
 
   it("shows a text instead of throwing for a value that is no time", () => {
     expect(formatTime("no time")).toBe("unknown time");
-    expect(formatTimeOfDay(undefined as never)).toBe("unknown time");
+    expect(formatExact(undefined as never)).toBe("unknown time");
     expect(formatTimeNear("no time", 0)).toBe("unknown time");
   });
 });
@@ -31,6 +32,20 @@ describe("formatTimeNear", () => {
     const noonMs = Date.UTC(2026, 0, 15, 12);
     expect(formatTimeNear(noonMs - 60_000, noonMs)).toBe("11:59:00");
     expect(formatTimeNear(noonMs - 86_400_000, noonMs)).toBe("01-14 12:00:00");
+  });
+});
+
+it("formatExact has the milliseconds", () => {
+  expect(formatExact("2026-01-15T12:00:00.007Z")).toBe("2026-01-15 12:00:00.007 UTC");
+});
+
+describe("formatRange", () => {
+  it("has dates when the two differ, and an open end", () => {
+    const [noon, later, nextDay] = ["2026-01-15T12:00:00Z", "2026-01-15T12:05:00Z", "2026-01-16T12:00:00Z"];
+    expect(formatRange(noon, later)).toBe("12:00:00 – 12:05:00");
+    expect(formatRange(noon, nextDay)).toBe("01-15 12:00:00 – 01-16 12:00:00");
+    expect(formatRange(noon, undefined)).toBe("12:00:00 – …");
+    expect(formatRange("no time", later)).toBe("unknown time – 01-15 12:05:00");
   });
 });
 
