@@ -35,9 +35,7 @@ describe("addActivities", () => {
       Array.from({ length: recentMax }, (_, index) => 299 - index),
     );
   });
-});
 
-describe("addActivities", () => {
   it("drops what was before a restart: another state of the mock has another time", () => {
     const before = addActivities(initialLiveState, [activity("task.changed", 9)]);
     const state = addActivities(before, [activity("stream.restarted", 0), activity("task.changed", 1)]);
