@@ -3,7 +3,7 @@
 export const controlCalls = {
   /** Version, time and number of resets of the mock. */
   getHealth: ["GET /health"],
-  /** Counts of everything, and the next timers. */
+  /** Counts of everything, how each endpoint responds, what runs, and the next timers. */
   getOverview: ["GET /overview"],
   /** The mock's time and timers. */
   getClock: ["GET /clock"],
@@ -87,6 +87,8 @@ export const controlCalls = {
   getEndpoint: ["GET /endpoints/{id}"],
   /** A page of deliveries. */
   listDeliveries: ["GET /deliveries", "query"],
+  /** How many deliveries were created per interval, by what became of them. */
+  countDeliveries: ["GET /deliveries/histogram", "query"],
   /** One delivery with every attempt: exact headers and body, and the response. */
   getDelivery: ["GET /deliveries/{id}"],
   /** Sends a delivery again: same id, new timestamp and signature. Responds after the attempt. */
@@ -97,6 +99,8 @@ export const controlCalls = {
   waitForDeliveries: ["POST /deliveries/wait", "body"],
   /** A page of the journal of GraphQL requests. */
   listRequests: ["GET /requests", "query"],
+  /** How many GraphQL requests of the journal were made per interval, by their result. */
+  countRequests: ["GET /requests/histogram", "query"],
   /** One GraphQL request, by its `sequence`, with its headers and response. */
   getRequest: ["GET /requests/{id}"],
   /** Responds once enough matching requests were made, or with 408, the nearest ones and why they differ. */

@@ -24,6 +24,12 @@ export const searchText = z
 export const inQuery = <Value extends z.ZodType>(number: Value) =>
   z.preprocess((text) => (/^\d{1,15}$/.test(String(text)) ? Number(text) : text), number);
 
+/** Part of a list, by the time of its records. */
+export const timeRange = {
+  from: time.optional().describe("Only those of this time or later."),
+  to: time.optional().describe("Only those before this time."),
+};
+
 /** Query of every list that has pages. */
 export const listQuery = {
   order: z.enum(["asc", "desc"]).optional().describe("Default: `asc`, oldest first."),

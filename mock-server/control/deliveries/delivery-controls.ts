@@ -1,7 +1,8 @@
 import { difference } from "../../checks/differences.ts";
 import { MockServerError } from "../../errors.ts";
 import { replayDelivery } from "../../rules/deliveries/deliveries.ts";
-import { isUnfinished } from "../../rules/deliveries/delivery-record.ts";
+import { countScheduled, isUnfinished } from "../../rules/deliveries/delivery-record.ts";
+import { dueAttemptOf } from "../../rules/deliveries/delivery-scheduler.ts";
 import { found } from "../../rules/service-error.ts";
 import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
@@ -10,16 +11,18 @@ import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
+import { countByTime, createRangeFilter } from "../lists/histogram.ts";
 import { listPage } from "../lists/list-page.ts";
 import { createTextMatch } from "../lists/text-match.ts";
 import { waitForMatches } from "../lists/wait-for-matches.ts";
-import type {
-  DeliveryAttempt,
-  DeliveryDetail,
-  DeliveryFilter,
-  DeliverySearch,
-  DeliverySummary,
-  deliveryRoutes,
+import {
+  type DeliveryAttempt,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliverySearch,
+  type DeliverySummary,
+  deliveryOutcomes,
+  type deliveryRoutes,
 } from "./delivery-routes.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
@@ -35,6 +38,13 @@ export function createDeliveryControls(worlds: WorldHolder): DeliveryControls {
         matches: createDeliveryFilter(world, query),
         view: (delivery) => viewDeliverySummary(world, delivery),
       });
+    },
+    countDeliveries({ bars, ...filter } = {}) {
+      const world = worlds.current;
+      const items = [...world.state.deliveries.values()]
+        .filter(createDeliveryFilter(world, filter))
+        .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
+      return countByTime(items, deliveryOutcomes.options, { ...filter, bars });
     },
     getDelivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
     async replayDelivery(deliveryId) {
@@ -74,10 +84,13 @@ function checkEvent(world: World, event: string | undefined): void {
 type ListFilter = DeliveryFilter & DeliverySearch & { readonly rejected?: boolean | undefined };
 
 function createDeliveryFilter(world: World, filter: ListFilter): (delivery: DeliveryRecord) => boolean {
-  const { rejected, lastResponse, text } = filter;
+  const { rejected, outcome, lastResponse, text } = filter;
   const contains = createTextMatch(text);
+  const isInRange = createRangeFilter(filter);
   return (delivery) =>
+    isInRange(delivery.createdAtMs) &&
     (rejected === undefined || isRejected(delivery) === rejected) &&
+    (outcome === undefined || outcomeOf(delivery) === outcome) &&
     (lastResponse === undefined || hasLastResponse(delivery, lastResponse)) &&
     differences(world, delivery, filter).length === 0 &&
     (text === undefined || contains(...textsOfDelivery(world, delivery)));
@@ -86,6 +99,12 @@ function createDeliveryFilter(world: World, filter: ListFilter): (delivery: Deli
 /** Whether the last attempt failed, of a delivery that has neither succeeded nor been cancelled. */
 export const isRejected = ({ status, attempts }: DeliveryRecord): boolean =>
   status !== "succeeded" && status !== "cancelled" && (attempts.at(-1)?.error ?? null) !== null;
+
+function outcomeOf(delivery: DeliveryRecord): (typeof deliveryOutcomes.options)[number] {
+  if (delivery.status === "succeeded") return "delivered";
+  if (delivery.status === "cancelled") return "cancelled";
+  return isRejected(delivery) ? "rejected" : "waiting";
+}
 
 function hasLastResponse({ attempts }: DeliveryRecord, expected: string): boolean {
   const last = attempts.at(-1);
@@ -142,24 +161,16 @@ function describeDelivery({ id, eventName, status, attempts }: DeliveryRecord): 
   return `${eventName} ${id} (${status}${error == null ? "" : `, ${error}`})`;
 }
 
+const viewDelivery = (world: World, delivery: DeliveryRecord): DeliveryDetail => ({
+  ...viewDeliverySummary(world, delivery),
+  attempts: delivery.attempts.map(viewAttempt),
+});
+
 export function viewDeliverySummary(world: World, delivery: DeliveryRecord): DeliverySummary {
-  const last = delivery.attempts.at(-1);
-  return {
-    ...deliveryFields(world, delivery),
-    attemptCount: delivery.attempts.length,
-    lastStatus: last?.status ?? null,
-    lastError: last?.error ?? null,
-  };
-}
-
-function viewDelivery(world: World, delivery: DeliveryRecord): DeliveryDetail {
-  return { ...deliveryFields(world, delivery), attempts: delivery.attempts.map(viewAttempt) };
-}
-
-function deliveryFields(world: World, delivery: DeliveryRecord) {
   const { subject, task, client, url } = aboutDelivery(world, delivery);
   const triesMax = world.settings.delivery.scheduleMs.length;
-  const tries = delivery.attempts.filter(({ kind }) => kind === "scheduled").length;
+  const due = dueAttemptOf(world, delivery);
+  const last = delivery.attempts.at(-1);
   return {
     id: delivery.id,
     event: delivery.eventName,
@@ -173,9 +184,14 @@ function deliveryFields(world: World, delivery: DeliveryRecord) {
     url: url ?? null,
     taskId: task?.id ?? null,
     client: client?.name ?? null,
-    nextTry: isUnfinished(delivery) ? tries + 1 : null,
+    nextTry: isUnfinished(delivery) ? countScheduled(delivery) + 1 : null,
     triesMax,
     rejected: isRejected(delivery),
+    due: due?.state ?? null,
+    runningSince: isoTimeOrNull(due?.sinceMs ?? null),
+    attemptCount: delivery.attempts.length,
+    lastStatus: last?.status ?? null,
+    lastError: last?.error ?? null,
   };
 }
 

@@ -2,13 +2,14 @@ import { z } from "zod";
 import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
 import * as fields from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
+import { barsQuery, histogramOf } from "../lists/histogram.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
 const attempt = z.object({ ...attemptFields, startedAt: fields.time });
 
 const subject = z.string().describe("What the event is about: the task's id, for example.");
 
-const deliveryFields = {
+export const deliverySummary = z.object({
   id: fields.id.describe("Also the `webhook-id`."),
   event: z.string(),
   eventId: fields.id,
@@ -27,15 +28,18 @@ const deliveryFields = {
     .describe("Number of the next scheduled attempt; `null` when none will be made."),
   triesMax: z.int().describe("Scheduled attempts before the delivery fails."),
   rejected: z.boolean().describe("Its last attempt failed, and it has neither succeeded nor been cancelled."),
-};
-
-export const deliverySummary = z.object({
-  ...deliveryFields,
+  due: z
+    .enum(["running", "waits for a connection", "waits for an event"])
+    .nullable()
+    .describe(
+      "What an attempt that is due does: it runs, or waits for a free connection to the endpoint, or for an earlier event of its subject.",
+    ),
+  runningSince: fields.time.nullable().describe("Start of the attempt that runs."),
   attemptCount: z.int(),
   lastStatus: z.int().nullable().describe("HTTP status of the last attempt; `null` without a response."),
   lastError: z.string().nullable().describe("Why the last attempt did not succeed."),
 });
-const deliveryDetail = z.object({ ...deliveryFields, attempts: z.array(attempt) });
+const deliveryDetail = deliverySummary.extend({ attempts: z.array(attempt) });
 
 const deliveryFilter = {
   endpointId: fields.id.optional(),
@@ -44,6 +48,9 @@ const deliveryFilter = {
   subject: subject.optional(),
   workspaceId: fields.id.optional(),
 };
+
+/** What became of a delivery so far; in this order they are stacked. */
+export const deliveryOutcomes = z.enum(["delivered", "rejected", "waiting", "cancelled"]);
 
 const trueOrFalse = z.enum(["true", "false"]).transform((value) => value === "true");
 
@@ -54,7 +61,11 @@ const deliverySearch = {
     .regex(/^([1-5]xx|[1-5][0-9]{2}|none)$/, "expected a status such as 503, a class such as 5xx, or none")
     .optional()
     .describe("HTTP status of the last attempt; `none`: it got no response."),
+  outcome: deliveryOutcomes
+    .optional()
+    .describe("`rejected`: its last attempt failed, whether or not it is tried again."),
   text: fields.searchText.optional(),
+  ...fields.timeRange,
 };
 
 export const expectedDeliveries = z.strictObject({
@@ -83,16 +94,22 @@ export type DeliveryFilter = Omit<z.output<typeof expectedDeliveries>, "count" |
 /** What a delivery must be like. */
 export type ExpectedDeliveries = z.output<typeof expectedDeliveries>;
 
+const listed = {
+  ...deliveryFilter,
+  ...deliverySearch,
+  rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
+};
+
 export const deliveryRoutes = {
   listDeliveries: defineRoute("GET /deliveries", {
     summary: "A page of deliveries.",
-    input: z.strictObject({
-      ...fields.listQuery,
-      ...deliveryFilter,
-      ...deliverySearch,
-      rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
-    }),
+    input: z.strictObject({ ...fields.listQuery, ...listed }),
     response: fields.pageOf(deliverySummary),
+  }),
+  countDeliveries: defineRoute("GET /deliveries/histogram", {
+    summary: "How many deliveries were created per interval, by what became of them.",
+    input: z.strictObject({ ...listed, ...barsQuery }),
+    response: histogramOf(deliveryOutcomes),
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",

@@ -1,18 +1,18 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../../errors.ts";
-import { dueAtMsOf } from "../../rules/tasks/progression.ts";
 import { takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { FaultPlan } from "../../state/fault.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import { realClock } from "../../time/real-clock.ts";
 import type { VirtualClock } from "../../time/virtual-clock.ts";
-import type { World } from "../../world/world.ts";
 import { createWorldClock } from "../../world/world-clock.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { isRejected } from "../deliveries/delivery-controls.ts";
-import type { mockRoutes, Overview } from "./mock-routes.ts";
+import { healthOf } from "./endpoint-health.ts";
+import type { mockRoutes } from "./mock-routes.ts";
+import { upcoming } from "./upcoming.ts";
 
 export interface MockControlsOptions {
   readonly worlds: WorldHolder;
@@ -34,15 +34,11 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
       for (const { status } of state.tasks.values()) tasks[status]++;
       const deliveries = { pending: 0, paused: 0, succeeded: 0, failed: 0, cancelled: 0 };
       let rejectedDeliveries = 0;
-      let retriedDeliveries = 0;
       for (const delivery of state.deliveries.values()) {
         deliveries[delivery.status]++;
-        if (!isRejected(delivery)) continue;
-        rejectedDeliveries++;
-        if (delivery.status === "pending") retriedDeliveries++;
+        if (isRejected(delivery)) rejectedDeliveries++;
       }
       return {
-        retriedDeliveries,
         rejectedDeliveries,
         requests: worlds.current.journal.count,
         activeFaults: countFaults(worlds.current.faults.plan()),
@@ -52,6 +48,7 @@ export function createMockControls({ worlds, clock, version }: MockControlsOptio
         tasks,
         deliveries,
         upcoming: upcoming(worlds.current),
+        ...healthOf(worlds.current),
       };
     },
     getClock() {
@@ -88,22 +85,3 @@ const countFaults = ({ api = [], deliveries = [] }: FaultPlan): number =>
     (count, { instructions = [], chances = [] }) => count + instructions.length + chances.length,
     0,
   );
-
-const upcomingMax = 10;
-
-function upcoming(world: World): Overview["upcoming"] {
-  const { deliveries, progress, tasks } = world.state;
-  const due: (Omit<Overview["upcoming"][number], "at"> & { readonly atMs: number })[] = [];
-  for (const { id, eventName, attempts, status, nextAttemptAtMs } of deliveries.values()) {
-    if (status !== "pending" || nextAttemptAtMs === null) continue;
-    due.push({ kind: "attempt", id, name: eventName, attempt: attempts.length + 1, atMs: nextAttemptAtMs });
-  }
-  for (const entry of progress.values()) {
-    const { taskId: id } = entry;
-    const stage = tasks.get(id)?.stages.findLast(({ status }) => status === "RUNNING");
-    if (stage)
-      due.push({ kind: "stage", id, name: stage.type, attempt: null, atMs: dueAtMsOf(world, entry) });
-  }
-  due.sort((a, b) => a.atMs - b.atMs);
-  return due.slice(0, upcomingMax).map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) }));
-}

@@ -17,7 +17,6 @@ const overview = z.object({
   events: z.int(),
   tasks: z.record(taskStatusSchema, z.int()),
   deliveries: z.record(deliveryStatusSchema, z.int()),
-  retriedDeliveries: z.int().describe("Pending deliveries whose last attempt failed."),
   rejectedDeliveries: z
     .int()
     .describe("Deliveries whose last attempt failed: tried again, paused or failed."),
@@ -27,13 +26,33 @@ const overview = z.object({
     .array(
       z.object({
         kind: z.enum(["attempt", "stage"]),
-        id: id.describe("The delivery's, or the task's whose stage ends."),
-        name: z.string().describe("The event's, or the stage's."),
-        attempt: z.int().nullable().describe("Its number; `null` for a stage."),
-        at: time,
+        state: z.enum(["running", "waits for a connection", "waits for an event", "scheduled"]),
+        count: z.int().describe("Those with the same state, endpoint and number, or name of the stage."),
+        id: id.describe("The first one's: the delivery's, or the task's whose stage ends."),
+        name: z.string().describe("The first one's: the event's, or the stage's."),
+        attempt: z.int().nullable().describe("Its number in the schedule; `null` for a stage."),
+        endpointId: id.nullable(),
+        url: z.string().nullable(),
+        at: time.nullable().describe("When the first one is due, or started; `null`: it waits for another."),
+        until: time.nullable().describe("The same of the last one."),
       }),
     )
-    .describe("The next ten timers, soonest first."),
+    .describe("At most ten lines: what runs, what waits for its turn, and the next timers, soonest first."),
+  failedAttemptsLastHour: z.int().describe("In the mock's time."),
+  health: z
+    .array(
+      z.object({
+        endpointId: id,
+        attempts: z.int().describe("Of the deliveries that the mock still has."),
+        succeeded: z.int(),
+        lastSuccessAt: time.nullable(),
+        failingSince: time.nullable().describe("Its first failed attempt after the last that succeeded."),
+        recent: z
+          .array(z.object({ at: time, status: z.int().nullable(), error: z.string().nullable() }))
+          .describe("Its last twenty attempts, oldest first."),
+      }),
+    )
+    .describe("How each endpoint responds."),
 });
 
 const clock = z.object({
@@ -64,7 +83,7 @@ export const mockRoutes = {
     response: health,
   }),
   getOverview: defineRoute("GET /overview", {
-    summary: "Counts of everything, and the next timers.",
+    summary: "Counts of everything, how each endpoint responds, what runs, and the next timers.",
     response: overview,
   }),
   getClock: defineRoute("GET /clock", { summary: "The mock's time and timers.", response: clock }),

@@ -8,10 +8,17 @@ import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { RoundTrip } from "../../world/round-trips.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
+import { countByTime, createRangeFilter, type TimeRange } from "../lists/histogram.ts";
 import { listPage } from "../lists/list-page.ts";
 import { createTextMatch } from "../lists/text-match.ts";
 import { waitForMatches } from "../lists/wait-for-matches.ts";
-import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "./request-routes.ts";
+import {
+  type RecordedRequest,
+  type RequestDetail,
+  type RequestFilter,
+  requestResults,
+  type requestRoutes,
+} from "./request-routes.ts";
 
 export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof requestRoutes> {
   return {
@@ -21,6 +28,13 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
         matches: createRequestFilter(query),
         view: viewRequest,
       }),
+    countRequests({ bars, ...filter } = {}) {
+      const items = worlds.current.journal
+        .entries()
+        .filter(createRequestFilter(filter))
+        .map((entry) => ({ atMs: entry.atMs, series: resultOf(entry) }));
+      return countByTime(items, requestResults.options, { ...filter, bars });
+    },
     getRequest(sequence) {
       const entry = found(
         worlds.current.journal.entries().find((entry) => String(entry.sequence) === sequence),
@@ -47,22 +61,32 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
   };
 }
 
-type ListFilter = Omit<RequestFilter, "status"> & {
-  readonly status?: number | undefined;
-  readonly result?: ReturnType<typeof resultOf> | undefined;
-  readonly text?: string | undefined;
-};
+type ListFilter = Omit<RequestFilter, "status"> &
+  TimeRange & {
+    readonly status?: number | undefined;
+    readonly result?: RecordedRequest["result"] | undefined;
+    readonly text?: string | undefined;
+  };
 
-function createRequestFilter({ result, text, ...filter }: ListFilter): (entry: JournalEntry) => boolean {
+function createRequestFilter({
+  result,
+  text,
+  from,
+  to,
+  ...filter
+}: ListFilter): (entry: JournalEntry) => boolean {
   const contains = createTextMatch(text);
+  const isInRange = createRangeFilter({ from, to });
   return (entry) =>
+    isInRange(entry.atMs) &&
     (result === undefined || resultOf(entry) === result) &&
     differences(entry, filter).length === 0 &&
     (text === undefined || contains(...textsOfRequest(entry)));
 }
 
-function resultOf({ faults, rejection, errors, status }: JournalEntry) {
+function resultOf({ faults, rejection, errors, status }: JournalEntry): RecordedRequest["result"] {
   if (faults.length > 0) return "faulty";
+  if (status === 429 || errors.some(({ code }) => code === "RATE_LIMITED")) return "limited";
   const isRejected = rejection !== null || errors.length > 0 || (status !== null && status >= 400);
   return isRejected ? "rejected" : "succeeded";
 }
@@ -125,6 +149,7 @@ const viewRequest = ({ atMs, overridden, ...entry }: JournalEntry): RecordedRequ
   ...entry,
   ...(overridden ? { overridden: [...overridden] } : {}),
   at: isoTime(atMs),
+  result: resultOf({ atMs, ...entry }),
   operations: [...entry.operations],
   errors: [...entry.errors],
   faults: [...entry.faults],

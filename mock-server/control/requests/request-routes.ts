@@ -4,9 +4,15 @@ import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import * as fields from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
+import { barsQuery, histogramOf } from "../lists/histogram.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
-const request = z.object({ ...entryFields, at: fields.time });
+/** In the order in which they are stacked. */
+export const requestResults = z.enum(["succeeded", "limited", "rejected", "faulty"]);
+const result = requestResults.describe(
+  "`limited`: by a rate limit; `faulty`: with an injected fault, whatever its response.",
+);
+const request = z.object({ ...entryFields, at: fields.time, result });
 
 const variables = z.record(z.string(), z.unknown());
 const status = z.int().min(100).max(599);
@@ -33,8 +39,7 @@ export const expectedRequests = z.strictObject({
   ...fields.waitLimit,
 });
 
-const requestsQuery = z.strictObject({
-  ...fields.listQuery,
+const listed = {
   ...requestFilter,
   status: fields.inQuery(status).optional(),
   variables: z
@@ -48,12 +53,10 @@ const requestsQuery = z.strictObject({
     .optional()
     .describe(`JSON. ${aboutVariables}`),
   after: fields.inQuery(after).optional().describe(aboutAfter),
-  result: z
-    .enum(["succeeded", "rejected", "faulty"])
-    .optional()
-    .describe("`faulty`: with an injected fault, whatever its response."),
+  result: result.optional(),
   text: fields.searchText.optional(),
-});
+  ...fields.timeRange,
+};
 
 const requestDetail = request.extend({
   message: z
@@ -76,8 +79,13 @@ export type ExpectedRequests = z.output<typeof expectedRequests>;
 export const requestRoutes = {
   listRequests: defineRoute("GET /requests", {
     summary: "A page of the journal of GraphQL requests.",
-    input: requestsQuery,
+    input: z.strictObject({ ...fields.listQuery, ...listed }),
     response: fields.pageOf(request),
+  }),
+  countRequests: defineRoute("GET /requests/histogram", {
+    summary: "How many GraphQL requests of the journal were made per interval, by their result.",
+    input: z.strictObject({ ...listed, ...barsQuery }),
+    response: histogramOf(requestResults),
   }),
   getRequest: defineRoute("GET /requests/{id}", {
     summary: "One GraphQL request, by its `sequence`, with its headers and response.",

@@ -31,7 +31,10 @@ export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof s
       world.emit({ type: "settings.changed" });
       return settings;
     },
-    getSeedData: () => viewSeed(worlds.current, worlds.startSettings.seedData, worlds.seedData.apiKeys),
+    getSeedData: () => ({
+      ...viewSeed(worlds.current, worlds.startSettings.seedData, worlds.seedData.apiKeys),
+      partnerApiKey: worlds.seedData.partnerApiKey,
+    }),
     addSeedData(plan) {
       const world = worlds.current;
       const { partnerId = null } = world.state.workspaces.get(worlds.seedData.workspaceId) ?? {};

@@ -42,7 +42,7 @@ export const settingsRoutes = {
   }),
   getSeedData: defineRoute("GET /seed-data", {
     summary: "Ids and keys of the seed data that the mock started with, by name.",
-    response: seed,
+    response: seed.extend({ partnerApiKey: z.string().describe("Of the partner gateway.") }),
   }),
   addSeedData: defineRoute("POST /seed-data", {
     summary:

@@ -38,6 +38,12 @@ export function recordAttempt(delivery: DeliveryRecord, result: AttemptResult): 
   return attempt;
 }
 
+export function countScheduled({ attempts }: DeliveryRecord): number {
+  let count = 0;
+  for (const { kind } of attempts) if (kind === "scheduled") count++;
+  return count;
+}
+
 export const isUnfinished = ({ status }: DeliveryRecord) => status === "pending" || status === "paused";
 
 export function emitDelivery(

@@ -18,7 +18,7 @@ import { createTimerQueue, type TimerQueue, type TimerQueueEntry } from "../../t
 import type { World } from "../../world/world.ts";
 import { worldCache } from "../../world/world-cache.ts";
 import { makeAttempt } from "./attempt.ts";
-import { emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
+import { countScheduled, emitAttempt, emitDelivery, isUnfinished, recordAttempt } from "./delivery-record.ts";
 import { createKeyedQueue, type KeyedQueue } from "./keyed-queue.ts";
 import { countAttempt, discardOldDeliveries } from "./retention.ts";
 import { nextAttemptDelayMs } from "./retry-plan.ts";
@@ -47,6 +47,8 @@ export interface PendingDelivery {
   readonly rank: number;
   scheduled: ScheduledAttempt | null;
   state: "idle" | "queued" | "sending";
+  /** Start of its latest attempt. */
+  sentAtMs: number;
 }
 
 /** A cancelled entry stays in the timer queue until due; clearing `pending` lets the delivery be collected. */
@@ -72,7 +74,7 @@ const schedulerOf = worldCache((world): Scheduler => {
 /** Adds an unfinished delivery; it stays idle until it is scheduled. */
 export function addPending(world: World, delivery: DeliveryRecord, event: EventRecord): PendingDelivery {
   const rank = schedulerOf(world).nextRank++;
-  const pending: PendingDelivery = { delivery, event, rank, scheduled: null, state: "idle" };
+  const pending: PendingDelivery = { delivery, event, rank, scheduled: null, state: "idle", sentAtMs: 0 };
   const endpoint = endpointQueue(world, delivery.endpointId);
   endpoint.pending.set(delivery.id, pending);
   if (delivery.reordered) endpoint.deferred.add(pending);
@@ -88,6 +90,21 @@ export function removePending(world: World, delivery: DeliveryRecord): void {
   if (!pending) return;
   unschedule(pending);
   all?.delete(delivery.id);
+}
+
+/** An attempt that is due: it runs, or waits for a free connection to its endpoint, or for the event before it. */
+export type DueAttempt =
+  | { readonly state: "running"; readonly sinceMs: number }
+  | { readonly state: "waits for a connection" | "waits for an event"; readonly sinceMs: null };
+
+/** `undefined`: no attempt is due. */
+export function dueAttemptOf(world: World, { id, endpointId }: DeliveryRecord): DueAttempt | undefined {
+  const endpoint = schedulerOf(world).endpoints.get(endpointId);
+  const pending = endpoint?.pending.get(id);
+  if (!endpoint || !pending || pending.state === "idle") return undefined;
+  if (pending.state === "sending") return { state: "running", sinceMs: pending.sentAtMs };
+  const state = endpoint.queue.isFull() ? "waits for a connection" : "waits for an event";
+  return { state, sinceMs: null };
 }
 
 /** Discards old deliveries past the bounds. */
@@ -188,6 +205,7 @@ async function attemptDelivery(
   if (defer(world, deferred, pending, faults)) return nothing;
 
   pending.state = "sending";
+  pending.sentAtMs = world.clock.now();
   delivery.nextAttemptAtMs = null;
   const kinds: AttemptKind[] = ["scheduled", ...Array<AttemptKind>(copiesOf(faults)).fill("duplicate")];
   const results = await Promise.all(
@@ -206,9 +224,6 @@ async function attemptDelivery(
 }
 
 const nothing = () => undefined;
-
-const countScheduled = ({ attempts }: DeliveryRecord) =>
-  attempts.filter(({ kind }) => kind === "scheduled").length;
 
 const copiesOf = (faults: readonly DeliveryFault[]) =>
   faults.reduce((sum, fault) => sum + (fault.kind === "duplicate" ? (fault.copies ?? 1) : 0), 0);

@@ -6,6 +6,8 @@ import { createQueue } from "./queue.ts";
  */
 export interface KeyedQueue<Item> {
   enqueue(key: string, item: Item): void;
+  /** Whether as many items are in flight as may be: a queued one waits for one of them. */
+  isFull(): boolean;
 }
 
 export interface KeyedQueueOptions<Item> {
@@ -72,5 +74,6 @@ export function createKeyedQueue<Item>({
       ready.put(entry);
       startReady();
     },
+    isFull: () => inFlight >= inFlightMax(),
   };
 }

@@ -25,7 +25,7 @@ it("the first view of the inspector transfers at most 40 KB, and only Run loads 
   const loaded: string[] = [];
   page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
   await inspector.go("#/overview");
-  await page.locator(".rejections li").first().waitFor();
+  await page.locator(".two-line-items li").first().waitFor();
   expect(gzippedBytes(loaded)).toBeLessThan(40 * 1_024);
   for (const view of ["tasks", "deliveries", "signatures", "endpoints", "requests", "faults", "setup"]) {
     await page.getByRole("link", { name: new RegExp(`^${view}`, "i") }).click();
@@ -160,7 +160,7 @@ describe("the inspector with five thousand rows", () => {
     await last.and(page.locator('[aria-posinset="5000"]')).waitFor();
     expect(await page.evaluate(bottomOfSelected)).toBeLessThanOrEqual(800);
     expect(await rows.count()).toBeLessThan(80);
-    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 2_500 * ${rowPixels}`);
+    await page.evaluate(`document.querySelector(".windowed-rows").scrollTop = 2_500 * ${rowPixels[1]}`);
     await rows.and(page.locator('[aria-posinset="2501"]')).waitFor();
     expect(await rows.count()).toBeLessThan(80);
 

@@ -41,15 +41,19 @@ async function viewsOf({ mock }: InspectorFixture) {
     ({ errors }) => errors.length > 0,
   )?.sequence;
   const task = (await mock.control.listTasks({ order: "desc", status: "RUNNING" })).data[0]?.taskId;
+  const endpoint = (await mock.control.listEndpoints()).data[0]?.id;
   return {
-    overview: { hash: "#/overview", shows: ".rejections .toned" },
+    overview: { hash: "#/overview", shows: ".two-line-items .toned" },
     tasks: { hash: "#/tasks", shows: "[role=option]" },
     task: { hash: `#/tasks/${task}`, shows: ".timeline .open" },
     deliveries: { hash: "#/deliveries", shows: "[role=option]" },
-    delivery: { hash: `#/deliveries/${waiting}`, shows: ".rail .attempt" },
+    delivery: { hash: `#/deliveries/${waiting}`, shows: ".attempts .toned" },
     signatures: { hash: "#/signatures", shows: ".signature-check .nothing" },
     signature: { hash: `#/signatures/${waiting}%2F1`, shows: ".notice.tone-wait" },
-    endpoints: { hash: "#/endpoints", shows: ".facts" },
+    endpoints: { hash: "#/endpoints", shows: ".health-strip .tone-good" },
+    endpoint: { hash: `#/endpoints/${endpoint}`, shows: ".detail .facts" },
+    "new endpoint": { hash: "#/endpoints/new", shows: ".detail input" },
+    "send an event": { hash: "#/endpoints/send", shows: ".detail textarea" },
     requests: { hash: "#/requests", shows: "[role=option]" },
     request: { hash: `#/requests/${rejected}`, shows: ".detail pre" },
     faults: { hash: "#/faults", shows: ".items .badge" },
@@ -63,7 +67,18 @@ type View = keyof Awaited<ReturnType<typeof viewsOf>>;
 
 const viewNames: readonly View[] = [
   ...(["overview", "tasks", "task", "deliveries", "delivery", "signatures", "signature"] as const),
-  ...(["endpoints", "requests", "request", "faults", "run", "setup", "unknown"] as const),
+  ...([
+    "endpoints",
+    "endpoint",
+    "new endpoint",
+    "send an event",
+    "requests",
+    "request",
+    "faults",
+    "run",
+    "setup",
+    "unknown",
+  ] as const),
 ];
 
 async function show(inspector: InspectorPage, view: View): Promise<void> {
@@ -127,7 +142,7 @@ describe("every view of the inspector", () => {
 
 it("the help dialog passes the accessibility checks", async () => {
   await using inspector = await InspectorPage.open(browser, fixture.mock);
-  await inspector.button("Keys").click();
+  await inspector.button("? Keys and words").click();
   await inspector.page.getByRole("dialog").waitFor();
   expect(await violations(inspector.page)).toEqual([]);
 });
@@ -142,7 +157,12 @@ it("long URLs and names make no view wider, and the views of a phone scroll to t
   const { page } = inspector;
   for (const size of [widescreen, phone]) {
     await page.setViewportSize(size);
-    for (const hash of [`#/deliveries?endpointId=${id}`, `#/tasks/${taskId}`, "#/endpoints", "#/faults"]) {
+    for (const hash of [
+      `#/deliveries?endpointId=${id}`,
+      `#/tasks/${taskId}`,
+      `#/endpoints/${id}`,
+      "#/faults",
+    ]) {
       await inspector.go(hash);
       await page.getByText("segment/").first().waitFor({ state: "attached" });
       expect(await overflowPixels(page), hash).toBe(0);
@@ -160,7 +180,7 @@ it("a phone shows either the list or the selected row", async () => {
   await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
   const { page, rows, detail } = inspector;
   await rows.first().click();
-  await detail.getByText("Attempt 1").waitFor();
+  await detail.getByRole("heading", { name: /^Attempt \d/ }).waitFor();
   expect(await page.getByRole("listbox").isVisible()).toBe(false);
   await inspector.button("‹ All deliveries").click();
   await rows.first().waitFor();

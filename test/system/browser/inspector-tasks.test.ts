@@ -81,20 +81,19 @@ describe("tasks of a developer in the inspector", () => {
     await using inspector = opened.inspector;
     const { page, steps } = opened;
     const rejected = page.locator("section", {
-      has: page.getByRole("heading", { name: "Rejected deliveries" }),
+      has: page.getByRole("heading", { name: "Rejected now" }),
     });
-    await rejected.getByText("try 2 of 8 in 5 s").waitFor();
+    await rejected.getByText("2/8 · 5 s").waitFor();
     await page.getByRole("link", { name: "Deliveries 1 rejected" }).waitFor();
     await steps.click(rejected.getByRole("link", { name: "task.running" }));
     const words = inspector.detail.locator(".notice").getByText('{"error":"the database is locked"}');
     expect((await words.boundingBox())?.y).toBeLessThan(600);
-    const sections = inspector.detail.getByRole("heading", { level: 4, name: /^(Response \d+|Request)$/ });
-    expect(await sections.allTextContents()).toEqual(["Response 500", "Request"]);
+    await inspector.detail.getByRole("heading", { level: 4, name: "Attempt 1 500" }).waitFor();
     expect(steps.count).toBe(1);
     fixture.respond("billing", 204);
     await steps.press("r");
-    await inspector.detail.getByText("Attempt 2").waitFor();
-    await inspector.detail.getByText("succeeded").first().waitFor();
+    await inspector.button("Attempt 2").waitFor();
+    await inspector.detail.getByText("delivered").first().waitFor();
     expect(steps.count).toBe(2);
   });
 
@@ -105,7 +104,7 @@ describe("tasks of a developer in the inspector", () => {
     await steps.click(view("Faults"));
     const form = page.getByRole("region", { name: "On calls to the API" });
     await steps.paste(form.getByLabel(/^How often/), "3");
-    await steps.click(inspector.button("add: On calls to the API"));
+    await steps.click(inspector.button("Add: On calls to the API"));
     await page.getByText("the next 3 times").waitFor();
     await page.getByRole("link", { name: "3 faults are active" }).waitFor();
     for (const expected of [429, 429, 429, 200]) {
@@ -225,7 +224,7 @@ describe("the first minute in the inspector", () => {
     const { mock } = fixture;
     const { inspector: opened, page, view } = await open();
     await using inspector = opened;
-    await inspector.button("copy the API key").click();
+    await inspector.button("Copy the API key").click();
     await expect.poll(() => clipboardOf(page)).toBe(mock.apiKey);
     const snippet = page.getByRole("region", { name: "Snippets" });
     await snippet.getByText(mock.baseUrl).waitFor();
@@ -233,9 +232,11 @@ describe("the first minute in the inspector", () => {
     await snippet.getByText("createReceiver").first().waitFor();
 
     fixture.respond("billing", 500);
-    await page.getByRole("link", { name: "Send an event" }).click();
+    await view("Endpoints").click();
+    await page.getByRole("link", { name: "New endpoint" }).click();
     await page.getByLabel("URL of the receiver").fill(receiverUrls.billing);
     await inspector.button("Create endpoint").click();
+    await page.getByRole("link", { name: "Send an event" }).click();
     await page.getByLabel("event to send").selectOption("documents.synced");
     await page.getByLabel(/^Payload/).fill('{"clientId":"of-this-test"}');
     await inspector.button("Send event").click();
@@ -244,13 +245,16 @@ describe("the first minute in the inspector", () => {
     await inspector.button("Replay rejected (1)").waitFor();
     fixture.respond("billing", 204);
     await inspector.button("Replay rejected (1)").click();
-    await inspector.rows.getByText("succeeded").waitFor();
+    await inspector.button("Send 1 again?").click();
+    await inspector.rows.getByText("delivered").waitFor();
+    await page.getByRole("alert").getByText("Replayed 1 delivery: 1 accepted, 0 not.").waitFor();
     const [delivery] = (await mock.control.listDeliveries()).data;
     expect((await mock.control.getDelivery(delivery?.id ?? "")).attempts[0]?.requestBody).toContain(
       "of-this-test",
     );
 
     await view("Endpoints").click();
+    await inspector.rows.first().click();
     const endpoint = page.getByRole("region", { name: receiverUrls.billing });
     await endpoint.getByRole("button", { name: "Rotate secret" }).click();
     await endpoint.getByText("still valid, ends in 1 d").waitFor();
@@ -305,7 +309,7 @@ describe("the inspector", () => {
     const { inspector: opened, page } = await open({ ...phone, hash: "#/deliveries?text=task" });
     await using inspector = opened;
     await inspector.rows.first().click();
-    await inspector.detail.getByText("Attempt 1").waitFor();
+    await inspector.button("Attempt 1").waitFor();
     await page.goBack();
     await inspector.detail.waitFor({ state: "detached" });
     expect(new URL(page.url()).hash).toBe("#/deliveries?text=task");

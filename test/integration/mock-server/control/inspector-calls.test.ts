@@ -44,14 +44,26 @@ describe("a rejected delivery in the control API", () => {
     expect((await mock.control.listDeliveries({ rejected: false })).data).toHaveLength(1);
     expect((await mock.control.listTasks()).data).toMatchObject([{ rejectedDeliveries: 1 }]);
     expect(await mock.control.getTask(taskId)).toMatchObject({ rejectedDeliveries: 1 });
-    expect(await mock.control.getOverview()).toMatchObject({ rejectedDeliveries: 1, retriedDeliveries: 1 });
+    expect(await mock.control.getOverview()).toMatchObject({ rejectedDeliveries: 1 });
     await mock.control.updateEndpoint(billing.id, { enabled: false });
-    expect(await mock.control.getOverview()).toMatchObject({ rejectedDeliveries: 1, retriedDeliveries: 0 });
+    expect(await mock.control.getOverview()).toMatchObject({ rejectedDeliveries: 1 });
     await mock.control.updateEndpoint(billing.id, { enabled: true });
     responses.clear();
     await mock.clock.advance("5s");
     expect(await mock.control.getOverview()).toMatchObject({ rejectedDeliveries: 0 });
     expect(await mock.control.getDelivery(deliveryId)).toMatchObject({ rejected: false, nextTry: null });
+  });
+
+  it("is counted by what became of it, and found by that and by its time", async () => {
+    await rejectedDelivery();
+    const { bars } = await mock.control.countDeliveries();
+    expect(bars).toEqual([{ index: 0, counts: { delivered: 1, rejected: 1, waiting: 0, cancelled: 0 } }]);
+    const find = async (query: object) => (await mock.control.listDeliveries(query)).data.length;
+    expect(await find({ outcome: "rejected" })).toBe(1);
+    expect(await find({ outcome: "waiting" })).toBe(0);
+    const { now } = await mock.control.getClock();
+    expect(await find({ from: now })).toBe(2);
+    expect(await find({ to: now })).toBe(0);
   });
 
   it("is found by its last response", async () => {
@@ -178,5 +190,49 @@ describe("a request in the control API", () => {
     for (const secret of [token, created.createWebhookEndpoint.signingSecret]) {
       expect(shown).not.toContain(secret);
     }
+  });
+});
+
+describe("attempts that are due", () => {
+  it("run, or wait for a free connection, or for the event before them, in the overview and in each delivery", async () => {
+    let respond = (_: Response) => {};
+    const response = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
+    await using slow = await createMockServer({
+      listen: false,
+      receivers: new Map([[urls.billing, () => response.then((each) => each.clone())]]),
+      settings: { delivery: { inFlightPerEndpointMax: 2 } },
+    });
+    const { control } = slow;
+    await control.createEndpoint({ url: urls.billing });
+    const start = () => control.startTask({ taskType: "BINDER", progression: "manual" });
+    const { taskId } = await start();
+    await control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const linesOf = async () =>
+      (await control.getOverview()).upcoming.map(({ state, count, at }) => [state, count, at !== null]);
+    expect(await linesOf()).toEqual([
+      ["running", 1, true],
+      ["waits for an event", 1, false],
+    ]);
+    await start();
+    await start();
+    expect(await linesOf()).toEqual([
+      ["running", 2, true],
+      ["waits for a connection", 2, false],
+    ]);
+    const { data } = await control.listDeliveries();
+    expect(data.map(({ due, runningSince }) => [due, runningSince !== null])).toEqual([
+      ["running", true],
+      ["waits for a connection", false],
+      ["running", true],
+      ["waits for a connection", false],
+    ]);
+    respond(new Response(null, { status: 204 }));
+    await control.waitForDeliveries({ status: "succeeded", times: 4 });
+    expect(await linesOf()).toEqual([]);
+    expect((await control.getOverview()).health).toMatchObject([
+      { attempts: 4, succeeded: 4, failingSince: null, lastSuccessAt: expect.any(String) },
+    ]);
   });
 });

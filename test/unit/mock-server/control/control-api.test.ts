@@ -232,7 +232,7 @@ describe("faults", () => {
 });
 
 describe("the mock", () => {
-  it("GET /overview counts everything and returns the next ten timers, soonest first", async ({
+  it("GET /overview counts everything and returns the next timers, equal ones as one, soonest first", async ({
     mock,
     api,
   }) => {
@@ -258,6 +258,20 @@ describe("the mock", () => {
     expect(times).toEqual([...times].sort());
     await startTasks(api, 12);
     await mock.clock.settle();
+    const { upcoming, health, failedAttemptsLastHour } = await api.getOverview();
+    expect(upcoming).toMatchObject([
+      { kind: "stage", state: "scheduled", count: 1 },
+      { kind: "attempt", state: "scheduled", count: 16, attempt: 2, url: failingUrl },
+    ]);
+    expect(Date.parse(upcoming[1]?.until ?? "")).toBe(Date.parse(upcoming[1]?.at ?? "") + 1_000);
+    expect(failedAttemptsLastHour).toBe(16);
+    expect(health).toMatchObject([{ attempts: 16, succeeded: 0, lastSuccessAt: null }]);
+    expect(health[0]).toMatchObject({ failingSince: times[0] && "2026-01-15T12:00:00.000Z" });
+    expect(health[0]?.recent).toHaveLength(16);
+    for (let number = 0; number < 12; number++) {
+      const stages = [{ type: `stage ${number}`, durationMs: 60_000 }];
+      await api.startTask({ taskType: "BINDER", progression: "timed", stages });
+    }
     expect((await api.getOverview()).upcoming).toHaveLength(10);
   });
 

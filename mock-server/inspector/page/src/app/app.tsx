@@ -27,8 +27,15 @@ const overviewTopics = [
 
 export function App() {
   const { view: name, id, filter } = useRoute();
-  const overview = useResource("overview", overviewTopics, () => control.getOverview()) ?? undefined;
   const nowMs = useNow(useClock());
+  const overview =
+    useResource(
+      "overview",
+      overviewTopics,
+      () => control.getOverview(),
+      // No activity says that an attempt starts.
+      (read) => (read?.upcoming.some((due) => isDueNow(due, nowMs)) ? Math.floor(nowMs / 1_000) : 0),
+    ) ?? undefined;
   const view = views.find((candidate) => candidate.name === name);
   useKeys({
     ...Object.fromEntries(views.map(({ name }, index) => [index + 1, () => goTo(name)])),
@@ -63,6 +70,9 @@ export function App() {
     </div>
   );
 }
+
+const isDueNow = ({ state, at }: Overview["upcoming"][number], nowMs: number): boolean =>
+  state === "scheduled" && at !== null && Date.parse(at) <= nowMs;
 
 interface LinkProps {
   readonly view: View;

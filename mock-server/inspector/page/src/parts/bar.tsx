@@ -3,7 +3,7 @@ import type { ClockView } from "../api-types.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { worldName } from "../state/worlds.ts";
-import { formatRelative, formatTime, formatTimeOfDay } from "../text/format.ts";
+import { formatRelative, formatTime } from "../text/format.ts";
 import { ActionButton, Actions } from "./controls/action.tsx";
 import { Search } from "./controls/search.tsx";
 import { Help } from "./help.tsx";
@@ -51,8 +51,8 @@ function ClockBar() {
   return (
     <Actions class="clock">
       <time class="mono" dateTime={new Date(nowMs).toISOString()}>
-        <span class="date">{formatTime(nowMs).slice(0, 10)} </span>
-        {formatTimeOfDay(nowMs)} <span class="muted">UTC</span>
+        <span class="year">{formatTime(nowMs).slice(0, 5)}</span>
+        {formatTime(nowMs).slice(5)} <span class="muted">UTC</span>
       </time>
       {clock.mode === "real" && <span class="badge tone-calm">real clock</span>}
       {clock.mode === "virtual" && (
@@ -71,7 +71,12 @@ function ClockBar() {
           />
           <fieldset class="segments" aria-label="advance the clock">
             {steps.map((step) => (
-              <ActionButton key={step} label={`+${step}`} onRun={advance(step)} name={`advance ${step}`} />
+              <ActionButton
+                key={step}
+                label={`+${step}`}
+                onRun={advance(step)}
+                name={`+${step}: advance the clock`}
+              />
             ))}
           </fieldset>
         </>

@@ -2,6 +2,7 @@ import { Fragment } from "preact";
 import { useRef } from "preact/hooks";
 import { Button } from "./controls/button.tsx";
 import { useKeys } from "./controls/keys.ts";
+import { deliveryStatuses, StatusBadge } from "./status/status.tsx";
 import "./values/facts.css";
 import "./help.css";
 
@@ -22,10 +23,10 @@ export function Help({ views }: { readonly views: readonly string[] }) {
   useKeys({ "?": show });
   return (
     <>
-      <Button label="?" class="help" onClick={show} name="Keys" />
+      <Button label="?" class="help" onClick={show} name="? Keys and words" />
       <dialog ref={dialog} aria-labelledby="help-title">
         <div class="title-bar">
-          <h2 id="help-title">Keys</h2>
+          <h2 id="help-title">Keys and words</h2>
           <Button label="Close" onClick={() => dialog.current?.close()} />
         </div>
         <dl class="facts">
@@ -41,6 +42,17 @@ export function Help({ views }: { readonly views: readonly string[] }) {
               </Fragment>
             ),
           )}
+        </dl>
+        <h3>States of deliveries</h3>
+        <dl class="facts">
+          {Object.entries(deliveryStatuses).map(([status, { about }]) => (
+            <Fragment key={status}>
+              <dt>
+                <StatusBadge status={status} of={deliveryStatuses} />
+              </dt>
+              <dd>{about}</dd>
+            </Fragment>
+          ))}
         </dl>
       </dialog>
     </>

@@ -21,6 +21,8 @@ export interface LiveState {
    * or something else responded in its place. By reader, the latest last.
    */
   readonly problems: ReadonlyMap<object, string>;
+  /** Replays that have ended. */
+  readonly replays: { readonly accepted: number; readonly failed: number };
 }
 
 /** As many as the overview lists. */
@@ -31,6 +33,7 @@ export const initialLiveState: LiveState = {
   recent: [],
   changes: {},
   problems: new Map(),
+  replays: { accepted: 0, failed: 0 },
 };
 
 /** Adds a batch of activities, oldest first. */
@@ -41,10 +44,33 @@ export function addActivities(state: LiveState, batch: readonly Activity[]): Liv
     const topic = topicOf(type);
     changes[topic] = (changes[topic] ?? 0) + 1;
   }
-  const shown = batch.filter(({ type }) => topicOf(type) !== "stream");
-  const recent = [...shown.slice(-recentMax).reverse(), ...state.recent].slice(0, recentMax);
-  return { ...state, changes, recent };
+  // Another state of the mock has another time: what was before it would look later.
+  const restart = batch.findLastIndex(({ type }) => topicOf(type) === "stream");
+  const shown = batch
+    .slice(restart + 1)
+    .slice(-recentMax)
+    .reverse();
+  const recent = [...shown, ...(restart < 0 ? state.recent : [])].slice(0, recentMax);
+  return { ...state, changes, recent, replays: countReplays(state.replays, batch) };
 }
+
+function countReplays({ accepted, failed }: LiveState["replays"], batch: readonly Activity[]) {
+  for (const { type, attempt } of batch) {
+    if (type !== "delivery.attempted" || !isAttempt(attempt) || attempt.kind !== "replay") continue;
+    if (attempt.error === null) accepted++;
+    else failed++;
+  }
+  return { accepted, failed };
+}
+
+interface Attempt {
+  readonly kind: string;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** Of the activity `delivery.attempted`. */
+export const isAttempt = (value: unknown): value is Attempt => typeof value === "object" && value !== null;
 
 /**
  * After a lost or paused connection the mock may be another one, or may have dropped what was missed without

@@ -17,15 +17,16 @@ const retryMs = 3_000;
  * A value of the control API, read again when one of `topics` changes, or when `revision` does. A `null` key
  * reads nothing. `undefined` until the first response, `null` when the mock does not have it. When a read fails, the
  * last value stays, the page says why, and it is read again.
+ * @param revision can depend on the value itself
  */
 export function useResource<Value>(
   key: string | null,
   topics: readonly string[],
   read: () => Promise<Value>,
-  revision = 0,
+  revision: (value: Value | null | undefined) => number = () => 0,
 ): Value | null | undefined {
-  const version = useLive((state) => versionOf(state, topics)) + revision;
   const [held, setHeld] = useState<{ key: string; value: Value | null } | undefined>();
+  const version = useLive((state) => versionOf(state, topics)) + revision(held?.value);
   // One reader follows a key; a slow read of another key does not delay it.
   const reader = useMemo(() => createReader(key, read, setHeld), [key]);
   reader.read = read;

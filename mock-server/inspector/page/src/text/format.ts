@@ -7,14 +7,18 @@ export function formatTime(at: number | string): string {
   return time.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** `12:00:00`. */
-export const formatTimeOfDay = (at: number | string): string => formatTimeNear(at, new Date(at).getTime());
-
 /** `12:00:00`, or `01-15 12:00:00` on another day than `nowMs`. */
 export function formatTimeNear(at: number | string, nowMs: number): string {
   const time = formatTime(at);
   if (Number.isNaN(new Date(at).getTime())) return time;
   return isSameDay(time, formatTime(nowMs)) ? time.slice(11) : time.slice(5);
+}
+
+/** `2026-01-15 12:00:00.123 UTC`, for who hovers over a shorter one. */
+export function formatExact(at: number | string): string {
+  const time = formatTime(at);
+  const milliseconds = String(new Date(at).getUTCMilliseconds()).padStart(3, "0");
+  return Number.isNaN(new Date(at).getTime()) ? time : `${time}.${milliseconds} UTC`;
 }
 
 const isSameDay = (a: string, b: string) => a.slice(0, 10) === b.slice(0, 10);
@@ -93,6 +97,13 @@ export const formatCount = (count: number): string => compact.format(count);
 /** `1 attempt`, `2 attempts`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`) =>
   `${count} ${count === 1 ? noun : nouns}`;
+
+/** `12:00:00 – 12:05:00`, with dates when they differ; an absent end is open. */
+export function formatRange(from: string | undefined, to: string | undefined): string {
+  const near = (at: string | undefined, other: string | undefined) =>
+    at === undefined ? "…" : formatTimeNear(at, Date.parse(other ?? at));
+  return `${near(from, to)} – ${near(to, from)}`;
+}
 
 interface HttpRequest {
   readonly url: string;

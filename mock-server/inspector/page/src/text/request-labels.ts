@@ -3,9 +3,6 @@ import type { RecordedRequest } from "../api-types.ts";
 export const nameOf = ({ operationName, operations }: RecordedRequest) =>
   operationName ?? (operations.join(", ") || "(no valid document)");
 
-export const isRejected = ({ rejection, errors, status }: RecordedRequest) =>
-  rejection !== null || errors.length > 0 || (status !== null && status >= 400);
-
 /** Why it was rejected, in more detail than its caller got; or what happened to the response. */
 export function reasonOf({ errors, rejection, faults, status }: RecordedRequest): string {
   return (
@@ -15,7 +12,4 @@ export function reasonOf({ errors, rejection, faults, status }: RecordedRequest)
   );
 }
 
-export const results = ["succeeded", "rejected", "faulty"] as const;
-
-export const resultOf = (request: RecordedRequest): (typeof results)[number] =>
-  request.faults.length > 0 ? "faulty" : isRejected(request) ? "rejected" : "succeeded";
+export const results: readonly RecordedRequest["result"][] = ["succeeded", "limited", "rejected", "faulty"];

@@ -91,7 +91,7 @@ function AddFault<Fault>({ title, presets, scope, onAdd }: Props<Fault>) {
           label="Add"
           onRun={() => preset && onAdd({ ...limits, ...frequencyOf(preset.fault, often) })}
           class="primary"
-          name={`add: ${title}`}
+          name={`Add: ${title}`}
         />
       </Actions>
     </section>

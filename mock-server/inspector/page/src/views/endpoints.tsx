@@ -1,9 +1,19 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
 import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { Button, LinkButton } from "../parts/controls/button.tsx";
 import { TextField } from "../parts/controls/fields.tsx";
+import { ListView } from "../parts/lists/list-view.tsx";
+import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { EndpointName } from "../parts/status/delivery-state.tsx";
+import {
+  describeHealth,
+  type Health,
+  HealthStrip,
+  stateOfEndpoint,
+  successRate,
+} from "../parts/status/health.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
@@ -13,30 +23,82 @@ import { formatRelative, formatTime } from "../text/format.ts";
 import type { ViewProps } from "../view.ts";
 import { SendEvent } from "./send-event.tsx";
 
-export function EndpointsView({ id, nowMs }: ViewProps) {
+interface Row {
+  readonly endpoint: EndpointSummary;
+  readonly health: Health | undefined;
+}
+
+const columnsOf = (nowMs: number): readonly Column<Row>[] => [
+  column(
+    "endpoint",
+    ["minmax(200px, 1.4fr)", "minmax(110px, 1fr)", "minmax(0, 1fr)"],
+    ({ endpoint: { url, description, workspace, eventTypes } }) => (
+      <>
+        <EndpointName url={url} />
+        <span class="muted">
+          {[description || workspace, eventTypes?.join(", ")].filter(Boolean).join(" · ")}
+        </span>
+      </>
+    ),
+    { class: "two-lines", value: ({ endpoint }) => endpoint.url },
+  ),
+  column(
+    "state",
+    ["minmax(180px, 1.2fr)", "minmax(120px, 1.4fr)", "132px"],
+    ({ endpoint, health }) => (
+      <>
+        <StatusBadge status={stateOfEndpoint(endpoint.enabled, health)} />
+        <span class="muted">{describeHealth(health, nowMs)}</span>
+      </>
+    ),
+    { class: "two-lines", value: ({ endpoint, health }) => stateOfEndpoint(endpoint.enabled, health) },
+  ),
+  column("last 20", ["104px", "104px", null], ({ health }) => <HealthStrip recent={health?.recent ?? []} />),
+  column("accepted", ["76px", "76px", null], ({ health }) => successRate(health), {
+    value: ({ health }) => (health ? health.succeeded / Math.max(1, health.attempts) : 0),
+  }),
+  column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
+];
+
+export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
   const topics = ["endpoint", "workspace", "clock"];
-  const endpoints = useResource("endpoints", topics, () => control.listEndpoints());
-  const shown = endpoints?.data ?? [];
+  const read = useResource("endpoints", topics, () => control.listEndpoints());
+  const endpoints = read?.data ?? [];
+  const rows = endpoints.toReversed().map((endpoint) => ({
+    endpoint,
+    health: overview?.health.find(({ endpointId }) => endpointId === endpoint.id),
+  }));
+  const detail = (selected: string) => {
+    if (selected === "new") return <NewEndpoint />;
+    if (selected === "send") return <SendEvent endpoints={endpoints} />;
+    const row = rows.find(({ endpoint }) => endpoint.id === selected);
+    if (row) return <Endpoint key={selected} {...row} nowMs={nowMs} />;
+    const text = `There is no endpoint with the id ${selected}; it may have been deleted.`;
+    return <Absent value={read && null} text={text} />;
+  };
   return (
-    <>
-      <div class="title-bar">
-        <h2>Endpoints and events</h2>
-      </div>
-      <div class="panels wide-panels">
-        <NewEndpoint />
-        <SendEvent endpoints={shown} />
-      </div>
-      {!endpoints && <Absent />}
-      {endpoints && shown.length === 0 && <div class="panel nothing">No endpoint yet. Create one above.</div>}
-      {id && endpoints && !shown.some((endpoint) => endpoint.id === id) && (
-        <div class="panel nothing">There is no endpoint with the id {id}; it may have been deleted.</div>
-      )}
-      <div class="panels half-panels">
-        {[...shown].reverse().map((endpoint) => (
-          <Endpoint key={endpoint.id} endpoint={endpoint} nowMs={nowMs} isSelected={endpoint.id === id} />
-        ))}
-      </div>
-    </>
+    <ListView
+      view="endpoints"
+      id={id}
+      filter={filter}
+      fields={[]}
+      actions={
+        <div class="tools">
+          <LinkButton label="New endpoint" href={hashOf("endpoints", "new", filter)} />
+          <LinkButton label="Send an event" href={hashOf("endpoints", "send", filter)} />
+        </div>
+      }
+      list={{ rows, loading: read === undefined, done: true, loadOlder: () => {} }}
+      lines={2}
+      keyOf={({ endpoint }) => endpoint.id}
+      columns={columnsOf(nowMs)}
+      nothing={
+        <>
+          No endpoint yet. <a href={hashOf("endpoints", "new")}>Create one</a>
+        </>
+      }
+      detail={detail}
+    />
   );
 }
 
@@ -71,28 +133,27 @@ function NewEndpoint() {
   );
 }
 
-interface Props {
-  readonly endpoint: EndpointSummary;
+interface Props extends Row {
   readonly nowMs: number;
-  readonly isSelected: boolean;
 }
 
-function Endpoint({ endpoint, nowMs, isSelected }: Props) {
-  const panel = useRef<HTMLElement>(null);
+function Endpoint({ endpoint, health, nowMs }: Props) {
   const { url, id, enabled } = endpoint;
-  useEffect(() => {
-    if (isSelected) panel.current?.scrollIntoView({ block: "nearest" });
-  }, [isSelected]);
   return (
-    <section ref={panel} class="panel" aria-label={url} aria-current={isSelected ? "true" : undefined}>
+    <section class="panel" aria-label={url}>
       <div class="title-bar">
         <h3 class="clamped" title={url}>
           {url}
         </h3>
-        <StatusBadge status={enabled ? "enabled" : "paused"} />
+        <StatusBadge status={stateOfEndpoint(enabled, health)} />
       </div>
       <Facts
         values={{
+          health: (
+            <>
+              <HealthStrip recent={health?.recent ?? []} /> {describeHealth(health, nowMs)}
+            </>
+          ),
           id: <Copied value={id} />,
           workspace: endpoint.workspace,
           description: endpoint.description,
@@ -110,7 +171,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
         <ActionButton
           label="Delete"
           asksFirst
-          onRun={() => control.deleteEndpoint(id)}
+          onRun={() => control.deleteEndpoint(id).then(() => goTo("endpoints"))}
           name={`Delete ${url}`}
         />
         <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />
@@ -120,7 +181,7 @@ function Endpoint({ endpoint, nowMs, isSelected }: Props) {
 }
 
 /** The secrets are in the page only after a press of the button, and until the next rotation. */
-function Secrets({ endpoint, nowMs }: Pick<Props, "endpoint" | "nowMs">) {
+function Secrets({ endpoint, nowMs }: Omit<Props, "health">) {
   const [fetched, setFetched] = useState<EndpointDetail | null>(null);
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
   const fetchSecrets = () => control.getEndpoint(endpoint.id).then(setFetched);

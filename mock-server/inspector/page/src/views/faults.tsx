@@ -66,7 +66,7 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
               label="End"
               onRun={() => control.removeFault(String(idOf(side, rule)))}
               class="quiet"
-              name={`end the rule: ${what}`}
+              name={`End the rule: ${what}`}
             />
           </Actions>
         </li>

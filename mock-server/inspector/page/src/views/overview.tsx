@@ -1,19 +1,30 @@
+import type { ComponentChildren } from "preact";
 import { hashOf } from "../address.ts";
 import type { Overview, RecordedRequest } from "../api-types.ts";
 import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
+import { LinkButton } from "../parts/controls/button.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
-import { describeNext, nameOfEndpoint } from "../parts/status/delivery-state.tsx";
-import { Gauge, Shares } from "../parts/status/gauge.tsx";
-import { toneOf } from "../parts/status/status.tsx";
+import {
+  describeDue,
+  EndpointName,
+  NextAttempt,
+  Outcome,
+  shortNameOf,
+} from "../parts/status/delivery-state.tsx";
+import { Gauge } from "../parts/status/gauge.tsx";
+import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/status/health.tsx";
+import { Legend } from "../parts/status/legend.tsx";
+import { StatusBadge, toneOf } from "../parts/status/status.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
-import type { Activity } from "../state/live.ts";
+import { type Activity, isAttempt } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
-import { formatRelative, formatReset, formatTimeNear, formatTimeOfDay, shortId } from "../text/format.ts";
+import { formatExact, formatReset, formatTimeNear, plural, shortId } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
+import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
 import "./overview.css";
 
 const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
@@ -25,20 +36,31 @@ export function OverviewView(props: ViewProps) {
       <div class="title-bar">
         <h2>Overview</h2>
         <Actions>
+          <LinkButton label="Connect" href={hashOf("setup")} />
           <ActionButton label="Reset the mock" asksFirst onRun={() => control.reset()} />
         </Actions>
       </div>
       {overview && isUnused(overview) && <Start {...props} />}
       <div class="panels tiles">
-        <Counts title="Tasks" view="tasks" counts={overview?.tasks} />
-        <Counts title="Deliveries" view="deliveries" counts={overview && deliveryStates(overview)} />
+        <Tasks counts={overview?.tasks} />
+        <section class="panel">
+          <h3>Deliveries</h3>
+          <Total counts={overview?.deliveries} view="deliveries" />
+          <DeliveryHistogram nowMs={nowMs} />
+          {overview && (
+            <p class={overview.failedAttemptsLastHour > 0 ? "toned tone-bad" : "muted"}>
+              {plural(overview.failedAttemptsLastHour, "failed attempt")} in the last hour
+            </p>
+          )}
+        </section>
         <Requests total={overview?.requests} nowMs={nowMs} />
       </div>
       <div class="panels half-panels">
+        <Endpoints overview={overview} nowMs={nowMs} />
+        <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
         <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
         <RejectedRequests nowMs={nowMs} />
-        <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
-        <Recent />
+        <Recent nowMs={nowMs} />
       </div>
     </>
   );
@@ -47,54 +69,34 @@ export function OverviewView(props: ViewProps) {
 const isUnused = ({ tasks, deliveries, requests }: Overview): boolean =>
   requests === 0 && [...Object.values(tasks), ...Object.values(deliveries)].every((count) => count === 0);
 
-/** A delivery that is tried again counts as rejected, as everywhere on the page. */
-const deliveryStates = ({
-  deliveries,
-  retriedDeliveries: rejected,
-}: Overview): Readonly<Record<string, number>> => ({
-  rejected,
-  ...deliveries,
-  pending: deliveries.pending - rejected,
-});
+type Counts = Readonly<Record<string, number>>;
 
-interface CountsProps {
-  readonly title: string;
-  readonly view: string;
-  readonly counts: Readonly<Record<string, number>> | undefined;
-}
-
-function Counts({ title, view, counts }: CountsProps) {
-  const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
+function Tasks({ counts }: { readonly counts: Counts | undefined }) {
   return (
     <section class="panel">
-      <h3>{title}</h3>
-      <Total count={counts && total} view={view} />
-      <Shares counts={counts ?? {}} />
-      <ul class="legend">
-        {Object.entries(counts ?? {}).map(([status, count]) => (
-          <li key={status}>
-            <a href={hashOf(view, null, { status })} class={count === 0 ? "muted" : undefined}>
-              <i class={`tone-${toneOf(status)}`} aria-hidden="true" />
-              {status} <b>{count}</b>
-            </a>
-          </li>
-        ))}
-      </ul>
+      <h3>Tasks</h3>
+      <Total counts={counts} view="tasks" />
+      <Legend
+        entries={Object.entries(counts ?? {}).map(([status, count]) => ({
+          name: status,
+          tone: toneOf(status),
+          count,
+          href: hashOf("tasks", null, { status }),
+        }))}
+      />
     </section>
   );
 }
 
-interface TotalProps {
-  /** Absent: not read yet. */
-  readonly count: number | undefined;
-  readonly view: string;
+/** @param props.counts absent: not read yet */
+function Total({ counts, view }: { readonly counts: Counts | undefined; readonly view: string }) {
+  const total = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return (
+    <a class="total" href={hashOf(view)} aria-label={`${total ?? "all"} ${view}`}>
+      {total ?? "–"}
+    </a>
+  );
 }
-
-const Total = ({ count, view }: TotalProps) => (
-  <a class="total" href={hashOf(view)} aria-label={`${count ?? "all"} ${view}`}>
-    {count ?? "–"}
-  </a>
-);
 
 interface RequestsProps {
   readonly total: number | undefined;
@@ -110,13 +112,14 @@ function Requests({ total, nowMs }: RequestsProps) {
     "rate limits",
     ["request", "clock"],
     () => control.listRateLimits(),
-    Math.floor(nowMs / windowsReadMs),
+    () => Math.floor(nowMs / windowsReadMs),
   );
   const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys());
   return (
     <section class="panel">
       <h3>Requests</h3>
-      <Total count={total} view="requests" />
+      <Total counts={total === undefined ? total : { total }} view="requests" />
+      <RequestHistogram nowMs={nowMs} />
       {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
@@ -135,7 +138,37 @@ function Requests({ total, nowMs }: RequestsProps) {
   );
 }
 
-/** So that what is due next stays in sight. */
+interface EndpointsProps {
+  readonly overview: Overview | undefined;
+  readonly nowMs: number;
+}
+
+function Endpoints({ overview, nowMs }: EndpointsProps) {
+  const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints())?.data ?? [];
+  return (
+    <ListPanel title="Endpoints" nothing={overview && "No endpoint yet."} class="two-line-items">
+      {endpoints.map(({ id, url, enabled }) => {
+        const health = overview?.health.find(({ endpointId }) => endpointId === id);
+        return (
+          <li key={id}>
+            <div>
+              <a href={hashOf("endpoints", id)}>
+                <EndpointName url={url} />
+              </a>
+              <span class="at-end">{successRate(health)}</span>
+              <HealthStrip recent={health?.recent ?? []} />
+            </div>
+            <div>
+              <StatusBadge status={stateOfEndpoint(enabled, health)} />
+              <span class="muted">{describeHealth(health, nowMs)}</span>
+            </div>
+          </li>
+        );
+      })}
+    </ListPanel>
+  );
+}
+
 const rejectedListed = 6;
 
 function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly nowMs: number }) {
@@ -145,12 +178,12 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
   const rejected = log?.data ?? [];
   return (
     <ListPanel
-      title="Rejected deliveries"
-      nothing={log && "No delivery has been rejected."}
-      class="rejections"
+      title="Rejected now"
+      nothing={log && "No delivery is rejected now."}
+      class="two-line-items"
       footer={
         count > rejectedListed && (
-          <a href={hashOf("deliveries", null, { rejected: "true" })}>All {count} rejected deliveries</a>
+          <a href={hashOf("deliveries", null, { status: "rejected" })}>All {count} rejected deliveries</a>
         )
       }
     >
@@ -159,11 +192,13 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
           <div>
             <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
             <span class="muted one-line">{delivery.client}</span>
-            <span class="at-end muted">{describeNext(delivery, nowMs)}</span>
+            <span class="at-end">
+              <NextAttempt delivery={delivery} nowMs={nowMs} />
+            </span>
           </div>
           <div>
             <span class="toned tone-bad">{delivery.lastError}</span>
-            <span class="at-end muted one-line">{nameOfEndpoint(delivery.url)}</span>
+            <EndpointName url={delivery.url} />
           </div>
         </li>
       ))}
@@ -180,7 +215,7 @@ function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
     <ListPanel
       title="Rejected requests"
       nothing={log && "No request has been rejected."}
-      class="rejections"
+      class="two-line-items"
       footer={
         rejected.length === rejectedListed && (
           <a href={hashOf("requests", null, { result: "rejected" })}>All rejected requests</a>
@@ -205,23 +240,24 @@ interface DueProps {
   readonly nowMs: number;
 }
 
-/** The next timers; a virtual clock can be advanced to each. */
+/** What runs, what waits for its turn, and the next timers; a virtual clock can be advanced to each. */
 function DueNext({ upcoming, nowMs }: DueProps) {
   const isVirtual = useClock()?.mode === "virtual";
   return (
     <ListPanel title="Due next" nothing={upcoming && "No timer is set."}>
-      {upcoming?.map(({ kind, id, name, attempt, at }) => (
-        <li key={`${kind} ${id}`}>
-          <a href={hashOf(kind === "stage" ? "tasks" : "deliveries", id)}>{name}</a>
-          <span class="muted">{kind === "stage" ? "stage ends" : `attempt ${attempt}`}</span>
-          <span class="at-end">{formatRelative(Date.parse(at), nowMs)}</span>
-          {isVirtual && (
+      {upcoming?.map((due) => (
+        <li key={`${due.kind} ${due.state} ${due.id}`}>
+          <a href={addressOf(due)}>{nameOfDue(due)}</a>
+          <span class="at-end" title={due.at ? formatExact(due.at) : undefined}>
+            {describeDue(due, nowMs)}
+          </span>
+          {isVirtual && due.state === "scheduled" && due.at !== null && (
             <Actions>
               <ActionButton
                 label="Go"
                 class="quiet"
-                name={`Go to ${name}`}
-                onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(at) - nowMs) })}
+                name={`Go to ${due.name}`}
+                onRun={() => control.advanceClock({ by: Math.max(0, Date.parse(due.at ?? "") - nowMs) })}
               />
             </Actions>
           )}
@@ -231,7 +267,24 @@ function DueNext({ upcoming, nowMs }: DueProps) {
   );
 }
 
-function Recent() {
+type Due = Overview["upcoming"][number];
+
+function addressOf({ kind, id, count, endpointId }: Due): string {
+  if (kind === "stage") return hashOf("tasks", id);
+  return count === 1
+    ? hashOf("deliveries", id)
+    : hashOf("deliveries", null, { endpointId: endpointId ?? "" });
+}
+
+/** `38 × attempt 4 → /hooks`. */
+function nameOfDue({ kind, name, count, attempt, url }: Due): string {
+  const times = count === 1 ? "" : `${count} × `;
+  return kind === "stage"
+    ? `${times}${name} ends`
+    : `${times}${count === 1 ? `${name}, ` : ""}attempt ${attempt} → ${shortNameOf(url)}`;
+}
+
+function Recent({ nowMs }: Pick<ViewProps, "nowMs">) {
   const recent = useLive((state) => state.recent);
   return (
     <ListPanel
@@ -240,7 +293,9 @@ function Recent() {
     >
       {recent.map((activity) => (
         <li key={`${activity.sequence} ${activity.at}`}>
-          <span class="muted mono">{formatTimeOfDay(activity.at)}</span>
+          <span class="muted mono" title={formatExact(activity.at)}>
+            {formatTimeNear(activity.at, nowMs)}
+          </span>
           {placeOf(activity) ? <a href={placeOf(activity)}>{activity.type}</a> : <span>{activity.type}</span>}
           <span class="at-end muted">{describe(activity)}</span>
         </li>
@@ -258,9 +313,17 @@ function placeOf({ request, deliveryId, taskId, endpointId, entry }: Activity): 
   return entry === undefined ? undefined : hashOf("faults");
 }
 
-function describe(activity: Activity): string {
-  const { request } = activity as { request?: unknown };
+function describe(activity: Activity): ComponentChildren {
+  const { request, attempt, url } = activity;
   if (isRequest(request)) return `${nameOf(request)} ${request.status}`;
+  if (isAttempt(attempt)) {
+    const to = typeof url === "string" ? url : null;
+    return (
+      <>
+        {activity["event"]} <Outcome {...attempt} url={to} />
+      </>
+    );
+  }
   const words = ["event", "taskType", "subTaskType", "status", "slug", "name"].flatMap((field) => {
     const value = activity[field];
     return typeof value === "string" ? [value] : [];

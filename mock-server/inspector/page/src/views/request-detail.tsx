@@ -10,7 +10,7 @@ import { Headers, TextBlock } from "../parts/values/text-block.tsx";
 import { graphqlRequest, newToken } from "../run/request-keys.ts";
 import { control, useResource } from "../state/resource.ts";
 import { formatTime, toCurl, withDuration } from "../text/format.ts";
-import { nameOf, resultOf } from "../text/request-labels.ts";
+import { nameOf } from "../text/request-labels.ts";
 
 export function RequestDetail({ id }: { readonly id: string }) {
   const request = useResource(`request ${id}`, [], () => control.getRequest(id));
@@ -22,7 +22,7 @@ export function RequestDetail({ id }: { readonly id: string }) {
     <section class="panel">
       <div class="title-bar">
         <h3>{nameOf(request)}</h3>
-        <StatusBadge status={resultOf(request)} />
+        <StatusBadge status={request.result} />
       </div>
       {reason && <Notice tone="bad">{reason}</Notice>}
       {errors.map(({ message: text, code, path }) => (

@@ -5,28 +5,38 @@ import { timeColumn } from "../parts/lists/time-column.ts";
 import { type Column, column } from "../parts/lists/windowed-rows.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
 import { control } from "../state/resource.ts";
-import { nameOf, reasonOf, resultOf, results } from "../text/request-labels.ts";
+import { formatDuration } from "../text/format.ts";
+import { nameOf, reasonOf, results } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
+import { RequestHistogram } from "./histograms.tsx";
 import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
   timeColumn("time", rows, ({ at }) => at, nowMs),
   column("operation", ["minmax(160px, 1fr)", "minmax(120px, 1.6fr)", "minmax(0, 1fr)"], nameOf),
-  column("router", ["68px", null, null], ({ router }) => router, "muted"),
-  column("caller", ["80px", null, null], ({ caller }) => caller, "muted"),
-  column("HTTP", ["42px", "38px", null], ({ status }) => status ?? "cut"),
-  column("result", ["84px", "84px", "84px"], (request) => <StatusBadge status={resultOf(request)} />),
-  column("reason", ["minmax(120px, 1.6fr)", "minmax(60px, 1fr)", null], reasonIfAny, "muted"),
+  column("router", ["68px", null, null], ({ router }) => router, { class: "muted" }),
+  column("caller", ["80px", null, null], ({ caller }) => caller, { class: "muted" }),
+  column("HTTP", ["46px", "46px", null], ({ status }) => status ?? "cut"),
+  column("took", ["64px", "64px", "58px"], ({ durationMs }) => formatDuration(durationMs), {
+    class: "muted",
+    value: ({ durationMs }) => durationMs,
+  }),
+  column("result", ["84px", "84px", "84px"], ({ result }) => <StatusBadge status={result} />, {
+    value: ({ result }) => result,
+  }),
+  column("reason", ["minmax(120px, 1.6fr)", "minmax(60px, 1fr)", null], reasonIfAny, { class: "muted" }),
 ];
 
 function reasonIfAny(request: RecordedRequest): string {
-  return resultOf(request) === "succeeded" ? "" : reasonOf(request);
+  return request.result === "succeeded" ? "" : reasonOf(request);
 }
 
 export function RequestsView({ id, filter, nowMs }: ViewProps) {
   const query = {
     result: results.find((known) => known === filter["result"]),
     text: filter["text"]?.trim() || undefined,
+    from: filter["from"],
+    to: filter["to"],
   };
   const list = usePages(`requests ${JSON.stringify(query)}`, ["request"], (page) =>
     control.listRequests({ ...page, ...query }),
@@ -40,6 +50,7 @@ export function RequestsView({ id, filter, nowMs }: ViewProps) {
         { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
         { name: "result", label: "result", options: results },
       ]}
+      chart={<RequestHistogram query={query} filter={filter} nowMs={nowMs} />}
       list={list}
       keyOf={({ sequence }) => String(sequence)}
       columns={columnsOf(list.rows, nowMs)}

@@ -46,6 +46,7 @@ export function StartPanels() {
             "base URL": <Copied name="the base URL" value={worldUrl} />,
             "gateway URL": <Copied name="the gateway URL" value={`${worldUrl}/gateway`} />,
             "API key": apiKey && <Copied name="the API key" value={apiKey} />,
+            "partner key": seed && <Copied name="the partner key" value={seed.partnerApiKey} />,
             workspace: workspace && <Copied name="the workspace" value={workspace.id} />,
             "signing secret": <a href={hashOf("endpoints")}>Each endpoint has its own</a>,
           }}
@@ -67,7 +68,7 @@ function MakeItHappen() {
     <>
       <Actions>
         <ActionButton label="Start a task" onRun={start} class="primary" />
-        <LinkButton label="Send an event" href={hashOf("endpoints")} />
+        <LinkButton label="Send an event" href={hashOf("endpoints", "send")} />
         <LinkButton label="Run a query" href={hashOf("run")} />
       </Actions>
       {mode === "real" && (
@@ -102,7 +103,7 @@ function Snippets({ apiKey }: { readonly apiKey: string | null }) {
       <div class="title-bar">
         <h3>First call</h3>
         <Toggles label="snippet" names={snippetNames} pressed={name} onPress={setName} />
-        <CopyButton label="Copy" name="copy the snippet" text={text} />
+        <CopyButton label="Copy" name="Copy the snippet" text={text} />
       </div>
       <TextBlock text={text} />
     </section>

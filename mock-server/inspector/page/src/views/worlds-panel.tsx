@@ -7,7 +7,12 @@ import { mockControl, mockUrl, worldName } from "../state/worlds.ts";
 /** Isolated worlds of one mock, each with a page of its own. */
 export function WorldsPanel() {
   const [changes, setChanges] = useState(0);
-  const worlds = useResource("worlds", ["world", "clock"], () => mockControl.listWorlds(), changes);
+  const worlds = useResource(
+    "worlds",
+    ["world", "clock"],
+    () => mockControl.listWorlds(),
+    () => changes,
+  );
   const [name, setName] = useState("");
   const current = worldName ?? "main";
   const change = (run: () => Promise<unknown>) => async () => {
@@ -34,7 +39,7 @@ export function WorldsPanel() {
                   label="Drop"
                   asksFirst
                   onRun={change(() => mockControl.dropWorld(world.name))}
-                  name={`drop ${world.name}`}
+                  name={`Drop ${world.name}`}
                 />
               </Actions>
             )}

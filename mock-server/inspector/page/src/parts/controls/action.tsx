@@ -36,7 +36,7 @@ export function Actions({ class: style = "tools", children }: ActionsProps) {
         {children}
         {failure && (
           <Notice tone="bad" isAlert>
-            {failure} <Button label="✕" name="dismiss" class="quiet" onClick={() => setFailure(null)} />
+            {failure} <Button label="✕" name="✕, dismiss" class="quiet" onClick={() => setFailure(null)} />
           </Notice>
         )}
       </div>
@@ -50,11 +50,14 @@ interface ActionButtonProps extends ButtonProps {
   readonly shortcut?: string | undefined;
   /** For what cannot be undone: the first press asks, a second one confirms; a double click only asks. */
   readonly asksFirst?: boolean | undefined;
+  /** Asks first in these words, for what has an effect outside of the mock. */
+  readonly question?: string | undefined;
   readonly disabled?: boolean | undefined;
 }
 
 /** A button of `Actions`. A disabled one would lose the focus: while an action runs, presses are ignored. */
-export function ActionButton({ onRun, shortcut, asksFirst = false, name, ...props }: ActionButtonProps) {
+export function ActionButton({ onRun, shortcut, name, ...props }: ActionButtonProps) {
+  const asksFirst = props.asksFirst || props.question !== undefined;
   const { isBusy, run } = useContext(Runner);
   // Without a mock no action can succeed.
   const isLost = useLive((state) => state.connection === "lost");
@@ -69,13 +72,13 @@ export function ActionButton({ onRun, shortcut, asksFirst = false, name, ...prop
   return (
     <button
       type="button"
-      class={asksFirst ? "toned tone-bad" : props.class}
+      class={props.asksFirst ? "toned tone-bad" : props.class}
       aria-label={asked ? undefined : name}
       aria-disabled={isBusy || undefined}
       disabled={disabled}
       onClick={({ detail: clicks }) => press(clicks)}
     >
-      {asked ? "Press again to confirm" : props.label}
+      {asked ? (props.question ?? "Press again to confirm") : props.label}
     </button>
   );
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Filter } from "../../address.ts";
 import { goTo } from "../../route.ts";
-import { shortId } from "../../text/format.ts";
+import { formatRange, shortId } from "../../text/format.ts";
 import { titleOf } from "../../view.ts";
 import { Button } from "../controls/button.tsx";
 import { type Options, Select, valuesOf } from "../controls/fields.tsx";
@@ -21,12 +21,15 @@ interface FilterField {
 }
 
 interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
+  readonly lines?: WindowedRowsProps<Row>["lines"];
   /** Name of the view, which is also what it lists: `tasks`. */
   readonly view: string;
   readonly id: string | null;
   readonly filter: Filter;
   readonly fields: readonly FilterField[];
   readonly actions?: ComponentChildren;
+  /** Above the list. */
+  readonly chart?: ComponentChildren;
   readonly list: PagedList<Row>;
   /** In an empty list that is not filtered. */
   readonly nothing: ComponentChildren;
@@ -37,7 +40,9 @@ interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
 export function ListView<Row>(props: Props<Row>) {
   const { view, id, filter, list } = props;
   const close = () => goTo(view, null, filter);
-  const isFiltered = Object.keys(filter).length > 0;
+  const { sort, from, to, ...others } = filter;
+  const isFiltered = Object.keys(filter).some((name) => name !== "sort");
+  const change = (changed: Filter) => goTo(view, id, { ...filter, ...changed });
   useKeys({ Escape: close });
   return (
     <>
@@ -49,7 +54,6 @@ export function ListView<Row>(props: Props<Row>) {
             // An address can name a choice that does not exist.
             const isKnown = !options || valuesOf(options).includes(chosen);
             const value = isKnown ? chosen : "";
-            const change = (value: string) => goTo(view, id, { ...filter, [name]: value });
             return options ? (
               <Select
                 key={name}
@@ -60,7 +64,7 @@ export function ListView<Row>(props: Props<Row>) {
                 value={value}
                 every={`every ${label}`}
                 options={options}
-                onSelect={change}
+                onSelect={(value) => change({ [name]: value })}
               />
             ) : (
               <input
@@ -70,30 +74,40 @@ export function ListView<Row>(props: Props<Row>) {
                 aria-label={label}
                 placeholder={placeholder}
                 value={value}
-                onInput={(event) => change(event.currentTarget.value)}
+                onInput={(event) => change({ [name]: event.currentTarget.value })}
               />
             );
           })}
-          {Object.entries(filter)
+          {(from || to) && (
+            <Button
+              label={`${formatRange(from, to)} ✕`}
+              name={`${formatRange(from, to)} ✕, show all times`}
+              onClick={() => change({ from: "", to: "" })}
+            />
+          )}
+          {Object.entries(others)
             .filter(([name]) => !props.fields.some((field) => field.name === name))
             .map(([name, value]) => (
               <Button
                 key={name}
                 label={`${name} ${value === "true" ? "" : shortId(value)} ✕`}
-                name={`remove the filter ${name}`}
-                onClick={() => goTo(view, id, { ...filter, [name]: "" })}
+                name={`${name} ${value === "true" ? "" : shortId(value)} ✕, remove the filter`}
+                onClick={() => change({ [name]: "" })}
               />
             ))}
         </div>
         {props.actions}
       </div>
+      {props.chart}
       <div class={id ? "split list-view" : "split list-view alone"}>
         <WindowedRows
-          label={`${titleOf(view)}, newest first`}
+          label={`${titleOf(view)}, ${sort ? `sorted by ${sort.replace(/^-/, "")}` : "newest first"}`}
           rows={list.rows}
           keyOf={props.keyOf}
           columns={props.columns}
           selected={id}
+          lines={props.lines ?? 1}
+          sort={{ by: sort, onSort: (by) => change({ sort: by }) }}
           onSelect={(key) => goTo(view, key, filter)}
           nothing={
             list.loading ? (
@@ -106,7 +120,15 @@ export function ListView<Row>(props: Props<Row>) {
               props.nothing
             )
           }
-          footer={!list.done && <Button label="Load older" class="load-older" onClick={list.loadOlder} />}
+          footer={
+            !list.done && (
+              <Button
+                label={sort ? `Sorted: the newest ${list.rows.length}. Load older` : "Load older"}
+                class="load-older"
+                onClick={list.loadOlder}
+              />
+            )
+          }
         />
         {id && (
           <section class="detail" aria-label="Selected row">

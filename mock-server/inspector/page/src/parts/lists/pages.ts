@@ -25,10 +25,16 @@ export function usePages<Row>(
   key: string,
   topics: readonly string[],
   readPage: (query: ListQuery) => Promise<Page<Row>>,
+  revision: (rows: readonly Row[]) => number = () => 0,
 ): PagedList<Row> {
   const [length, setLength] = useState({ key, pages: 1 });
   const pages = length.key === key ? length.pages : 1;
-  const list = useResource(key, topics, () => readPages(readPage, pages), pages);
+  const list = useResource(
+    key,
+    topics,
+    () => readPages(readPage, pages),
+    (list) => pages + revision(list?.data ?? []),
+  );
   return {
     rows: list?.data ?? [],
     loading: list === undefined,

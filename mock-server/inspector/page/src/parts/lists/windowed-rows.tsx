@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Button } from "../controls/button.tsx";
 import { useKeys } from "../controls/keys.ts";
 import { headerPixels, rowPixels } from "./row-size.ts";
 import "./windowed-rows.css";
@@ -10,8 +11,10 @@ const overscanRows = 8;
 export interface Column<Row> {
   readonly title: string;
   readonly widths: ColumnWidths;
-  readonly class?: "muted" | undefined;
+  readonly class?: "muted" | "two-lines" | undefined;
   readonly cell: (row: Row) => ComponentChildren;
+  /** What rows are sorted by. Default: the cell, when it is a text or a number; otherwise they cannot be. */
+  readonly value?: ((row: Row) => string | number) | undefined;
 }
 
 /**
@@ -26,8 +29,14 @@ export const column = <Row,>(
   title: string,
   widths: ColumnWidths,
   cell: Column<Row>["cell"],
-  style?: Column<Row>["class"],
-): Column<Row> => ({ title, widths, cell, class: style });
+  more: Pick<Column<Row>, "class" | "value"> = {},
+): Column<Row> => ({ title, widths, cell, ...more });
+
+/** The title of a column, behind a `-` for the largest first; `undefined`: the order of the list. */
+export interface Sort {
+  readonly by: string | undefined;
+  readonly onSort: (by: string) => void;
+}
 
 export interface WindowedRowsProps<Row> {
   readonly label: string;
@@ -36,6 +45,9 @@ export interface WindowedRowsProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly selected: string | null;
   readonly onSelect: (key: string) => void;
+  /** Of each row. */
+  readonly lines: keyof typeof rowPixels;
+  readonly sort: Sort;
   readonly nothing: ComponentChildren;
   readonly footer?: ComponentChildren;
 }
@@ -46,11 +58,13 @@ export interface WindowedRowsProps<Row> {
  * One tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere.
  */
 export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
-  const { rows, keyOf, columns, selected, onSelect } = props;
+  const { keyOf, columns, selected, onSelect, lines, sort } = props;
+  const rows = sorted(props.rows, columns, sort.by);
+  const heightPixels = rowPixels[lines];
   const box = useRef<HTMLDivElement>(null);
   const view = useView(box);
-  const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / rowPixels) - overscanRows));
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + overscanRows);
+  const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / heightPixels) - overscanRows));
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / heightPixels) + overscanRows);
   const selectedIndex = rows.findIndex((row) => keyOf(row) === selected);
   // Keys can be pressed faster than the page draws: each one starts from the target of the one before.
   const at = useRef(selectedIndex);
@@ -62,13 +76,13 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
     if (row === undefined) return;
     at.current = bounded;
     onSelect(keyOf(row));
-    revealRow(box.current, bounded);
+    revealRow(box.current, bounded, heightPixels);
   };
 
   useKeys({ j: () => select(at.current + 1), k: () => select(at.current - 1) });
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(view.height / rowPixels) - 1);
+    const page = Math.max(1, Math.floor(view.height / heightPixels) - 1);
     const moves: Record<string, number> = {
       ArrowDown: at.current + 1,
       ArrowUp: at.current - 1,
@@ -84,11 +98,15 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   };
 
   return (
-    <div class="windowed-rows" ref={box} style={gridStyle(columns)}>
-      <div class="row column-titles" aria-hidden="true">
-        {columns.map(({ title, widths }) => (
-          <span key={title} class={cellClass(widths)}>
-            {title}
+    <div class="windowed-rows" ref={box} style={gridStyle(columns, heightPixels)}>
+      <div class="row column-titles">
+        {columns.map((column) => (
+          <span key={column.title} class={cellClass(column.widths)}>
+            {rows[0] && isSortable(sortValueOf(column, rows[0])) ? (
+              <SortButton title={column.title} sort={sort} />
+            ) : (
+              column.title
+            )}
           </span>
         ))}
       </div>
@@ -100,8 +118,8 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
         aria-activedescendant={selectedIndex >= first && selectedIndex < last ? `row-${selected}` : undefined}
         onKeyDown={onKeyDown}
         style={{
-          paddingTop: `${first * rowPixels}px`,
-          paddingBottom: `${(rows.length - last) * rowPixels}px`,
+          paddingTop: `${first * heightPixels}px`,
+          paddingBottom: `${(rows.length - last) * heightPixels}px`,
         }}
       >
         {rows.slice(first, last).map((row, index) => {
@@ -133,12 +151,32 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   );
 }
 
+/** The largest first, then the smallest first, then the order of the list again. */
+function SortButton({ title, sort: { by, onSort } }: { readonly title: string; readonly sort: Sort }) {
+  const next = by === `-${title}` ? title : by === title ? "" : `-${title}`;
+  const arrow = by === `-${title}` ? " ↓" : by === title ? " ↑" : "";
+  const label = `${title}${arrow}`;
+  return <Button label={label} name={`${label}: sort`} class="quiet" onClick={() => onSort(next)} />;
+}
+
+function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], by: string | undefined) {
+  const column = columns.find(({ title }) => title === by?.replace(/^-/, ""));
+  if (!column) return rows;
+  const value = (row: Row) => sortValueOf(column, row) ?? "";
+  const ascending = [...rows].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0));
+  return by?.startsWith("-") ? ascending.reverse() : ascending;
+}
+
+const sortValueOf = <Row,>({ value, cell }: Column<Row>, row: Row) => (value ?? cell)(row);
+const isSortable = (value: unknown) =>
+  value === null || typeof value === "string" || typeof value === "number";
+
 const cellClass = ([, half, narrow]: ColumnWidths, style?: string) =>
   [style, half === null && "not-half", narrow === null && "not-narrow"].filter(Boolean).join(" ") ||
   undefined;
 
-const gridStyle = <Row,>(columns: readonly Column<Row>[]) => ({
-  "--row-height": `${rowPixels}px`,
+const gridStyle = <Row,>(columns: readonly Column<Row>[], heightPixels: number) => ({
+  "--row-height": `${heightPixels}px`,
   "--header-height": `${headerPixels}px`,
   ...Object.fromEntries(
     ["--columns-full", "--columns-half", "--columns-narrow"].map((name, index) => [
@@ -166,10 +204,10 @@ function useView(box: { readonly current: HTMLElement | null }) {
   return view;
 }
 
-function revealRow(box: HTMLElement | null, index: number) {
+function revealRow(box: HTMLElement | null, index: number, heightPixels: number) {
   if (!box) return;
-  const top = index * rowPixels;
-  const visible = box.clientHeight - headerPixels - rowPixels;
+  const top = index * heightPixels;
+  const visible = box.clientHeight - headerPixels - heightPixels;
   if (top < box.scrollTop) box.scrollTop = top;
   else if (top > box.scrollTop + visible) box.scrollTop = top - visible;
 }

@@ -1,38 +1,107 @@
 import type { DeliverySummary } from "../../api-types.ts";
-import { formatRelative, plural } from "../../text/format.ts";
-import { StatusBadge } from "./status.tsx";
+import { formatDuration } from "../../text/format.ts";
+import { deliveryStatuses, StatusBadge } from "./status.tsx";
 
-type State = Pick<DeliverySummary, "status" | "rejected">;
+/** A delivery that its receiver did not accept, and that is tried again, is `rejected`, or had `no response`. */
+const stateOf = ({ status, rejected, lastStatus }: DeliverySummary): string =>
+  rejected && status === "pending" ? (lastStatus === null ? "unanswered" : "rejected") : status;
 
-/** A delivery that its receiver did not accept is `rejected`, whether or not it is tried again. */
-export const stateOf = ({ status, rejected }: State): string =>
-  rejected && status === "pending" ? "rejected" : status;
-
-export function DeliveryBadge({ delivery }: { readonly delivery: State }) {
-  const state = stateOf(delivery);
-  return <StatusBadge status={state} tone={delivery.rejected ? "bad" : undefined} />;
-}
+export const DeliveryBadge = ({ delivery }: { readonly delivery: DeliverySummary }) => (
+  <StatusBadge
+    of={deliveryStatuses}
+    status={stateOf(delivery)}
+    tone={delivery.rejected ? "bad" : undefined}
+  />
+);
 
 /** The URL of an endpoint without its scheme. */
 export const nameOfEndpoint = (url: string | null): string =>
   url?.replace(/^https?:\/\//, "") ?? "a deleted endpoint";
 
-type LastResponse = Pick<DeliverySummary, "attemptCount" | "lastStatus" | "lastError">;
+/** Where it is narrow, the host is cut: the paths of endpoints on one host are what differs. */
+export function EndpointName({ url }: { readonly url: string | null }) {
+  const name = nameOfEndpoint(url);
+  const slash = name.indexOf("/");
+  const host = slash < 0 ? name : name.slice(0, slash);
+  return (
+    <span class="endpoint-name" title={url ?? undefined}>
+      <span>{host}</span>
+      <span>{name.slice(host.length)}</span>
+    </span>
+  );
+}
+
+/** `/hooks` of a URL, or its host where the path is the root. */
+export function shortNameOf(url: string | null): string {
+  const name = nameOfEndpoint(url).replace(/\/$/, "");
+  return name.slice(Math.max(0, name.indexOf("/")));
+}
 
 /** `500`, `no response`, or nothing before the first attempt. */
-export function LastResponse({ delivery }: { readonly delivery: LastResponse }) {
+export function LastResponse({ delivery }: { readonly delivery: DeliverySummary }) {
   const { attemptCount, lastStatus, lastError } = delivery;
   if (attemptCount === 0) return <span class="muted">–</span>;
-  return <span class={lastError === null ? "muted" : "toned tone-bad"}>{lastStatus ?? "none"}</span>;
+  return (
+    <span class={lastError === null ? "muted" : "toned tone-bad"} title={lastError ?? undefined}>
+      {lastStatus ?? "–"}
+    </span>
+  );
 }
 
-type Next = Pick<DeliverySummary, "status" | "nextAttemptAt" | "nextTry" | "triesMax" | "attemptCount">;
+/** `401 → /hooks` in the colour of the outcome. */
+export const Outcome = ({ status, error, url }: OutcomeProps) => (
+  <span class={`toned tone-${error === null ? "good" : "bad"}`} title={error ?? undefined}>
+    {status ?? "no response"} → {shortNameOf(url)}
+  </span>
+);
 
-/** `try 2 of 8 in 5 s`, or how many attempts there were. */
-export function describeNext(delivery: Next, nowMs: number): string {
-  const { status, nextAttemptAt, nextTry, triesMax, attemptCount } = delivery;
-  if (nextTry === null) return attemptCount === 0 ? "" : plural(attemptCount, "attempt");
-  if (status === "paused") return `try ${nextTry} of ${triesMax} waits`;
-  if (nextAttemptAt === null) return `try ${nextTry} of ${triesMax} now`;
-  return `try ${nextTry} of ${triesMax} ${formatRelative(Date.parse(nextAttemptAt), nowMs)}`;
+interface OutcomeProps {
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly url: string | null;
 }
+
+interface Due {
+  readonly state: NonNullable<DeliverySummary["due"]> | "scheduled";
+  readonly at: string | null;
+  readonly url: string | null;
+}
+
+/** `in 5 s`, or what a due attempt does: it is never in the past. */
+export function describeDue({ state, at, url }: Due, nowMs: number): string {
+  const untilMs = at === null ? 0 : Date.parse(at) - nowMs;
+  if (state === "running") return `runs for ${formatDuration(Math.max(0, -untilMs))}`;
+  if (state === "waits for a connection") return `waits for a free connection to ${shortNameOf(url)}`;
+  if (state === "waits for an event") return "waits for the event before it";
+  return untilMs < 500 ? "now" : `in ${formatDuration(untilMs)}`;
+}
+
+/** When the next attempt is made; `null` when none will be. */
+export function describeNext(delivery: DeliverySummary, nowMs: number): string | null {
+  const { status, due, runningSince, nextAttemptAt, nextTry, url } = delivery;
+  if (nextTry === null) return null;
+  if (status === "paused") return "waits until its endpoint resumes";
+  return describeDue({ state: due ?? "scheduled", at: runningSince ?? nextAttemptAt, url }, nowMs);
+}
+
+/** `2/8 · 5 s`: the number of the next attempt, and when it is made. */
+export function NextAttempt({
+  delivery,
+  nowMs,
+}: {
+  readonly delivery: DeliverySummary;
+  readonly nowMs: number;
+}) {
+  const next = describeNext(delivery, nowMs);
+  if (next === null) return null;
+  const words = next.replace(/^in /, "").replace(/^waits .*/, "waits");
+  return (
+    <span class="muted" title={`attempt ${delivery.nextTry} of ${delivery.triesMax} ${next}`}>
+      {delivery.nextTry}/{delivery.triesMax} · {words}
+    </span>
+  );
+}
+
+/** Whether what is due has to be read again: no activity says that an attempt starts. */
+export const isDue = ({ due, nextAttemptAt }: DeliverySummary, nowMs: number): boolean =>
+  due === null && nextAttemptAt !== null && Date.parse(nextAttemptAt) <= nowMs;

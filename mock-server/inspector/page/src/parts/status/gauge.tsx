@@ -1,4 +1,3 @@
-import { toneOf } from "./status.tsx";
 import "./gauge.css";
 
 interface GaugeProps {
@@ -22,19 +21,6 @@ export function Gauge({ label, used, max }: GaugeProps) {
       aria-valuenow={Math.min(used, max)}
     >
       <i style={{ width: `${percent}%` }} />
-    </div>
-  );
-}
-
-/** Shares of a whole. The figures beside it say the same in words. */
-export function Shares({ counts }: { readonly counts: Readonly<Record<string, number>> }) {
-  return (
-    <div class="shares" aria-hidden="true">
-      {Object.entries(counts)
-        .filter(([, count]) => count > 0)
-        .map(([status, count]) => (
-          <i key={status} class={`tone-${toneOf(status)}`} style={{ flexGrow: count }} />
-        ))}
     </div>
   );
 }

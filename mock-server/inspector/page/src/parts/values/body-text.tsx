@@ -50,6 +50,10 @@ export const Response = ({ summary, headers, body, isTruncated }: ResponseProps)
     </h4>
     <Headers headers={headers} />
     {body !== "" && <BodyText label="Response body" text={body} />}
-    {isTruncated && <p class="muted">The response was longer: only its start, up to here, was kept.</p>}
+    {isTruncated && <Truncated />}
   </>
+);
+
+export const Truncated = () => (
+  <p class="muted">The response was longer: only its start, up to here, was kept.</p>
 );

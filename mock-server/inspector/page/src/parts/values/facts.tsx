@@ -28,6 +28,6 @@ interface CopiedProps {
 export const Copied = ({ value, name, href }: CopiedProps) => (
   <>
     <span class="mono">{href ? <a href={href}>{value}</a> : value}</span>{" "}
-    <CopyButton label="Copy" name={`copy ${name ?? value}`} text={value} class="quiet" />
+    <CopyButton label="Copy" name={`Copy ${name ?? value}`} text={value} class="quiet" />
   </>
 );

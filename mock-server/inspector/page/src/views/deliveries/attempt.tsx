@@ -3,63 +3,36 @@ import { hashOf } from "../../address.ts";
 import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Notice, StatusBadge } from "../../parts/status/status.tsx";
-import { BodyText, Response } from "../../parts/values/body-text.tsx";
-import { Headers } from "../../parts/values/text-block.tsx";
-import { firstWords, formatDuration, formatTimeNear, toCurl, withDuration } from "../../text/format.ts";
-import "./attempt.css";
+import { Select } from "../../parts/controls/fields.tsx";
+import { Notice } from "../../parts/status/status.tsx";
+import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
+import { firstWords, toCurl, withDuration } from "../../text/format.ts";
+import { type HeaderChange, headerChanges } from "../../text/header-changes.ts";
+import "../../parts/values/difference.css";
 
 interface Props {
   readonly attempt: DeliveryAttempt;
-  readonly before: DeliveryAttempt | undefined;
-  /** Only the last attempt is open at first. */
-  readonly last: boolean;
-  readonly delivery: Pick<DeliveryDetail, "id" | "url">;
-  readonly nowMs: number;
+  readonly delivery: Pick<DeliveryDetail, "id" | "url" | "attempts">;
 }
 
-export function Attempt({ attempt, before, last, delivery, nowMs }: Props) {
-  const [toggled, setToggled] = useState<boolean | null>(null);
-  const open = toggled ?? last;
-  const startedAtMs = Date.parse(attempt.startedAt);
-  const waitedMs = before ? startedAtMs - Date.parse(before.startedAt) : 0;
+/** Why it failed and its response; then its headers, and how they differ from another attempt. */
+export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
+  const { number, requestHeaders, requestBody, responseHeaders, responseBody, status, error, faults } =
+    attempt;
+  const others = attempts.filter((each) => each !== attempt).map((each) => String(each.number));
+  const [compared, setCompared] = useState(String(number - 1));
+  const other = attempts.find((each) => String(each.number) === compared && each !== attempt);
+  const words = firstWords(responseBody);
+  // What fits into the line below the error is not printed again.
+  const isShown = error === null ? responseBody === "" : words === responseBody.trim();
   return (
-    <li class={attempt.error === null ? "tone-good" : "tone-bad"}>
-      <button type="button" class="attempt-title" aria-expanded={open} onClick={() => setToggled(!open)}>
-        <b>Attempt {attempt.number}</b>
-        {attempt.kind !== "scheduled" && <StatusBadge status={attempt.kind} />}
-        <StatusBadge status={attempt.error === null ? "succeeded" : "rejected"} />
-        <span>{attempt.status ?? "no response"}</span>
-        <span class="at-end muted mono">
-          {before && `+${formatDuration(waitedMs)} · `}
-          {formatTimeNear(startedAtMs, nowMs)}
-        </span>
-      </button>
-      {open && <AttemptDetail attempt={attempt} delivery={delivery} />}
-    </li>
-  );
-}
-
-type DetailProps = Pick<Props, "attempt" | "delivery">;
-
-/** The response comes first where it is the reason of a failure. */
-function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
-  const { requestHeaders, requestBody, status, error, faults } = attempt;
-  const response = (
-    <Response
-      key="response"
-      summary={status === null ? "none" : withDuration(status, " in", attempt.durationMs)}
-      headers={attempt.responseHeaders}
-      body={attempt.responseBody}
-      isTruncated={attempt.responseTruncated}
-    />
-  );
-  return (
-    <div class="attempt">
-      {error && <Rejection attempt={attempt} />}
-      {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
-      <div class="tools">
-        <LinkButton label="Check the signature" href={hashOf("signatures", `${id}/${attempt.number}`)} />
+    <>
+      <div class="title-bar">
+        <h4>
+          Attempt {number}{" "}
+          <span class="muted">{withDuration(status ?? "no response", " in", attempt.durationMs)}</span>
+        </h4>
+        <LinkButton label="Check the signature" href={hashOf("signatures", `${id}/${number}`)} />
         {url && (
           <CopyButton
             label="Copy as curl"
@@ -67,22 +40,61 @@ function AttemptDetail({ attempt, delivery: { id, url } }: DetailProps) {
           />
         )}
       </div>
-      {error && response}
-      <h4>Request</h4>
-      <Headers headers={requestHeaders} />
-      <BodyText label="Body" text={requestBody} />
-      {!error && response}
-    </div>
+      {error && (
+        <Notice tone="bad">
+          <strong>{error}</strong>
+          <span class="mono">{words}</span>
+        </Notice>
+      )}
+      {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
+      {other && other.requestBody !== requestBody && (
+        <Notice tone="wait">Its body differs from that of attempt {other.number}.</Notice>
+      )}
+      {!isShown && <BodyText label="Response body" text={responseBody} />}
+      {attempt.responseTruncated && <Truncated />}
+      <div class="title-bar">
+        <h4>Headers</h4>
+        {others.length > 0 && (
+          <Select
+            label="compared with attempt"
+            every="compared with none"
+            options={others.map((value) => ({ value, text: `compared with attempt ${value}` }))}
+            value={other ? compared : ""}
+            onSelect={setCompared}
+          />
+        )}
+      </div>
+      <HeaderChanges label="Request headers" changes={headerChanges(other?.requestHeaders, requestHeaders)} />
+      {status !== null && (
+        <HeaderChanges
+          label="Response headers"
+          changes={headerChanges(other?.responseHeaders, responseHeaders)}
+        />
+      )}
+    </>
   );
 }
 
-/** Why it was rejected, in the receiver's own words. */
-function Rejection({ attempt: { error, responseBody } }: { readonly attempt: DeliveryAttempt }) {
-  const words = firstWords(responseBody);
+const tones = { "-": "tone-bad", "+": "tone-good", " ": undefined };
+
+function HeaderChanges({
+  label,
+  changes,
+}: {
+  readonly label: string;
+  readonly changes: readonly HeaderChange[];
+}) {
+  if (changes.length === 0) return null;
   return (
-    <Notice tone="bad">
-      <strong>{error}</strong>
-      {words && <span class="mono">{words}</span>}
-    </Notice>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
+    <section aria-label={label} tabIndex={0}>
+      <pre class="difference">
+        {changes.map(({ sign, name, value }) => (
+          <span key={`${sign}${name}`} class={tones[sign]}>
+            {sign} {name}: {value}
+          </span>
+        ))}
+      </pre>
+    </section>
   );
 }

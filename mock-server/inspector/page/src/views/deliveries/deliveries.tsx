@@ -1,53 +1,83 @@
 import { type Filter, hashOf } from "../../address.ts";
 import type { DeliverySummary, EndpointSummary } from "../../api-types.ts";
-import { ActionButton, Actions } from "../../parts/controls/action.tsx";
+import { valuesOf } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
 import { timeColumn } from "../../parts/lists/time-column.ts";
 import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
 import {
   DeliveryBadge,
-  describeNext,
+  EndpointName,
+  isDue,
   LastResponse,
+  NextAttempt,
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
+import { deliveryStatuses } from "../../parts/status/status.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
+import { DeliveryHistogram, type DeliveryQuery } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
+import { ReplayRejected } from "./replay-rejected.tsx";
 
-const statuses: readonly DeliverySummary["status"][] = [
-  "pending",
-  "paused",
-  "succeeded",
-  "failed",
-  "cancelled",
+const outcomes = ["delivered", "rejected", "waiting", "cancelled"] as const;
+const statuses = ["paused", "failed"] as const;
+const statusOptions = [
+  ...outcomes,
+  ...statuses.map((value) => ({ value, text: deliveryStatuses[value]?.label ?? value })),
 ];
 
-const responses = ["2xx", "3xx", "4xx", "5xx", "none"];
+const responses = ["2xx", "3xx", "4xx", "5xx", { value: "none", text: "no response" }];
 
 const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Column<DeliverySummary>[] => [
   timeColumn("created", rows, ({ createdAt }) => createdAt, nowMs),
-  column("event", ["minmax(120px, 1fr)", "minmax(124px, 1.2fr)", "minmax(0, 1fr)"], ({ event }) => event),
-  column("client", ["minmax(110px, 1fr)", "minmax(60px, 1fr)", "minmax(0, 0.8fr)"], ({ client }) => client),
   column(
-    "about",
-    ["84px", null, null],
-    ({ subject }) => <span class="mono">{shortId(subject)}</span>,
-    "muted",
+    "event, endpoint",
+    ["minmax(160px, 1.3fr)", "minmax(150px, 1.6fr)", "minmax(0, 1fr)"],
+    ({ event, url }) => (
+      <>
+        <span>{event}</span>
+        <EndpointName url={url} />
+      </>
+    ),
+    { class: "two-lines", value: ({ event, url }) => `${event} ${url}` },
   ),
-  column("endpoint", ["minmax(120px, 1.3fr)", null, null], ({ url }) => nameOfEndpoint(url), "muted"),
-  column("status", ["84px", "84px", "84px"], (delivery) => <DeliveryBadge delivery={delivery} />),
-  column("last", ["40px", "36px", "34px"], (delivery) => <LastResponse delivery={delivery} />),
-  column("attempts", ["150px", "150px", null], (delivery) => describeNext(delivery, nowMs), "muted"),
+  column(
+    "client, about",
+    ["minmax(110px, 1fr)", "minmax(70px, 0.8fr)", null],
+    ({ client, subject }) => (
+      <>
+        <span>{client ?? "–"}</span>
+        <span class="muted mono">{shortId(subject)}</span>
+      </>
+    ),
+    { class: "two-lines", value: ({ client, subject }) => `${client} ${subject}` },
+  ),
+  column("HTTP", ["46px", "46px", "40px"], (delivery) => <LastResponse delivery={delivery} />, {
+    value: ({ lastStatus }) => lastStatus ?? 0,
+  }),
+  column(
+    "status, next attempt",
+    ["150px", "132px", "118px"],
+    (delivery) => (
+      <>
+        <DeliveryBadge delivery={delivery} />
+        <NextAttempt delivery={delivery} nowMs={nowMs} />
+      </>
+    ),
+    { class: "two-lines", value: ({ status, nextAttemptAt }) => `${status} ${nextAttemptAt}` },
+  ),
+  column("attempts", ["76px", null, null], ({ attemptCount }) => attemptCount, { class: "muted" }),
 ];
 
-function queryOf({ text = "", endpointId, rejected, lastResponse, status }: Filter) {
+function queryOf({ text = "", endpointId, lastResponse, status, from, to }: Filter): DeliveryQuery {
   return {
-    // Rejected and tried again, as the badge says; failed ones have a status of their own.
-    status: status === "rejected" ? "pending" : statuses.find((known) => known === status),
-    rejected: rejected === "true" || status === "rejected" || undefined,
-    lastResponse: responses.find((known) => known === lastResponse),
+    outcome: outcomes.find((known) => known === status),
+    status: statuses.find((known) => known === status),
+    lastResponse: valuesOf(responses).find((known) => known === lastResponse),
+    from,
+    to,
     endpointId: endpointId || undefined,
     text: text.trim() || undefined,
   };
@@ -62,8 +92,11 @@ function endpointOptions(endpoints: readonly EndpointSummary[], chosen: string |
 
 export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
   const query = queryOf(filter);
-  const list = usePages(JSON.stringify(query), ["delivery", "clock"], (page) =>
-    control.listDeliveries({ ...page, ...query }),
+  const list = usePages(
+    JSON.stringify(query),
+    ["delivery", "clock"],
+    (page) => control.listDeliveries({ ...page, ...query }),
+    (rows) => (rows.some((row) => isDue(row, nowMs)) ? Math.floor(nowMs / 1_000) : 0),
   );
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints())?.data ?? [];
   return (
@@ -73,8 +106,8 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
       filter={filter}
       fields={[
         { name: "text", label: "deliveries that contain", placeholder: "id, event, client, URL, body" },
-        { name: "status", label: "status", options: ["rejected", ...statuses] },
-        { name: "lastResponse", label: "last response", options: responses },
+        { name: "status", label: "status", options: statusOptions },
+        { name: "lastResponse", label: "response", options: responses },
         {
           name: "endpointId",
           label: "endpoint",
@@ -82,6 +115,8 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
         },
       ]}
       actions={<ReplayRejected query={query} rows={list.rows} hasMore={!list.done} />}
+      chart={<DeliveryHistogram query={query} filter={filter} nowMs={nowMs} />}
+      lines={2}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(list.rows, nowMs)}
@@ -93,31 +128,5 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
       }
       detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} nowMs={nowMs} />}
     />
-  );
-}
-
-interface ReplayProps {
-  readonly query: ReturnType<typeof queryOf>;
-  readonly rows: readonly DeliverySummary[];
-  /** Whether there are older rows than `rows`. */
-  readonly hasMore: boolean;
-}
-
-/** As many as the mock replays at once. */
-const replayedMax = 10_000;
-
-/** Replays what the filter matches, as far as it was rejected, whether or not the row is loaded. */
-function ReplayRejected({ query, rows, hasMore }: ReplayProps) {
-  const count = rows.filter(({ rejected }) => rejected).length;
-  const replay = () => control.replayDeliveries({ ...query, rejected: true, limit: replayedMax });
-  return (
-    <Actions>
-      <ActionButton
-        label={`Replay rejected (${count}${hasMore ? "+" : ""})`}
-        class="steady"
-        disabled={count === 0}
-        onRun={replay}
-      />
-    </Actions>
   );
 }

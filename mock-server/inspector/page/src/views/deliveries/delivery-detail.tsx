@@ -1,13 +1,13 @@
 import { hashOf } from "../../address.ts";
-import type { DeliveryDetail as Delivery } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
-import { DeliveryBadge } from "../../parts/status/delivery-state.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { DeliveryBadge, isDue } from "../../parts/status/delivery-state.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
 import { control, useResource } from "../../state/resource.ts";
-import { formatRelative, formatTime, shortId } from "../../text/format.ts";
-import { Attempt } from "./attempt.tsx";
-import "./delivery-detail.css";
+import { deliveryMarkdown } from "../../text/delivery-markdown.ts";
+import { shortId } from "../../text/format.ts";
+import { Attempts } from "./attempts.tsx";
 
 interface Props {
   readonly id: string;
@@ -15,11 +15,15 @@ interface Props {
 }
 
 export function DeliveryDetail({ id, nowMs }: Props) {
-  const delivery = useResource(`delivery ${id}`, ["delivery", "clock", "endpoint"], () =>
-    control.getDelivery(id),
+  const delivery = useResource(
+    `delivery ${id}`,
+    ["delivery", "clock", "endpoint"],
+    () => control.getDelivery(id),
+    (read) => (read && isDue(read, nowMs) ? Math.floor(nowMs / 1_000) : 0),
   );
   if (!delivery) return <Absent value={delivery} text="There is no delivery with this id." />;
-  const { url, taskId, attempts } = delivery;
+  const { url, taskId } = delivery;
+  const link = new URL(hashOf("deliveries", id), location.href).href;
   return (
     <>
       <section class="panel">
@@ -33,12 +37,12 @@ export function DeliveryDetail({ id, nowMs }: Props) {
               shortcut="r"
               class="primary"
             />
+            <CopyButton label="Copy link" text={link} />
+            <CopyButton label="Copy as Markdown" text={() => deliveryMarkdown(delivery, link)} />
           </Actions>
         </div>
         <Facts
           values={{
-            "webhook-id": <Copied value={delivery.id} />,
-            "event id": <Copied value={delivery.eventId} />,
             endpoint:
               url === null ? (
                 `${shortId(delivery.endpointId)}, deleted`
@@ -52,51 +56,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
           }}
         />
       </section>
-      <section class="panel">
-        <h4>Attempts</h4>
-        {attempts.length === 0 && !delivery.nextAttemptAt && (
-          <p class="muted">
-            {delivery.status === "paused" ? "It waits until its endpoint resumes." : "None."}
-          </p>
-        )}
-        <ol class="rail" aria-label="Attempts, newest first">
-          <NextAttempt delivery={delivery} nowMs={nowMs} />
-          {attempts
-            .map((attempt, index) => (
-              <Attempt
-                key={attempt.number}
-                attempt={attempt}
-                before={attempts[index - 1]}
-                last={index === attempts.length - 1}
-                delivery={delivery}
-                nowMs={nowMs}
-              />
-            ))
-            .reverse()}
-        </ol>
-      </section>
+      <Attempts delivery={delivery} nowMs={nowMs} />
     </>
-  );
-}
-
-interface NextProps {
-  readonly delivery: Delivery;
-  readonly nowMs: number;
-}
-
-function NextAttempt({ delivery: { nextAttemptAt, nextTry, triesMax }, nowMs }: NextProps) {
-  if (!nextAttemptAt) return null;
-  return (
-    <li class="tone-wait">
-      <div class="attempt-title">
-        <b>Next attempt</b> {formatRelative(Date.parse(nextAttemptAt), nowMs)}
-        {nextTry !== null && (
-          <span class="muted">
-            try {nextTry} of {triesMax}
-          </span>
-        )}
-        <span class="at-end muted mono">{formatTime(nextAttemptAt)}</span>
-      </div>
-    </li>
   );
 }

@@ -5,8 +5,8 @@ import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import {
   DeliveryBadge,
   describeNext,
+  EndpointName,
   LastResponse,
-  nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
 import { StatusBadge, toneOf } from "../../parts/status/status.tsx";
 import { type Span, Timeline } from "../../parts/status/timeline.tsx";
@@ -68,9 +68,9 @@ export function TaskDetail({ id, nowMs }: Props) {
                   <a
                     key={delivery.id}
                     href={hashOf("deliveries", delivery.id)}
-                    title={`${delivery.url ?? "a deleted endpoint"}: ${describeNext(delivery, nowMs)}`}
+                    title={describeNext(delivery, nowMs) ?? undefined}
                   >
-                    <span class="muted one-line">{nameOfEndpoint(delivery.url)}</span>
+                    <EndpointName url={delivery.url} />
                     <LastResponse delivery={delivery} /> <DeliveryBadge delivery={delivery} />
                   </a>
                 ))}

@@ -21,17 +21,25 @@ const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<
   timeColumn("started", rows, ({ startedAt }) => startedAt, nowMs),
   column("type", ["minmax(110px, 1fr)", "minmax(90px, 1fr)", "minmax(0, 1fr)"], ({ taskType }) => taskType),
   column("client", ["minmax(110px, 1.2fr)", "minmax(80px, 1fr)", "minmax(0, 0.9fr)"], ({ client }) => client),
-  column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, "muted"),
-  column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />),
-  column("stages", ["62px", null, null], stagesOf, "muted"),
-  column("rejected", ["64px", "64px", "52px"], ({ rejectedDeliveries: count }) =>
-    count === 0 ? (
-      ""
-    ) : (
-      <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
-        {count}
-      </span>
-    ),
+  column("id", ["84px", "84px", null], ({ taskId }) => <span class="mono">{shortId(taskId)}</span>, {
+    class: "muted",
+  }),
+  column("status", ["102px", "102px", "88px"], ({ status }) => <StatusBadge status={status} />, {
+    value: ({ status }) => status,
+  }),
+  column("stages", ["62px", null, null], stagesOf, { class: "muted" }),
+  column(
+    "rejected",
+    ["64px", "64px", "60px"],
+    ({ rejectedDeliveries: count }) =>
+      count === 0 ? (
+        ""
+      ) : (
+        <span class="badge tone-bad" title={`${plural(count, "delivery", "deliveries")} rejected`}>
+          {count}
+        </span>
+      ),
+    { value: ({ rejectedDeliveries }) => rejectedDeliveries },
   ),
 ];
 

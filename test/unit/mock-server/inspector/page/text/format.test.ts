@@ -3,12 +3,25 @@ import { readPastedRequest } from "../../../../../../mock-server/inspector/page/
 import * as format from "../../../../../../mock-server/inspector/page/src/text/format.ts";
 
 const noonMs = Date.UTC(2026, 0, 15, 12);
+const noon = "2026-01-15T12:00:00Z";
 
 describe("a time or a duration on the page", () => {
   it.each<[what: string, shown: () => string, expected: string]>([
     ["a time in UTC, whatever the zone", () => format.formatTime(noonMs + 7_999), "2026-01-15 12:00:07"],
     ["no exception for a text that is no time", () => format.formatTime("no time"), "unknown time"],
-    ["no exception for no time", () => format.formatTimeOfDay(undefined as never), "unknown time"],
+    ["no exception for no time", () => format.formatExact(undefined as never), "unknown time"],
+    [
+      "milliseconds of a time",
+      () => format.formatExact("2026-01-15T12:00:00.007Z"),
+      "2026-01-15 12:00:00.007 UTC",
+    ],
+    ["a range of one day", () => format.formatRange(noon, "2026-01-15T12:05:00Z"), "12:00:00 – 12:05:00"],
+    [
+      "a range with dates that differ",
+      () => format.formatRange(noon, "2026-01-16T12:00:00Z"),
+      "01-15 12:00:00 – 01-16 12:00:00",
+    ],
+    ["a range with an open end", () => format.formatRange(noon, undefined), "12:00:00 – …"],
     ["no exception for no time near another", () => format.formatTimeNear("no time", 0), "unknown time"],
     ["no date of the same day", () => format.formatTimeNear(noonMs - 60_000, noonMs), "11:59:00"],
     ["the date of another day", () => format.formatTimeNear(noonMs - 86_400_000, noonMs), "01-14 12:00:00"],

@@ -1,0 +1,117 @@
+import { useState } from "preact/hooks";
+import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { describeNext } from "../../parts/status/delivery-state.tsx";
+import { StatusBadge } from "../../parts/status/status.tsx";
+import { BodyText } from "../../parts/values/body-text.tsx";
+import { Copied, Facts } from "../../parts/values/facts.tsx";
+import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
+import { Attempt } from "./attempt.tsx";
+import "./attempts.css";
+
+interface Props {
+  readonly delivery: DeliveryDetail;
+  readonly nowMs: number;
+}
+
+/** All attempts as one table; below it the chosen one, at first the last, and the body that all of them sent. */
+export function Attempts({ delivery, nowMs }: Props) {
+  const { attempts } = delivery;
+  const [chosen, setChosen] = useState<number | null>(null);
+  const attempt = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1);
+  return (
+    <>
+      <section class="panel">
+        <table class="attempts" aria-label="Attempts, newest first">
+          <thead>
+            <tr>
+              <th>#</th>
+              <th>time</th>
+              <th>response</th>
+              <th>duration</th>
+            </tr>
+          </thead>
+          <tbody>
+            <NextRow delivery={delivery} nowMs={nowMs} />
+            {attempts.toReversed().map((each) => (
+              <Row
+                key={each.number}
+                attempt={each}
+                before={attempts[each.number - 2]}
+                isChosen={each === attempt}
+                onChoose={() => setChosen(each.number)}
+                nowMs={nowMs}
+              />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {attempt && (
+        <section class="panel attempt" aria-label="Chosen attempt">
+          <Attempt key={attempt.number} attempt={attempt} delivery={delivery} />
+        </section>
+      )}
+      {attempt && (
+        <section class="panel">
+          <Facts
+            values={{
+              "webhook-id": <Copied value={delivery.id} />,
+              "event id": <Copied value={delivery.eventId} />,
+            }}
+          />
+          <BodyText label="Body" text={attempt.requestBody} />
+        </section>
+      )}
+    </>
+  );
+}
+
+function NextRow({ delivery, nowMs }: Props) {
+  const { nextTry, triesMax, nextAttemptAt, due } = delivery;
+  const next = describeNext(delivery, nowMs);
+  if (next === null) return null;
+  const isPlanned = nextAttemptAt !== null && due === null;
+  return (
+    <tr class="tone-wait">
+      <td>next</td>
+      <td title={isPlanned ? formatExact(nextAttemptAt) : undefined}>
+        {isPlanned ? formatTimeNear(nextAttemptAt, nowMs) : "–"}
+      </td>
+      <td colSpan={2}>
+        <span class="toned">{next}</span>{" "}
+        <span class="muted">
+          try {nextTry} of {triesMax}
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+interface RowProps {
+  readonly attempt: DeliveryAttempt;
+  readonly before: DeliveryAttempt | undefined;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+  readonly nowMs: number;
+}
+
+function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
+  const { number, kind, status, error, startedAt, durationMs, faults } = attempt;
+  const gapMs = before ? Date.parse(startedAt) - Date.parse(before.startedAt) : 0;
+  return (
+    <tr aria-current={isChosen || undefined} onClick={onChoose}>
+      <td>
+        <Button label={number} name={`Attempt ${number}`} class="quiet" onClick={onChoose} />
+      </td>
+      <td title={formatExact(startedAt)}>
+        {formatTimeNear(startedAt, nowMs)} {before && <span class="muted">+{formatDuration(gapMs)}</span>}
+      </td>
+      <td>
+        <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>
+        {kind !== "scheduled" && <StatusBadge status={kind} />}
+        {faults.length > 0 && <StatusBadge status="fault" tone="wait" />}
+      </td>
+      <td>{formatDuration(durationMs)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,298 @@
+import axe from "axe-core";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { buildPage } from "./support/built-page.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { createInspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
+import { InspectorPage, type PageOptions, phone } from "./support/inspector-page.ts";
+import { questionsOf } from "./support/questions.ts";
+import { createTroubledMock, makeTrouble, type TroubledMock } from "./support/troubled-mock.ts";
+
+// What the page shows of a mock with five endpoints of which one works.
+
+let browser: Browser;
+let troubled: TroubledMock;
+beforeAll(async () => {
+  buildPage();
+  browser = await launchChromium();
+  // Attempts of the endpoint that never responds run for longer than these tests, and use all of its connections.
+  const delivery = { timeoutMs: 300_000, inFlightPerEndpointMax: 4 };
+  troubled = await createTroubledMock({ settings: { delivery } });
+  await makeTrouble(troubled, 8);
+});
+afterAll(async () => {
+  await browser.close();
+  await troubled[Symbol.asyncDispose]();
+});
+
+const open = (options: PageOptions) => InspectorPage.open(browser, troubled.mock, options);
+
+const sizes = [{ width: 1440, height: 900 }, { width: 1024, height: 768 }, phone];
+
+async function deliveryOf(path: keyof TroubledMock["urls"]) {
+  const { data } = await troubled.mock.control.listDeliveries({ text: troubled.urls[path], limit: 1 });
+  return data[0]?.id ?? "";
+}
+
+describe("a list of deliveries", () => {
+  it("says in each row which endpoint it is for, with and without a detail, at every width (I1)", async () => {
+    await using inspector = await open({ hash: "#/deliveries" });
+    for (const size of sizes) {
+      await inspector.page.setViewportSize(size);
+      const name = inspector.rows.filter({ hasText: "/unauth" }).first().locator(".endpoint-name");
+      expect((await name.boundingBox())?.width).toBeGreaterThan(60);
+    }
+    await inspector.page.setViewportSize(sizes[1] ?? phone);
+    await inspector.rows.first().click();
+    await inspector.detail.waitFor();
+    const path = inspector.rows.filter({ hasText: "/refused" }).first().getByText("/refused");
+    expect((await path.boundingBox())?.width).toBeGreaterThan(30);
+    await inspector.rows
+      .getByText(/^2\/8 · |^3\/8 · /)
+      .first()
+      .waitFor();
+  });
+
+  it("shows only a range of its chart that is dragged, or selected by keys, and all again (I3, I6)", async () => {
+    await using inspector = await open({ hash: "#/deliveries" });
+    const { page, rows } = inspector;
+    const chart = page.getByRole("slider", { name: /^Time of deliveries/ });
+    const { x = 0, y = 0, width = 0 } = (await chart.boundingBox()) ?? {};
+    const all = Number(await rows.first().getAttribute("aria-setsize"));
+    await page.mouse.move(x + 2, y + 20);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 4, y + 20);
+    await page.mouse.up();
+    await expect.poll(() => rows.first().getAttribute("aria-setsize").then(Number)).toBeLessThan(all);
+    expect(page.url()).toMatch(/from=.*&to=/);
+    await page.getByRole("button", { name: /✕, show all times$/ }).click();
+    await expect.poll(() => rows.first().getAttribute("aria-setsize").then(Number)).toBe(all);
+    await chart.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Shift+ArrowRight");
+    expect(await chart.getAttribute("aria-valuetext")).toMatch(/: \d+ delivered, \d+ rejected, \d+ waiting/);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: /✕, show all times$/ }).waitFor();
+  });
+
+  it("is sorted by a column, and has milliseconds on its times (I6)", async () => {
+    await using inspector = await open({ hash: "#/requests" });
+    const { rows } = inspector;
+    await inspector.button("took: sort").click();
+    await rows.first().getByText("Slow").waitFor();
+    await inspector.button("took ↓: sort").click();
+    await inspector.button("took ↑: sort").waitFor();
+    await expect.poll(() => rows.first().textContent()).not.toContain("Slow");
+    expect(await rows.first().locator("[title]").first().getAttribute("title")).toMatch(/\.\d{3} UTC$/);
+    await inspector.page.getByRole("link", { name: /^limited/ }).click();
+    await rows.filter({ hasText: "429" }).first().waitFor();
+  });
+
+  it("names what its receivers did, and the help explains the words (I10)", async () => {
+    await using inspector = await open({ hash: "#/deliveries" });
+    const { page, rows } = inspector;
+    await rows.filter({ hasText: "/refused" }).getByText("no response").first().waitFor();
+    await rows.filter({ hasText: "/unauth" }).getByText("rejected").first().waitFor();
+    await rows.filter({ hasText: "/ok" }).getByText("delivered").first().waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").getByText("no attempt of the schedule was accepted").waitFor();
+  });
+
+  it("asks before it replays many, and shows their number and their result (I7)", async () => {
+    const [unauth = ""] = (await troubled.mock.control.listEndpoints()).data
+      .filter(({ url }) => url === troubled.urls["/unauth"])
+      .map(({ id }) => id);
+    await using inspector = await open({ hash: `#/deliveries?endpointId=${unauth}` });
+    await inspector.rows.first().waitFor();
+    const sent = (await troubled.mock.control.getOverview()).health.find((one) => one.endpointId === unauth);
+    await inspector.page.getByRole("button", { name: /^Replay rejected/ }).click();
+    await inspector.page.getByRole("button", { name: /^Send \d+ again\?$/ }).click();
+    await inspector.page
+      .getByRole("alert")
+      .getByText(/^Replayed \d+ deliveries: 0 accepted, \d+ not\./)
+      .waitFor();
+    const now = (await troubled.mock.control.getOverview()).health.find((one) => one.endpointId === unauth);
+    expect(now?.attempts).toBeGreaterThan(sent?.attempts ?? 0);
+  });
+});
+
+describe("the overview of a mock with trouble", () => {
+  it("shows health, and nothing that was due in the past (I3, I4)", async () => {
+    await using inspector = await open({ hash: "#/overview" });
+    const panel = (name: string) =>
+      inspector.page.locator("section", { has: inspector.page.getByRole("heading", { name, exact: true }) });
+    const refused = panel("Endpoints").getByRole("listitem").filter({ hasText: "/refused" });
+    await refused.getByText("failing").waitFor();
+    await refused.getByText(/^no response since \d\d:\d\d:\d\d, never a success$/).waitFor();
+    await refused.getByRole("img", { name: /^0 of the last \d+ attempts accepted$/ }).waitFor();
+    expect(await refused.locator(".tone-good").count()).toBe(0);
+    const due = panel("Due next");
+    await due.getByText(/^4 × attempt 1 → \/slow$/).waitFor();
+    await due.getByText(/^runs for /).waitFor();
+    await due.getByText("waits for a free connection to /slow").waitFor();
+    await due.getByText(/^\d+ × attempt \d → \/unauth$/).waitFor();
+    expect(await due.textContent()).not.toContain("ago");
+  });
+
+  it("counts what is rejected now and what failed, and shows each response as it arrives (I2)", async () => {
+    await using inspector = await open({ hash: "#/overview" });
+    const { page } = inspector;
+    await page.getByRole("heading", { name: "Rejected now" }).waitFor();
+    await page.getByText(/^\d+ failed attempts in the last hour$/).waitFor();
+    await troubled.mock.control.replayDelivery(await deliveryOf("/unauth"));
+    await page.locator(".toned.tone-bad").getByText("401 → /unauth").first().waitFor();
+  });
+});
+
+it("the page has dates, and the newest first, on a virtual clock that was advanced and reset (I2)", async () => {
+  await using fixture = await createInspectorFixture();
+  const { mock } = fixture;
+  await mock.control.createEndpoint({ url: receiverUrls.billing });
+  await using inspector = await InspectorPage.open(browser, mock);
+  const { page } = inspector;
+  const start = () => mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await start();
+  await mock.clock.advance("2d");
+  await start();
+  const just = page.locator("section", { has: page.getByRole("heading", { name: "Just now" }) });
+  await just.getByText("01-15 12:00:00").first().waitFor();
+  const times = await just.locator(".mono").evaluateAll((all) => all.map((each) => each.title));
+  expect(times).toEqual([...times].sort().reverse());
+  await page.getByRole("link", { name: /^Deliveries/ }).click();
+  await inspector.rows.getByText("01-15 12:00:00").waitFor();
+  await page.getByRole("link", { name: /^Overview/ }).click();
+  await mock.control.reset();
+  await just
+    .getByText(/^No activity|^mock\.|^\d\d:\d\d:\d\d$/)
+    .first()
+    .waitFor();
+  await expect.poll(() => just.getByText("task.created").count()).toBe(0);
+});
+
+describe("the detail of a delivery", () => {
+  it("has one table of attempts, the differences of their headers, and the body once (I5)", async () => {
+    const id = await deliveryOf("/unauth");
+    await troubled.mock.control.replayDelivery(id);
+    await using inspector = await open({ hash: `#/deliveries/${id}` });
+    const { detail, page } = inspector;
+    const table = detail.getByRole("table", { name: "Attempts" });
+    await inspector.button("Attempt 2").waitFor();
+    expect(await table.getByRole("columnheader").allTextContents()).toEqual([
+      "#",
+      "time",
+      "response",
+      "duration",
+    ]);
+    const headers = detail.getByRole("region", { name: "Request headers" });
+    // The attempt before may have been made in the same second, and so with the same signature.
+    await page.getByLabel("compared with attempt").selectOption("1");
+    await headers.getByText(/^\+ webhook-signature: /).waitFor();
+    await headers.getByText(/^- webhook-signature: /).waitFor();
+    await headers.getByText(/^ {2}webhook-id: /).waitFor();
+    expect(await detail.getByRole("heading", { name: /^Body/ }).count()).toBe(1);
+    await inspector.button("Attempt 1").click();
+    await page.getByLabel("compared with attempt").selectOption("");
+    await headers.getByText(/^\+ /).waitFor({ state: "detached" });
+  });
+
+  it("is copied as a link to it, and as Markdown (I8)", async () => {
+    const id = await deliveryOf("/unauth");
+    await using inspector = await open({ hash: `#/deliveries/${id}` });
+    const { page } = inspector;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const clipboard = () => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+    await inspector.button("Copy link").click();
+    await expect.poll(clipboard).toBe(`${troubled.mock.inspectorUrl}#/deliveries/${id}`);
+    await inspector.button("Copy as Markdown").click();
+    await expect.poll(clipboard).toContain(`### task.running → ${troubled.urls["/unauth"]}`);
+    expect(await clipboard()).toMatch(/\| 1 \| .* UTC \| 401 \| \d+ ms \| status 401 \|/);
+  });
+});
+
+it("endpoints are a table, and their forms open on demand (I9)", async () => {
+  await using inspector = await open({ hash: "#/endpoints" });
+  const { page, rows } = inspector;
+  await rows.nth(4).waitFor();
+  expect((await rows.first().boundingBox())?.height).toBeLessThan(60);
+  expect(await page.getByLabel("URL of the receiver").count()).toBe(0);
+  await page.getByRole("link", { name: "New endpoint" }).click();
+  await page.getByLabel("URL of the receiver").waitFor();
+  await page.getByRole("link", { name: "Send an event" }).click();
+  await page.getByLabel("event to send").waitFor();
+});
+
+describe("every view", () => {
+  const views = [
+    "overview",
+    "tasks",
+    "deliveries",
+    "signatures",
+    "endpoints",
+    "requests",
+    "faults",
+    "run",
+    "setup",
+  ];
+
+  it("violates no policy, and names each control as it is labelled (I11)", async () => {
+    await using inspector = await open({});
+    const { page } = inspector;
+    await page.addInitScript(
+      "addEventListener('securitypolicyviolation', ({ violatedDirective }) => console.error(violatedDirective))",
+    );
+    const rules = { runOnly: ["label-content-name-mismatch"] };
+    for (const view of views) {
+      await inspector.go(`#/${view}`);
+      await page.getByRole("heading", { level: 2 }).first().waitFor();
+      await page.evaluate(axe.source);
+      const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(rules)})`)) as {
+        readonly violations: readonly { readonly nodes: readonly { readonly html: string }[] }[];
+      };
+      expect(
+        violations.flatMap(({ nodes }) => nodes.map(({ html }) => html)),
+        view,
+      ).toEqual([]);
+    }
+  });
+
+  it("has its tools in one line at 1024 pixels, and a hint of more tabs on a phone (I11)", async () => {
+    await using fixture = await createInspectorFixture();
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { width: 1024, height: 768 });
+    const { page } = inspector;
+    await page.getByRole("button", { name: /^To next/ }).waitFor();
+    for (const view of ["tasks", "deliveries", "requests"]) {
+      await inspector.go(`#/${view}`);
+      for (const bar of [".bar", ".view > .title-bar"])
+        expect((await page.locator(bar).boundingBox())?.height, `${view} ${bar}`).toBeLessThan(60);
+    }
+    await page.setViewportSize(phone);
+    const mask = await page.evaluate('getComputedStyle(document.querySelector(".views")).maskImage');
+    expect(mask).toContain("gradient");
+  });
+});
+
+it("how to connect, the partner key included, is at hand after the first task (I12)", async () => {
+  await using inspector = await open({ hash: "#/overview" });
+  const { page } = inspector;
+  await page.getByRole("link", { name: "Connect" }).click();
+  await inspector.button("Copy the partner key").waitFor();
+  expect(await page.getByRole("region", { name: "Connect" }).textContent()).toContain("wtp_");
+});
+
+it("ten questions are answered without a click (README)", async () => {
+  const questions = Object.entries(await questionsOf(troubled));
+  expect(questions).toHaveLength(10);
+  await using inspector = await open({});
+  for (const size of sizes) {
+    await inspector.page.setViewportSize(size);
+    for (const [name, { hash, shows }] of questions) {
+      await inspector.go(hash);
+      await expect
+        .poll(() => inspector.page.getByText(shows).filter({ visible: true }).count(), {
+          message: `${name} ${size.width}`,
+        })
+        .toBeGreaterThan(0);
+    }
+  }
+});
