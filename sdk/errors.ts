@@ -47,6 +47,12 @@ export const errorCodes = [
   "UPLOAD_LOST",
   "UPLOAD_FAILED",
   "ON_PROGRESS_FAILED",
+  // Whole imports.
+  "JOURNAL_MISMATCH",
+  "JOURNAL_DAMAGED",
+  "JOURNAL_IN_USE",
+  "JOURNAL_FAILED",
+  "IMPORT_UNDECIDED",
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

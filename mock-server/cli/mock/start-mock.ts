@@ -1,10 +1,10 @@
 import { access, constants, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";
-import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
 import { type Autosave, autosave } from "./autosave.ts";
@@ -35,7 +35,7 @@ export async function startMock(options: MockOptions, warn: Warn): Promise<Runni
 }
 
 interface StartContext {
-  readonly lock: StateLock | null;
+  readonly lock: FileLock | null;
   readonly warn: Warn;
 }
 
@@ -75,8 +75,8 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
   });
 }
 
-async function lockStateFile(path: string): Promise<StateLock> {
-  const lock = await lockState(path).catch((error: unknown) => reasonOf(error));
+async function lockStateFile(path: string): Promise<FileLock> {
+  const lock = await lockFile(path).catch((error: unknown) => reasonOf(error));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }

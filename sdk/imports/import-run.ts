@@ -1,0 +1,200 @@
+import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { ChunkReader } from "./chunk-reader.ts";
+import { createSlots } from "./import-calls.ts";
+import { type Chunk, importChunk, isComplete } from "./import-chunk.ts";
+import { forEach, type ImportContext, type ImportOperations } from "./import-context.ts";
+import { missingClient } from "./import-input.ts";
+import type { CheckedOptions } from "./import-options.ts";
+import { type ImportPhase, type ImportProgress, LatestValue, remainingMs } from "./import-progress.ts";
+import { createResult, type ImportResult } from "./import-result.ts";
+import type { ImportState } from "./import-state.ts";
+import { ImportLedger } from "./ledger.ts";
+
+export interface RunOptions {
+  readonly engine: Engine;
+  readonly operations: ImportOperations;
+  readonly client: Pick<ResolvedOptions, "clock" | "random">;
+}
+
+const operation = { method: "partner.imports.start", name: undefined };
+const chunksAtOnce = 2;
+
+/** One import in this process. */
+export class ImportRun {
+  readonly latest = new LatestValue();
+  readonly #options: CheckedOptions;
+  readonly #engine: Engine;
+  readonly #ledger: ImportLedger;
+  readonly #scope: CallScope;
+  readonly #context: ImportContext;
+  #reader: ChunkReader | undefined;
+  #phase: ImportPhase = "reading";
+  #uploadedBytes = 0;
+  #size: number;
+  /** What ended the import, unless its signal or the client did. */
+  #cause: unknown;
+
+  constructor(options: CheckedOptions, { engine, operations, client }: RunOptions) {
+    this.#options = options;
+    this.#engine = engine;
+    this.#size = options.worksPerJob;
+    this.#ledger = new ImportLedger(options.journal, client.clock);
+    this.#scope = engine.openScope({ signal: options.signal });
+    const controller = new AbortController();
+    this.#scope.onEnd(() => controller.abort());
+    const { connectionId, jobName, concurrency } = options;
+    this.#context = {
+      operations,
+      connectionId,
+      jobName,
+      ledger: this.#ledger,
+      scope: this.#scope,
+      signal: controller.signal,
+      random: client.random,
+      slots: createSlots(concurrency),
+      spareJobs: [],
+      enter: (phase) => this.#enter(phase),
+      uploaded: (bytes) => {
+        this.#uploadedBytes += bytes;
+        this.latest.change();
+      },
+      resize: (change) => this.#resize(change),
+      end: (error) => this.#end(error),
+    };
+  }
+
+  /** Runs it to its end, and never leaves the journal open. */
+  async run(): Promise<ImportResult> {
+    const { onProgress } = this.#options;
+    const reported = onProgress && report(this.progress(), onProgress).catch((error) => this.#end(error));
+    try {
+      await this.#importAll();
+      this.#enter("done");
+      this.latest.end();
+      await this.#scope.race(Promise.resolve(reported));
+    } catch (error) {
+      this.#end(error);
+    }
+    this.#reader?.release();
+    await this.#ledger.close().catch((error: unknown) => this.#end(error));
+    const ended = this.#scope.failure;
+    this.#scope.dispose();
+    this.latest.end();
+    if (ended) throw this.#error(ended);
+    return createResult(this.#ledger.state);
+  }
+
+  progress(): AsyncGenerator<ImportProgress, void> {
+    return this.latest.values(() => this.#read());
+  }
+
+  async #importAll(): Promise<void> {
+    const { state } = this.#ledger;
+    if (this.#scope.failure) throw new FailureError(this.#scope.failure);
+    await this.#ledger.open(this.#options);
+    const resumed = await resumeJobs(this.#context);
+    this.#reader = new ChunkReader({
+      clients: this.#options.clients,
+      state,
+      scope: this.#scope,
+      sizeMax: () => this.#size,
+      onRead: () => this.latest.change(),
+    });
+    await importChunks(this.#context, this.#reader, resumed);
+    failMissing(state);
+  }
+
+  #read(): ImportProgress {
+    const { clients, worksPerJob, clientsTotal: given } = this.#options;
+    const counted = this.#reader?.isOver ? this.#reader.count : null;
+    const clientsTotal = given ?? lengthOf(clients) ?? counted;
+    const { counts } = createResult(this.#ledger.state);
+    const rateLimit = this.#engine.rateLimitSnapshot("gateway");
+    return {
+      phase: this.#phase,
+      counts,
+      clientsTotal,
+      uploadedBytes: this.#uploadedBytes,
+      remainingMs: remainingMs({ clientsTotal, counts, worksPerJob, rateLimit }),
+    };
+  }
+
+  #enter(phase: ImportPhase): void {
+    this.#phase = phase;
+    this.latest.change();
+  }
+
+  /** Smaller jobs lose less when one has to be abandoned. */
+  #resize(change: "grow" | "shrink"): void {
+    const { worksPerJob } = this.#options;
+    this.#size =
+      change === "grow" ? Math.min(worksPerJob, this.#size * 2) : Math.max(1, Math.ceil(this.#size / 2));
+  }
+
+  #end(error: unknown): void {
+    if (this.#scope.failure) return;
+    this.#cause = error;
+    this.#scope.end(failure("ABORTED", "another call ended the import"));
+  }
+
+  #error(ended: Failure): unknown {
+    if (this.#cause === undefined)
+      return toError({ ...ended, outcome: "unknown" }, { attempts: 0, operation });
+    return this.#cause instanceof FailureError
+      ? toError(this.#cause.failure, { attempts: 0, operation })
+      : this.#cause;
+  }
+}
+
+/** The jobs of an earlier process that need no input. One with artifacts in doubt must not be started. */
+async function resumeJobs({ ledger, spareJobs }: ImportContext): Promise<Chunk[]> {
+  const resumed: Chunk[] = [];
+  for (const job of [...ledger.state.jobs.values()]) {
+    const chunk = { clients: new Map(), mode: job.mode, job };
+    if (job.clients.length === 0) spareJobs.push(job);
+    else if (job.isStarting || isComplete(job, chunk)) resumed.push(chunk);
+    else if (job.attaching.size > 0) await ledger.record(["derived", job.clients], ["abandoned", job.number]);
+  }
+  return resumed;
+}
+
+async function importChunks(context: ImportContext, reader: ChunkReader, chunks: Chunk[]): Promise<void> {
+  const next = inSeries();
+  const workers = Array.from({ length: chunksAtOnce }, (_, index) => index);
+  await forEach(context, workers, async () => {
+    for (;;) {
+      const chunk = chunks.shift() ?? (await next(() => reader.read()));
+      if (!chunk) return;
+      chunks.unshift(...(await importChunk(context, chunk)));
+    }
+  });
+}
+
+/** Nothing that the journal knows is forgotten. */
+function failMissing(state: ImportState): void {
+  for (const [externalId, { status, isSeen }] of state.clients)
+    if (status === "open" && !isSeen) state.fail(externalId, missingClient());
+}
+
+function lengthOf(clients: object): number | undefined {
+  const { length, size } = clients as { length?: unknown; size?: unknown };
+  return [length, size].find((count): count is number => typeof count === "number");
+}
+
+/** Calls the listener with the latest value until there is none. */
+async function report(
+  values: AsyncIterable<ImportProgress>,
+  onProgress: (progress: ImportProgress) => unknown,
+) {
+  for await (const value of values) {
+    try {
+      await onProgress(value);
+    } catch (error) {
+      throw toError(onProgressFailed(error), { attempts: 0, operation });
+    }
+  }
+}

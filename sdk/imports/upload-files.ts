@@ -1,0 +1,94 @@
+import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import type { ArtifactInput } from "../operations/works.ts";
+import type { UploadBody } from "../uploads/upload-source.ts";
+import type { UploadOptions } from "../uploads/uploads.ts";
+import { call, forEach, type ImportContext } from "./import-context.ts";
+import type { CheckedClient, ImportFileArtifact } from "./import-input.ts";
+
+/** A client whose files are uploaded. */
+export interface ReadyClient extends Omit<CheckedClient, "artifacts"> {
+  readonly artifacts: readonly ArtifactInput[];
+}
+export type ReadyClients = ReadonlyMap<string, ReadyClient>;
+
+/** Uploads the files of clients, before anything refers to them. Clients with a broken file are failed and left out. */
+export async function uploadFiles(
+  context: ImportContext,
+  clients: ReadonlyMap<string, CheckedClient>,
+): Promise<ReadyClients> {
+  const urls = new Map<ImportFileArtifact, string>();
+  const files = [...clients].flatMap(([externalId, { artifacts }]) =>
+    artifacts.flatMap((artifact) => ("file" in artifact ? [{ externalId, artifact }] : [])),
+  );
+  const { state } = context.ledger;
+  await forEach(context, files, ({ externalId, artifact }) =>
+    context.slots(async () => {
+      if (state.client(externalId).status !== "open") return;
+      const settled = await call(context, () => uploadFile(context, externalId, artifact), {
+        repeatsDoubt: true,
+      });
+      if (settled.ok) urls.set(artifact, settled.value);
+      else if (state.client(externalId).status === "open") state.fail(externalId, settled.error);
+    }),
+  );
+  const attachable = (artifact: CheckedClient["artifacts"][number]): ArtifactInput => {
+    if (!("file" in artifact)) return artifact;
+    const { file: _, mimeType: __, sizeBytes: ___, ...rest } = artifact;
+    return { ...rest, url: urls.get(artifact) };
+  };
+  return new Map(
+    [...clients]
+      .filter(([externalId]) => state.client(externalId).status === "open")
+      .map(([id, client]) => [id, { ...client, artifacts: client.artifacts.map(attachable) }]),
+  );
+}
+
+/** @returns the URL of the upload. One that was begun before is continued, unless the service has lost it. */
+async function uploadFile(
+  { ledger, operations, signal, uploaded }: ImportContext,
+  client: string,
+  { externalId, name, mimeType, file, sizeBytes }: ImportFileArtifact,
+): Promise<string> {
+  let sent = 0;
+  const upload = async (resumeUrl: string | undefined) => {
+    const opened = await openFile(file, sizeBytes);
+    const onProgress: UploadOptions["onProgress"] = async ({ uploadUrl, sentBytes }) => {
+      uploaded(sentBytes - sent);
+      sent = sentBytes;
+      const known = ledger.state.client(client).uploads?.get(externalId);
+      if (uploadUrl !== known) await ledger.record(["upload", client, externalId, uploadUrl]);
+    };
+    const options = { fileName: name, mimeType, signal, onProgress, resumeUrl, sizeBytes: opened.sizeBytes };
+    return (await operations.uploads.upload(opened.body, options)).uploadUrl;
+  };
+  const resumeUrl = ledger.state.client(client).uploads?.get(externalId);
+  try {
+    return await upload(resumeUrl);
+  } catch (error) {
+    // Of the journal.
+    if (isWorkspaceTasksError(error, "ON_PROGRESS_FAILED")) throw error.cause;
+    const isLost =
+      isWorkspaceTasksError(error, "UPLOAD_LOST") || isWorkspaceTasksError(error, "ARGUMENT_INVALID");
+    if (resumeUrl === undefined || !isLost) throw error;
+    return upload(undefined);
+  }
+}
+
+async function openFile(
+  file: ImportFileArtifact["file"],
+  sizeBytes: number | undefined,
+): Promise<{ readonly body: UploadBody; readonly sizeBytes: number | undefined }> {
+  try {
+    if (typeof file === "function") return { body: await file(), sizeBytes };
+    const handle = await nodeModule("node:fs/promises").open(file);
+    const { size } = await handle.stat();
+    return { body: handle.createReadStream(), sizeBytes: size || undefined };
+  } catch (cause) {
+    throw new WorkspaceTasksError(
+      "UPLOAD_BODY_INVALID",
+      "partner.imports.start: a file could not be opened",
+      { cause },
+    );
+  }
+}
