@@ -7,6 +7,8 @@ import type { WorkMode } from "./journal/journal-entry.ts";
 
 export interface ChunkReaderOptions {
   readonly state: ImportState;
+  /** Those of an earlier process that need clients of the input. */
+  readonly jobs: readonly ImportJob[];
   readonly clients: ImportOptions["clients"];
   readonly scope: CallScope;
   /** Clients of the next chunk, at most. */
@@ -30,11 +32,11 @@ export class ChunkReader {
   isOver = false;
 
   constructor(options: ChunkReaderOptions) {
-    const { clients, state } = options;
+    const { clients, jobs } = options;
     this.#options = options;
     this.#iterator =
       Symbol.asyncIterator in clients ? clients[Symbol.asyncIterator]() : clients[Symbol.iterator]();
-    for (const job of state.jobs.values()) if (job.clients.length > 0) this.#resumed.set(job, new Map());
+    for (const job of jobs) this.#resumed.set(job, new Map());
   }
 
   /** Clients that were read. */

@@ -11,7 +11,7 @@ import { missingClient } from "./import-input.ts";
 import type { CheckedOptions } from "./import-options.ts";
 import { type ImportPhase, type ImportProgress, LatestValue, remainingMs } from "./import-progress.ts";
 import { createResult, type ImportResult } from "./import-result.ts";
-import type { ImportState } from "./import-state.ts";
+import type { ImportJob, ImportState } from "./import-state.ts";
 import { ImportLedger } from "./ledger.ts";
 
 export interface RunOptions {
@@ -96,15 +96,16 @@ export class ImportRun {
     const { state } = this.#ledger;
     if (this.#scope.failure) throw new FailureError(this.#scope.failure);
     await this.#ledger.open(this.#options);
-    const resumed = await resumeJobs(this.#context);
+    const { chunks, jobs } = await resumeJobs(this.#context);
     this.#reader = new ChunkReader({
       clients: this.#options.clients,
       state,
+      jobs,
       scope: this.#scope,
       sizeMax: () => this.#size,
       onRead: () => this.latest.change(),
     });
-    await importChunks(this.#context, this.#reader, resumed);
+    await importChunks(this.#context, this.#reader, chunks);
     failMissing(state);
   }
 
@@ -150,16 +151,18 @@ export class ImportRun {
   }
 }
 
-/** The jobs of an earlier process that need no input. One with artifacts in doubt must not be started. */
-async function resumeJobs({ ledger, spareJobs }: ImportContext): Promise<Chunk[]> {
-  const resumed: Chunk[] = [];
+/** Of the jobs of an earlier process, those that need no input as chunks. One with artifacts in doubt must not be started. */
+async function resumeJobs({ ledger, spareJobs }: ImportContext) {
+  const chunks: Chunk[] = [];
+  const jobs: ImportJob[] = [];
   for (const job of [...ledger.state.jobs.values()]) {
     const chunk = { clients: new Map(), mode: job.mode, job };
     if (job.clients.length === 0) spareJobs.push(job);
-    else if (job.isStarting || isComplete(job, chunk)) resumed.push(chunk);
-    else if (job.attaching.size > 0) await ledger.record(["derived", job.clients], ["abandoned", job.number]);
+    else if (job.isStarting || isComplete(job, chunk)) chunks.push(chunk);
+    else if (job.attaching.size === 0) jobs.push(job);
+    else await ledger.record(["derived", job.clients], ["abandoned", job.number]);
   }
-  return resumed;
+  return { chunks, jobs };
 }
 
 async function importChunks(context: ImportContext, reader: ChunkReader, chunks: Chunk[]): Promise<void> {
