@@ -1,5 +1,5 @@
 import type { CallScope } from "../call/call-scope.ts";
-import { type Chunk, isComplete } from "./import-chunk.ts";
+import type { Chunk } from "./import-chunk.ts";
 import { type CheckedClient, checkClient } from "./import-input.ts";
 import type { ImportOptions } from "./import-options.ts";
 import type { ImportJob, ImportState } from "./import-state.ts";
@@ -86,10 +86,9 @@ export class ChunkReader {
     }
     const { job } = known;
     if (job) {
-      const clients = this.#resumed.get(job);
-      if (!clients || job.attached.has(known.index)) return undefined;
-      clients.set(externalId, client);
-      return isComplete(job, { clients }) ? this.#takeJob(job, clients) : undefined;
+      // Also those that are attached: the job may have to be abandoned.
+      const clients = this.#resumed.get(job)?.set(externalId, client);
+      return clients?.size === job.clients.length ? this.#takeJob(job, clients) : undefined;
     }
     const gathered = this.#gathered[known.mode];
     gathered.set(externalId, client);

@@ -33,8 +33,13 @@ export async function importChunk(context: ImportContext, chunk: Chunk): Promise
   const { ledger } = context;
   if (chunk.job?.isStarting) return startImport(context, chunk.job);
   context.enter("uploading");
-  const ready = await uploadFiles(context, chunk.clients);
-  if (chunk.job) return resume(context, chunk, chunk.job, ready);
+  const { job: begun, clients } = chunk;
+  const isAttached = (externalId: string) => begun?.attached.has(ledger.state.client(externalId).index);
+  const ready = await uploadFiles(
+    context,
+    new Map([...clients].filter(([externalId]) => !isAttached(externalId))),
+  );
+  if (begun) return resume(context, chunk, begun, ready);
   if (ready.size === 0) return [];
   context.enter("adding");
   const job = context.spareJobs.pop() ?? (await createJob(context));

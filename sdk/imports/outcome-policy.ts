@@ -29,6 +29,8 @@ const importCodes: ReadonlySet<ErrorCode> = new Set([
 ]);
 const transientCodes: ReadonlySet<ErrorCode> = new Set([
   "SERVICE_UNAVAILABLE",
+  "SERVICE_FAILED",
+  "RESPONSE_INVALID",
   "NETWORK_FAILED",
   "DEADLINE_EXCEEDED",
   "REQUEST_TIMEOUT",
@@ -46,6 +48,8 @@ export function kindOfFailure({ code, outcome }: Failed): FailureKind {
   if (importCodes.has(code)) return "import";
   if (fileCodes.has(code)) return "call";
   if (outcome === "unknown") return "doubt";
+  // What failed is not this call: the exchange of the key, or the rate limit.
+  if (outcome === "not_sent" && code !== "ARGUMENT_INVALID") return "repeat";
   return transientCodes.has(code) ? "repeat" : "call";
 }
 
