@@ -139,7 +139,11 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
       connections: createConnections(send),
       jobs,
       works,
-      imports: createImports(engine, resolved, { jobs, works, uploads, taxClients, tasks, me }),
+      imports: createImports(
+        engine,
+        { ...resolved, redactor },
+        { jobs, works, uploads, taxClients, tasks, me },
+      ),
     },
     request: createRequest(engine),
     rateLimit: (router) => engine.rateLimitSnapshot(router),

@@ -1,4 +1,5 @@
 import type { CallScope } from "../call/call-scope.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Jobs } from "../operations/jobs.ts";
 import type { Me } from "../operations/me.ts";
 import type { Tasks } from "../operations/tasks.ts";
@@ -31,6 +32,7 @@ export interface ImportContext {
   readonly scope: CallScope;
   readonly signal: AbortSignal;
   readonly random: () => number;
+  readonly redactor: Redactor;
   readonly slots: <Value>(task: () => Promise<Value>) => Promise<Value>;
   /** Jobs without works. */
   readonly spareJobs: ImportJob[];

@@ -33,7 +33,7 @@ export interface CheckedClient {
   readonly artifacts: readonly (ImportUrlArtifact | ImportFileArtifact)[];
 }
 
-const method = "partner.imports.start";
+export const method = "partner.imports.start";
 
 const identified = s.looseObject({ externalId: s.nonEmptyString });
 const artifact = {

@@ -1,6 +1,7 @@
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { ChunkReader } from "./chunk-reader.ts";
@@ -14,10 +15,15 @@ import { createResult, type ImportResult } from "./import-result.ts";
 import type { ImportJob, ImportState } from "./import-state.ts";
 import { ImportLedger } from "./ledger.ts";
 
+/** What an import has from its client. */
+export interface ImportClientOptions extends Pick<ResolvedOptions, "clock" | "random" | "longDeadlineMs"> {
+  readonly redactor: Redactor;
+}
+
 export interface RunOptions {
   readonly engine: Engine;
   readonly operations: ImportOperations;
-  readonly client: Pick<ResolvedOptions, "clock" | "random">;
+  readonly client: ImportClientOptions;
 }
 
 const operation = { method: "partner.imports.start", name: undefined };
@@ -42,7 +48,7 @@ export class ImportRun {
     this.#options = options;
     this.#engine = engine;
     this.#size = options.worksPerJob;
-    this.#ledger = new ImportLedger(options.journal, client.clock);
+    this.#ledger = new ImportLedger(options.journal, client);
     this.#scope = engine.openScope({ signal: options.signal });
     const controller = new AbortController();
     this.#scope.onEnd(() => controller.abort());
@@ -55,6 +61,7 @@ export class ImportRun {
       scope: this.#scope,
       signal: controller.signal,
       random: client.random,
+      redactor: client.redactor,
       slots: createSlots(concurrency),
       spareJobs: [],
       enter: (phase) => this.#enter(phase),

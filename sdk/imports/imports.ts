@@ -1,11 +1,10 @@
 import type { Engine } from "../engine/engine.ts";
-import type { ResolvedOptions } from "../options.ts";
 import { checkInput } from "../validation/check-input.ts";
 import type { ImportOperations } from "./import-context.ts";
 import { type ImportOptions, importOptions } from "./import-options.ts";
 import type { ImportProgress } from "./import-progress.ts";
 import type { ImportResult } from "./import-result.ts";
-import { ImportRun } from "./import-run.ts";
+import { type ImportClientOptions, ImportRun } from "./import-run.ts";
 import { type ClientTask, type WaitForTasksOptions, waitForTasks } from "./wait-for-tasks.ts";
 
 /**
@@ -49,7 +48,7 @@ export interface Imports {
 
 export function createImports(
   engine: Engine,
-  client: Pick<ResolvedOptions, "clock" | "random" | "longDeadlineMs">,
+  client: ImportClientOptions,
   operations: ImportOperations,
 ): Imports {
   return {

@@ -1,6 +1,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { isWorkspaceTasksError } from "../errors.ts";
+import type { Redactor } from "../call/redactor.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { ImportState } from "./import-state.ts";
 import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 import { type JournalEntry, parseEntry } from "./journal/journal-entry.ts";
@@ -14,18 +15,25 @@ export interface ImportIdentity {
   readonly jobName: string;
 }
 
+export interface LedgerOptions {
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+}
+
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export class ImportLedger {
   readonly state = new ImportState();
   readonly #journal: ImportJournal;
   readonly #clock: Clock;
+  readonly #redactor: Redactor;
   #queue: string[] = [];
   #written: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  constructor(journal: ImportJournal, clock: Clock) {
+  constructor(journal: ImportJournal, { clock, redactor }: LedgerOptions) {
     this.#journal = journal;
     this.#clock = clock;
+    this.#redactor = redactor;
   }
 
   /** Reads the journal. Errors: `JOURNAL_MISMATCH`, `JOURNAL_DAMAGED`, `JOURNAL_IN_USE`, `JOURNAL_FAILED`. */
@@ -64,25 +72,28 @@ export class ImportLedger {
   }
 
   #replay(text: unknown, line: number, { connectionId, jobName }: ImportIdentity): void {
-    let entry: JournalEntry;
-    try {
-      entry = parseEntry(text);
-      if ((line === 1) !== (entry[0] === "import"))
-        throw new Error("expected the import in the first entry only");
-      this.state.apply(entry);
-    } catch (error) {
-      const message = `entry ${line}: expected an entry of an import, got another (${reasonOf(error)})`;
-      throw journalError("JOURNAL_DAMAGED", `${message}; restore the journal, or start with a new one`);
-    }
+    const entry = this.#applied(text, line);
     if (entry[0] !== "import") return;
     const [, version, ...own] = entry;
     if (version === formatVersion && own[0] === connectionId && own[1] === jobName) return;
     const expected = `connection ${connectionId} and job name ${JSON.stringify(jobName)}`;
     const got = `${own[0]} and ${JSON.stringify(own[1])} (format ${version})`;
-    throw journalError(
-      "JOURNAL_MISMATCH",
-      `expected that of ${expected}, got that of ${got}; use a new journal`,
-    );
+    const message = `expected that of ${expected}, got that of ${got}; use a new journal`;
+    throw this.#redacted(journalError("JOURNAL_MISMATCH", message));
+  }
+
+  #applied(text: unknown, line: number): JournalEntry {
+    try {
+      const entry = parseEntry(text);
+      if ((line === 1) !== (entry[0] === "import"))
+        throw new Error("expected the import in the first entry only");
+      this.state.apply(entry);
+      return entry;
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : "unknown";
+      const message = `entry ${line}: ${problem}; restore the journal, or start with a new one`;
+      throw this.#redacted(journalError("JOURNAL_DAMAGED", message));
+    }
   }
 
   async #limited<Value>(what: string, call: () => Promise<Value>): Promise<Value> {
@@ -90,10 +101,15 @@ export class ImportLedger {
     try {
       return await withTimeout(call(), journalTimeoutMs, this.#clock, timedOut);
     } catch (error) {
-      if (isWorkspaceTasksError(error) && error.code.startsWith("JOURNAL_")) throw error;
-      throw journalError("JOURNAL_FAILED", `could not ${what} it: ${reasonOf(error)}`, error);
+      const message = `could not ${what} it: ${error instanceof Error ? error.message : "it threw no Error"}`;
+      const isOwn = isWorkspaceTasksError(error) && error.code.startsWith("JOURNAL_");
+      throw this.#redacted(isOwn ? error : journalError("JOURNAL_FAILED", message, error));
     }
   }
-}
 
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : "it threw no Error");
+  #redacted({ code, message, cause }: WorkspaceTasksError): WorkspaceTasksError {
+    return new WorkspaceTasksError(code, this.#redactor.text(message), {
+      cause: this.#redactor.cause(cause),
+    });
+  }
+}

@@ -1,10 +1,11 @@
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import type { Redactor } from "../call/redactor.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { ArtifactInput } from "../operations/works.ts";
 import type { UploadBody } from "../uploads/upload-source.ts";
 import type { UploadOptions } from "../uploads/uploads.ts";
 import { call, forEach, type ImportContext } from "./import-context.ts";
-import type { CheckedClient, ImportFileArtifact } from "./import-input.ts";
+import { type CheckedClient, type ImportFileArtifact, method } from "./import-input.ts";
 
 /** A client whose files are uploaded. */
 export interface ReadyClient extends Omit<CheckedClient, "artifacts"> {
@@ -46,13 +47,13 @@ export async function uploadFiles(
 
 /** @returns the URL of the upload. One that was begun before is continued, unless the service has lost it. */
 async function uploadFile(
-  { ledger, operations, signal, uploaded }: ImportContext,
+  { ledger, operations, signal, uploaded, redactor }: ImportContext,
   client: string,
   { externalId, name, mimeType, file, sizeBytes }: ImportFileArtifact,
 ): Promise<string> {
   let sent = 0;
   const upload = async (resumeUrl: string | undefined) => {
-    const opened = await openFile(file, sizeBytes);
+    const opened = await openFile(file, sizeBytes, redactor);
     const onProgress: UploadOptions["onProgress"] = async ({ uploadUrl, sentBytes }) => {
       uploaded(sentBytes - sent);
       sent = sentBytes;
@@ -78,17 +79,15 @@ async function uploadFile(
 async function openFile(
   file: ImportFileArtifact["file"],
   sizeBytes: number | undefined,
+  redactor: Redactor,
 ): Promise<{ readonly body: UploadBody; readonly sizeBytes: number | undefined }> {
   try {
     if (typeof file === "function") return { body: await file(), sizeBytes };
     const handle = await nodeModule("node:fs/promises").open(file);
     const { size } = await handle.stat();
     return { body: handle.createReadStream(), sizeBytes: size || undefined };
-  } catch (cause) {
-    throw new WorkspaceTasksError(
-      "UPLOAD_BODY_INVALID",
-      "partner.imports.start: a file could not be opened",
-      { cause },
-    );
+  } catch (error) {
+    const cause = redactor.cause(error);
+    throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", `${method}: a file could not be opened`, { cause });
   }
 }

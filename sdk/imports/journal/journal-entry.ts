@@ -1,3 +1,4 @@
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 
 /**
@@ -49,7 +50,8 @@ export type JournalEntry = {
 
 /** Reads an entry. Throws an error with a message for anything else. */
 export function parseEntry(text: unknown): JournalEntry {
-  const [name, ...values] = s.array(s.anything)(JSON.parse(s.string(text, "")), "");
+  const parsed = typeof text === "string" ? jsonOrUndefined(text) : undefined;
+  const [name, ...values] = Array.isArray(parsed) ? (parsed as readonly unknown[]) : [];
   if (typeof name !== "string" || !Object.hasOwn(fields, name))
     throw new Error("expected an entry of an import");
   const schemas: readonly s.Schema<unknown>[] = fields[name as keyof Fields];
