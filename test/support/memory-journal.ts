@@ -23,3 +23,10 @@ export class MemoryJournal implements ImportJournal {
     this.closed += 1;
   }
 }
+
+/** Opens a journal and reads it to its end. */
+export async function openJournal(journal: ImportJournal): Promise<readonly string[]> {
+  const entries: string[] = [];
+  for await (const entry of journal.open()) entries.push(entry);
+  return entries;
+}
