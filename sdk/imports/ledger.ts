@@ -38,7 +38,9 @@ export class ImportLedger {
 
   /** Reads the journal. Errors: `JOURNAL_MISMATCH`, `JOURNAL_DAMAGED`, `JOURNAL_IN_USE`, `JOURNAL_FAILED`. */
   async open(identity: ImportIdentity): Promise<void> {
-    const entries = await this.#limited("open", async () => this.#journal.open()[Symbol.asyncIterator]());
+    const entries = await this.#limited("open", async () =>
+      (await this.#journal.open())[Symbol.asyncIterator](),
+    );
     let count = 0;
     for (;;) {
       const { done, value } = await this.#limited("open", async () => ({ ...(await entries.next()) }));
