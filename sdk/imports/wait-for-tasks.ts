@@ -97,7 +97,8 @@ class TasksWait {
     this.#scope = scope;
     this.#onTask = onTask;
     this.#finder = finder;
-    scope.onEnd(() => this.#controller.abort());
+    // At the deadline each wait ends by its own, and is reported.
+    scope.onEnd(({ code }) => code !== "DEADLINE_EXCEEDED" && this.#controller.abort());
   }
 
   async run(): Promise<readonly ClientTask[]> {
@@ -122,7 +123,8 @@ class TasksWait {
     const { random } = this.#finder;
     for (let pauseMs = pauseMsMin; this.#wanted.size > 0; ) {
       const missing = this.#wanted.size;
-      const settled = await settle(() => this.#find(), { scope: this.#scope, random, repeatsDoubt: true });
+      const find = () => this.#scope.race(this.#find());
+      const settled = await settle(find, { scope: this.#scope, random, repeatsDoubt: true });
       if (!settled.ok) throw settled.error;
       pauseMs = this.#wanted.size < missing ? pauseMsMin : Math.min(pauseMsMax, pauseMs * 2);
       if (this.#wanted.size > 0) await this.#scope.sleep(pauseMs);
@@ -130,7 +132,11 @@ class TasksWait {
   }
 
   async #find(): Promise<void> {
-    const call = { signal: this.#controller.signal, priority: "background" } as const;
+    const call = {
+      signal: this.#controller.signal,
+      priority: "background",
+      deadlineMs: this.#remainingMs(),
+    } as const;
     for await (const task of this.#finder.tasks.list({ types: ["TAX_PREP"], limit: 100 }, call)) {
       const workId = workIdOf(task) ?? "";
       const externalId = this.#wanted.get(workId);
@@ -157,8 +163,12 @@ class TasksWait {
   async #completed(task: Task): Promise<Task> {
     if (task.status === "COMPLETED") return task;
     if (task.status === "FAILED") throw new TaskFailedError(task, 1);
-    const deadlineMs = Math.max(1, Math.floor(this.#scope.remainingMs()));
-    return this.#finder.tasks.waitFor(task.id, { signal: this.#controller.signal, deadlineMs });
+    const options = { signal: this.#controller.signal, deadlineMs: this.#remainingMs() };
+    return this.#finder.tasks.waitFor(task.id, options);
+  }
+
+  #remainingMs(): number {
+    return Math.max(1, Math.floor(this.#scope.remainingMs()));
   }
 
   async #end(ended: ClientTask): Promise<void> {
@@ -171,7 +181,7 @@ class TasksWait {
   }
 
   #fail(error: unknown): void {
-    this.#failure ??= this.#scope.failure ? new FailureError(this.#scope.failure) : error;
+    this.#failure ??= error;
     this.#scope.end(failure("ABORTED", "the wait has ended"));
   }
 }
