@@ -9,6 +9,8 @@
 import { FailureError } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { JobWork } from "../operations/jobs.ts";
+import type { ArtifactInput } from "../operations/works.ts";
+import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { findExisting } from "./find-existing.ts";
 import { failuresMax } from "./import-calls.ts";
 import { call, forEach, type ImportContext } from "./import-context.ts";
@@ -169,7 +171,7 @@ async function attach(
   job: ImportJob,
   ready: ReadyClients,
 ): Promise<readonly Chunk[]> {
-  const { ledger, operations } = context;
+  const { ledger } = context;
   const { number } = job;
   context.enter("attaching");
   let doubt: WorkspaceTasksError | undefined;
@@ -178,14 +180,15 @@ async function attach(
     context.slots(async () => {
       const artifacts = ready.get(externalId)?.artifacts ?? [];
       if (artifacts.length === 0 || job.attached.has(index) || doubt) return;
-      await ledger.record(["attach?", number, index]);
       const id = job.jobWorkIds[index] ?? "";
-      const settled = await call(context, (options) =>
-        operations.works.attachArtifacts(id, artifacts, options),
-      ).catch(async (error: unknown) => {
-        const isUnsent = isWorkspaceTasksError(error) && error.outcome !== "unknown";
-        if (isUnsent || error instanceof FailureError) await ledger.record(["unattached", number, index]);
-        throw error;
+      const settled = await attachTo(context, id, artifacts, {
+        // Not before it waits for the rate limit: what a killed process leaves in doubt are the requests on their way.
+        onSend: async () => {
+          if (!job.attaching.has(index)) await ledger.record(["attach?", number, index]);
+        },
+        onUnsent: async () => {
+          if (job.attaching.has(index)) await ledger.record(["unattached", number, index]);
+        },
       });
       if (settled.ok) return ledger.record(["attach", number, index]);
       isSpoilt = true;
@@ -197,6 +200,30 @@ async function attach(
   if (!isSpoilt) return startImport(context, job);
   // The others have nothing to do with it, and need no smaller job.
   return [partOf(chunk, await giveUp(context, job, true), "derived")];
+}
+
+interface AttachListener {
+  readonly onSend: () => Promise<void>;
+  /** The import ends, and this call certainly had no effect. */
+  readonly onUnsent: () => Promise<void>;
+}
+
+async function attachTo(
+  context: ImportContext,
+  jobWorkId: string,
+  artifacts: readonly ArtifactInput[],
+  { onSend, onUnsent }: AttachListener,
+) {
+  const { works } = context.operations;
+  try {
+    return await call(context, (options) =>
+      works.attachArtifacts(jobWorkId, artifacts, { ...options, [beforeSend]: onSend } as OwnCallOptions),
+    );
+  } catch (error) {
+    const isUnsent = isWorkspaceTasksError(error) && error.outcome !== "unknown";
+    if (isUnsent || error instanceof FailureError) await onUnsent();
+    throw error;
+  }
 }
 
 async function startImport(context: ImportContext, job: ImportJob): Promise<readonly Chunk[]> {

@@ -81,9 +81,10 @@ export class ImportState {
     return client;
   }
 
-  /** Failed in this process; the next one tries again. */
+  /** Failed in this process, unless it is settled; the next one tries again. */
   fail(externalId: string, error: WorkspaceTasksError): void {
-    this.#settle(this.client(externalId), "failed", error);
+    const client = this.client(externalId);
+    if (client.status === "open") this.#settle(client, "failed", error);
   }
 
   /** From now on entries are of this process. */

@@ -30,7 +30,7 @@ export async function uploadFiles(
         repeatsDoubt: true,
       });
       if (settled.ok) urls.set(artifact, settled.value);
-      else if (state.client(externalId).status === "open") state.fail(externalId, settled.error);
+      else state.fail(externalId, settled.error);
     }),
   );
   const attachable = (artifact: CheckedClient["artifacts"][number]): ArtifactInput => {

@@ -19,8 +19,13 @@ describe("an import", () => {
     const client = fixture.createClient();
     const clients = clientsWithUrls(300, 3);
     const startedMs = mock.clock.monotonic();
-    const importing = fixture.import({ clients }, client);
+    const journal = new MemoryJournal();
+    const importing = fixture.import({ clients, journal }, client);
     await mock.clock.advance("30s");
+    // What waits for the rate limit would not be in doubt if the process ended now.
+    const noted = (name: string) => journal.entries.filter((entry) => entry.startsWith(`["${name}"`)).length;
+    expect(noted("attach?")).toBe(noted("attach"));
+    expect(noted("attach")).toBeGreaterThan(90);
     const { meta } = await client.partner.me({ priority: "interactive" }).withMeta();
     expect(meta.queuedMs).toBeLessThan(100);
     const result = await importing;
