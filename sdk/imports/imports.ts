@@ -38,8 +38,8 @@ export interface Imports {
    * Waits for the `TAX_PREP` tasks of the clients that were imported, also of those imported before, and resolves to each of
    * them. A task that fails is in the list; other clients are not.
    *
-   * Reads `tasks.list` until all are found, and polls as `tasks.waitFor` does; needs an `apiKey` of the workspace. With a
-   * receiver this is not needed: fetch the task of an event, and compare its attribute with `workIdOf(task)`. Errors:
+   * Reads `tasks.list` with at most a quarter of the rate limit; needs an `apiKey` of the workspace. A program with a receiver
+   * does it by events: `tasks.get(event.taskId)`, and `workIdOf(task)` is the `workId` of a client. Errors:
    * `ABORTED`, `ON_PROGRESS_FAILED`, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, and those of `tasks.list`. Beyond the
    * interface (assumed, A-15).
    */
