@@ -29,8 +29,6 @@ export async function findExisting(
     if (isOfImport && !scope.failure) return undefined;
     throw error;
   };
-  const settled = await context.slots(() =>
-    call(context, (options) => look(options).catch(orNothing), { repeatsDoubt: true }),
-  );
+  const settled = await call(context, (options) => look(options).catch(orNothing), { repeatsDoubt: true });
   return settled.ok ? settled.value : undefined;
 }

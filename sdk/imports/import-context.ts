@@ -44,13 +44,13 @@ export interface ImportContext {
   end(error: unknown): void;
 }
 
-/** Sends a call of the import, with what all of them have in common. */
+/** Sends a call of the import when there is a slot for it. */
 export function call<Value>(
-  { scope, random, signal }: ImportContext,
+  { scope, random, signal, slots }: ImportContext,
   send: (options: CallOptions) => Promise<Value>,
   options: Pick<SettleOptions, "repeatsDoubt" | "onDoubt"> = {},
 ): Promise<Settled<Value>> {
-  return settle(() => send({ signal, priority: "background" }), { scope, random, ...options });
+  return slots(() => settle(() => send({ signal, priority: "background" }), { scope, random, ...options }));
 }
 
 /** Runs a task for each item. The first that fails ends the import; the others are waited for. */

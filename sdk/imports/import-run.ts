@@ -165,7 +165,7 @@ async function resumeJobs({ ledger, spareJobs }: ImportContext) {
   for (const job of [...ledger.state.jobs.values()]) {
     const chunk = { clients: new Map(), mode: job.mode, job };
     if (job.clients.length === 0) spareJobs.push(job);
-    else if (job.isStarting || isComplete(job, chunk)) chunks.push(chunk);
+    else if (job.isStarting || isComplete(job, chunk.clients)) chunks.push(chunk);
     else if (job.attaching.size === 0) jobs.push(job);
     else await ledger.record(["derived", job.clients], ["abandoned", job.number]);
   }

@@ -23,16 +23,12 @@ export async function uploadFiles(
     artifacts.flatMap((artifact) => ("file" in artifact ? [{ externalId, artifact }] : [])),
   );
   const { state } = context.ledger;
-  await forEach(context, files, ({ externalId, artifact }) =>
-    context.slots(async () => {
-      if (state.client(externalId).status !== "open") return;
-      const settled = await call(context, () => uploadFile(context, externalId, artifact), {
-        repeatsDoubt: true,
-      });
-      if (settled.ok) urls.set(artifact, settled.value);
-      else state.fail(externalId, settled.error);
-    }),
-  );
+  await forEach(context, files, async ({ externalId, artifact }) => {
+    const upload = () => uploadFile(context, externalId, artifact);
+    const settled = await call(context, upload, { repeatsDoubt: true });
+    if (settled.ok) urls.set(artifact, settled.value);
+    else state.fail(externalId, settled.error);
+  });
   const attachable = (artifact: CheckedClient["artifacts"][number]): ArtifactInput => {
     if (!("file" in artifact)) return artifact;
     const { file: _, mimeType: __, sizeBytes: ___, ...rest } = artifact;
