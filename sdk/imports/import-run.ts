@@ -8,7 +8,7 @@ import { ChunkReader } from "./chunk-reader.ts";
 import { createSlots } from "./import-calls.ts";
 import { type Chunk, importChunk, isComplete } from "./import-chunk.ts";
 import { forEach, type ImportContext, type ImportOperations } from "./import-context.ts";
-import { missingClient } from "./import-input.ts";
+import { method, missingClient } from "./import-input.ts";
 import type { CheckedOptions } from "./import-options.ts";
 import { type ImportPhase, type ImportProgress, LatestValue, remainingMs } from "./import-progress.ts";
 import { createResult, type ImportResult } from "./import-result.ts";
@@ -26,17 +26,24 @@ export interface RunOptions {
   readonly client: ImportClientOptions;
 }
 
-const operation = { method: "partner.imports.start", name: undefined };
+const context = { attempts: 0, operation: { method, name: undefined } };
 const chunksAtOnce = 2;
 
 /** One import in this process. */
-export class ImportRun {
-  readonly latest = new LatestValue();
+export class ImportRun implements ImportContext {
+  readonly operations: ImportOperations;
+  readonly connectionId: string;
+  readonly jobName: string;
+  readonly ledger: ImportLedger;
+  readonly scope: CallScope;
+  readonly signal: AbortSignal;
+  readonly random: () => number;
+  readonly redactor: Redactor;
+  readonly slots: ImportContext["slots"];
+  readonly spareJobs: ImportJob[] = [];
   readonly #options: CheckedOptions;
   readonly #engine: Engine;
-  readonly #ledger: ImportLedger;
-  readonly #scope: CallScope;
-  readonly #context: ImportContext;
+  readonly #latest = new LatestValue();
   #reader: ChunkReader | undefined;
   #phase: ImportPhase = "reading";
   #uploadedBytes = 0;
@@ -45,82 +52,90 @@ export class ImportRun {
   #cause: unknown;
 
   constructor(options: CheckedOptions, { engine, operations, client }: RunOptions) {
+    const controller = new AbortController();
+    this.operations = operations;
+    this.connectionId = options.connectionId;
+    this.jobName = options.jobName;
+    this.ledger = new ImportLedger(options.journal, client);
+    this.scope = engine.openScope({ signal: options.signal });
+    this.scope.onEnd(() => controller.abort());
+    this.signal = controller.signal;
+    this.random = client.random;
+    this.redactor = client.redactor;
+    this.slots = createSlots(options.concurrency);
     this.#options = options;
     this.#engine = engine;
     this.#size = options.worksPerJob;
-    this.#ledger = new ImportLedger(options.journal, client);
-    this.#scope = engine.openScope({ signal: options.signal });
-    const controller = new AbortController();
-    this.#scope.onEnd(() => controller.abort());
-    const { connectionId, jobName, concurrency } = options;
-    this.#context = {
-      operations,
-      connectionId,
-      jobName,
-      ledger: this.#ledger,
-      scope: this.#scope,
-      signal: controller.signal,
-      random: client.random,
-      redactor: client.redactor,
-      slots: createSlots(concurrency),
-      spareJobs: [],
-      enter: (phase) => this.#enter(phase),
-      uploaded: (bytes) => {
-        this.#uploadedBytes += bytes;
-        this.latest.change();
-      },
-      resize: (change) => this.#resize(change),
-      end: (error) => this.#end(error),
-    };
   }
 
   /** Runs it to its end, and never leaves the journal open. */
   async run(): Promise<ImportResult> {
     const { onProgress } = this.#options;
-    const reported = onProgress && report(this.progress(), onProgress).catch((error) => this.#end(error));
+    const reported = onProgress && report(this.progress(), onProgress).catch(this.end);
     try {
       await this.#importAll();
-      this.#enter("done");
-      this.latest.end();
-      await this.#scope.race(Promise.resolve(reported));
+      this.enter("done");
+      this.#latest.end();
+      await this.scope.race(Promise.resolve(reported));
     } catch (error) {
-      this.#end(error);
+      this.end(error);
     }
     this.#reader?.release();
-    await this.#ledger.close().catch((error: unknown) => this.#end(error));
-    const ended = this.#scope.failure;
-    this.#scope.dispose();
-    this.latest.end();
+    await this.ledger.close().catch(this.end);
+    const ended = this.scope.failure;
+    this.scope.dispose();
+    this.#latest.end();
     if (ended) throw this.#error(ended);
-    return createResult(this.#ledger.state);
+    return createResult(this.ledger.state);
   }
 
   progress(): AsyncGenerator<ImportProgress, void> {
-    return this.latest.values(() => this.#read());
+    return this.#latest.values(() => this.#read());
   }
 
+  readonly enter = (phase: ImportPhase): void => {
+    this.#phase = phase;
+    this.#latest.change();
+  };
+
+  readonly uploaded = (bytes: number): void => {
+    this.#uploadedBytes += bytes;
+    this.#latest.change();
+  };
+
+  readonly resize = (change: "grow" | "shrink"): void => {
+    const { worksPerJob } = this.#options;
+    this.#size =
+      change === "grow" ? Math.min(worksPerJob, this.#size * 2) : Math.max(1, Math.ceil(this.#size / 2));
+  };
+
+  readonly end = (error: unknown): void => {
+    if (this.scope.failure) return;
+    this.#cause = error;
+    this.scope.end(failure("ABORTED", "another call ended the import"));
+  };
+
   async #importAll(): Promise<void> {
-    const { state } = this.#ledger;
-    if (this.#scope.failure) throw new FailureError(this.#scope.failure);
-    await this.#ledger.open(this.#options);
-    const { chunks, jobs } = await resumeJobs(this.#context);
+    const { ledger, scope } = this;
+    if (scope.failure) throw new FailureError(scope.failure);
+    await ledger.open(this.#options);
+    const { chunks, jobs } = await resumeJobs(this);
     this.#reader = new ChunkReader({
       clients: this.#options.clients,
-      state,
+      state: ledger.state,
       jobs,
-      scope: this.#scope,
+      scope,
       sizeMax: () => this.#size,
-      onRead: () => this.latest.change(),
+      onRead: () => this.#latest.change(),
     });
-    await importChunks(this.#context, this.#reader, chunks);
-    failMissing(state);
+    await importChunks(this, this.#reader, chunks);
+    failMissing(ledger.state);
   }
 
   #read(): ImportProgress {
     const { clients, worksPerJob, clientsTotal: given } = this.#options;
-    const counted = this.#reader?.isOver ? this.#reader.count : null;
-    const clientsTotal = given ?? lengthOf(clients) ?? counted;
-    const { counts } = createResult(this.#ledger.state);
+    const clientsTotal = given ?? lengthOf(clients) ?? (this.#reader?.isOver ? this.#reader.count : null);
+    const { counts } = createResult(this.ledger.state);
     const rateLimit = this.#engine.rateLimitSnapshot("gateway");
     return {
       phase: this.#phase,
@@ -131,30 +146,9 @@ export class ImportRun {
     };
   }
 
-  #enter(phase: ImportPhase): void {
-    this.#phase = phase;
-    this.latest.change();
-  }
-
-  /** Smaller jobs lose less when one has to be abandoned. */
-  #resize(change: "grow" | "shrink"): void {
-    const { worksPerJob } = this.#options;
-    this.#size =
-      change === "grow" ? Math.min(worksPerJob, this.#size * 2) : Math.max(1, Math.ceil(this.#size / 2));
-  }
-
-  #end(error: unknown): void {
-    if (this.#scope.failure) return;
-    this.#cause = error;
-    this.#scope.end(failure("ABORTED", "another call ended the import"));
-  }
-
   #error(ended: Failure): unknown {
-    if (this.#cause === undefined)
-      return toError({ ...ended, outcome: "unknown" }, { attempts: 0, operation });
-    return this.#cause instanceof FailureError
-      ? toError(this.#cause.failure, { attempts: 0, operation })
-      : this.#cause;
+    if (this.#cause === undefined) return toError({ ...ended, outcome: "unknown" }, context);
+    return this.#cause instanceof FailureError ? toError(this.#cause.failure, context) : this.#cause;
   }
 }
 
@@ -204,7 +198,7 @@ async function report(
     try {
       await onProgress(value);
     } catch (error) {
-      throw toError(onProgressFailed(error), { attempts: 0, operation });
+      throw toError(onProgressFailed(error), context);
     }
   }
 }
