@@ -80,8 +80,12 @@ async function openFile(
   try {
     if (typeof file === "function") return { body: await file(), sizeBytes };
     const handle = await nodeModule("node:fs/promises").open(file);
-    const { size } = await handle.stat();
-    return { body: handle.createReadStream(), sizeBytes: size || undefined };
+    const body = handle.createReadStream();
+    const { size } = await handle.stat().catch((error: unknown) => {
+      body.destroy();
+      throw error;
+    });
+    return { body, sizeBytes: size || undefined };
   } catch (error) {
     const cause = redactor.cause(error);
     throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", `${method}: a file could not be opened`, { cause });

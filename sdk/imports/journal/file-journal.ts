@@ -39,7 +39,9 @@ export function fileJournal(path: string): ImportJournal {
     const locked = await lockFile(path);
     if (typeof locked === "string") throw journalError("JOURNAL_IN_USE", locked);
     lock = locked;
-    return openOrCreate(path);
+    file = await openOrCreate(path);
+    await writeHeader(file, path);
+    return file;
   }
 
   async function* open(): AsyncGenerator<string> {
@@ -47,7 +49,6 @@ export function fileJournal(path: string): ImportJournal {
       if ((error as { code?: unknown }).code === "JOURNAL_IN_USE") throw error;
       return fail("open")(error);
     });
-    file = opened;
     const { size } = await opened.stat();
     const expected = await readHeader(opened, size, path);
     [syncedBytes, lines] = [headerBytes, 0];
@@ -93,22 +94,22 @@ export function fileJournal(path: string): ImportJournal {
   };
 }
 
-/** Creates it with its header, and syncs its folder, so that the name is durable too. */
 async function openOrCreate(path: string): Promise<FileHandle> {
   const { open } = nodeModule("node:fs/promises");
   // Not "a+": on Linux it would write the header at the end.
-  const file = await open(path, "r+").catch((error: NodeJS.ErrnoException) => {
+  return open(path, "r+").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return open(path, "wx+", 0o600);
     throw error;
   });
+}
+
+/** Writes the header of a new file, or of one whose creation was interrupted, and syncs its folder: its name is durable too. */
+async function writeHeader(file: FileHandle, path: string): Promise<void> {
   const { size } = await file.stat();
-  // Of a process that ended while it created the file.
-  if (size < headerBytes && (await startsLikeHeader(file, size))) {
-    await writeAll(file, Buffer.from(header(headerBytes)), 0);
-    await file.sync();
-    await syncFolder(path);
-  }
-  return file;
+  if (size >= headerBytes || !(await startsLikeHeader(file, size))) return;
+  await writeAll(file, Buffer.from(header(headerBytes)), 0);
+  await file.sync();
+  await syncFolder(path);
 }
 
 async function startsLikeHeader(file: FileHandle, size: number): Promise<boolean> {
