@@ -5,7 +5,7 @@ import type { Me } from "../operations/me.ts";
 import type { Tasks } from "../operations/tasks.ts";
 import type { TaxClients } from "../operations/tax-clients.ts";
 import type { Works } from "../operations/works.ts";
-import type { CallOptions } from "../options.ts";
+import { type CallOptions, deadlineMsDefaults } from "../options.ts";
 import type { Uploads } from "../uploads/uploads.ts";
 import { type Settled, type SettleOptions, settle } from "./import-calls.ts";
 import type { ImportPhase } from "./import-progress.ts";
@@ -43,6 +43,9 @@ export interface ImportContext {
   /** Ends the import, and every call of it in flight. */
   end(error: unknown): void;
 }
+
+/** Options of every call: interactive calls go first, and a short `deadlineMs` of the client leaves time to wait for them. */
+export const ofImports = { priority: "background", deadlineMs: deadlineMsDefaults.background } as const;
 
 /** Sends a call of the import when there is a slot for it. */
 export function call<Value>(

@@ -11,6 +11,7 @@ import { TaskFailedError } from "../operations/task-wait.ts";
 import type { Tasks } from "../operations/tasks.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { settle } from "./import-calls.ts";
+import { ofImports } from "./import-context.ts";
 import type { ImportResult } from "./import-result.ts";
 
 /** The task of an imported client, or why there is none that is completed. */
@@ -82,7 +83,7 @@ export async function waitForTasks(
   }
 
   async function read(): Promise<void> {
-    const call = { signal: controller.signal, priority: "background" } as const;
+    const call = { ...ofImports, signal: controller.signal };
     for await (const task of tasks.list({ types: ["TAX_PREP"], limit: 100 }, call)) {
       const workId = workIdOf(task) ?? "";
       const client = waiting.get(workId);

@@ -16,7 +16,8 @@ describe("an import", () => {
   it("takes no longer than the rate limit permits, gets no 429, and lets interactive calls go first", async () => {
     await using fixture = await createImportFixture();
     const { mock } = fixture;
-    const client = fixture.createClient();
+    // The client's own deadline is for its other calls.
+    const client = fixture.createClient({ deadlineMs: 5_000 });
     const clients = clientsWithUrls(300, 3);
     const startedMs = mock.clock.monotonic();
     const journal = new MemoryJournal();
