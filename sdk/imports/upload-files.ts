@@ -13,6 +13,9 @@ export interface ReadyClient extends Omit<CheckedClient, "artifacts"> {
 }
 export type ReadyClients = ReadonlyMap<string, ReadyClient>;
 
+// Whatever the client's own deadline is.
+const uploadDeadlineMs = 3_600_000;
+
 /** Uploads the files of clients, before anything refers to them. Clients with a broken file are failed and left out. */
 export async function uploadFiles(
   context: ImportContext,
@@ -56,15 +59,18 @@ async function uploadFile(
       const known = ledger.state.client(client).uploads?.get(externalId);
       if (uploadUrl !== known) await ledger.record(["upload", client, externalId, uploadUrl]);
     };
-    const options = { fileName: name, mimeType, signal, onProgress, resumeUrl, sizeBytes: opened.sizeBytes };
-    return (await operations.uploads.upload(opened.body, options)).uploadUrl;
+    const given = { fileName: name, mimeType, signal, resumeUrl, sizeBytes: opened.sizeBytes };
+    const options = { ...given, onProgress, deadlineMs: uploadDeadlineMs };
+    try {
+      return (await operations.uploads.upload(opened.body, options)).uploadUrl;
+    } catch (error) {
+      throw isWorkspaceTasksError(error, "ON_PROGRESS_FAILED") ? error.cause : error;
+    }
   };
   const resumeUrl = ledger.state.client(client).uploads?.get(externalId);
   try {
     return await upload(resumeUrl);
   } catch (error) {
-    // Of the journal.
-    if (isWorkspaceTasksError(error, "ON_PROGRESS_FAILED")) throw error.cause;
     const isLost =
       isWorkspaceTasksError(error, "UPLOAD_LOST") || isWorkspaceTasksError(error, "ARGUMENT_INVALID");
     if (resumeUrl === undefined || !isLost) throw error;

@@ -291,6 +291,21 @@ describe("an import ends", () => {
     },
   );
 
+  it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
+    await using fixture = await createImportFixture();
+    const memory = new MemoryJournal();
+    const append: ImportJournal["append"] = (entries) =>
+      entries.some((entry) => entry.startsWith('["upload"'))
+        ? Promise.reject(new Error("no disk"))
+        : memory.append(entries);
+    const journal = { open: () => memory.open(), append, close: () => memory.close() };
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf" };
+    const clients = [
+      { externalId: "a", name: "A", artifacts: [{ ...artifact, file: () => new Blob(["document"]) }] },
+    ];
+    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+  });
+
   it.each<[string, readonly unknown[]]>([
     ["expected an entry of an import", ["garbage"]],
     ["expected an entry of an import", [7]],
