@@ -184,6 +184,35 @@ describe("the clients of an import", () => {
     expect(state.jobs.map(({ status }) => status).sort()).toEqual(["completed", "completed", "pending"]);
   });
 
+  it("whose works come back without ids get another job", async () => {
+    await using fixture = await createImportFixture();
+    const withoutIds = async ({ original }: { original(): Promise<unknown> }) => {
+      await original();
+      return { data: [] };
+    };
+    fixture.mock.override("createJobWorks", withoutIds, { times: 1, invalid: true });
+    const clients = clientsWithUrls(4, 1);
+    const result = await fixture.import({ clients });
+    expect(result.counts.imported).toBe(4);
+    expect(clientOf(result, "client-0")?.workExternalId).toMatch(/^client-0~/);
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it.each([
+    ["CONFLICT", "undecided"],
+    ["NOT_FOUND", "failed"],
+  ])("of a job whose start is rejected with %s are %s", async (code, status) => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const clients = clientsWithUrls(2, 1);
+    const override = fixture.mock.override("initiateTaxPrepsImport", { errors: [{ message: "no", code }] });
+    const result = await fixture.import({ clients, journal });
+    expect(statuses(result)).toEqual({ "client-0": status, "client-1": status });
+    override.remove();
+    const again = await fixture.import({ clients, journal });
+    expect(again.counts).toMatchObject(status === "failed" ? { imported: 2 } : { undecided: 2 });
+  });
+
   it.each([
     ["BAD_USER_INPUT", "INPUT_INVALID"],
     ["INTERNAL_SERVER_ERROR", "SERVICE_FAILED"],
