@@ -9,6 +9,7 @@ import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { rejectBrowser } from "./engine/reject-browser.ts";
 import { ConfigurationError } from "./errors.ts";
+import { createImports, type Imports } from "./imports/imports.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
@@ -43,6 +44,7 @@ export interface Partner {
   readonly connections: Connections;
   readonly jobs: Jobs;
   readonly works: Works;
+  readonly imports: Imports;
 }
 
 export interface RequestOptions extends CallOptions {
@@ -123,18 +125,29 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   const redactor = createRedactor();
   const engine = createEngine(resolved, redactor);
   const { send, close } = engine;
+  const me = (call?: CallOptions) => fetchMe(send, "base", call);
+  const tasks = createTasks(send, createTaskPoller(engine, { ...resolved, redactor }));
+  const taxClients = createTaxClients(send);
+  const uploads = createUploads(engine, { ...resolved, redactor });
+  const jobs = createJobs(send);
+  const works = createWorks(send);
   return {
-    me: (call) => fetchMe(send, "base", call),
+    me,
     webhooks: createWebhooks(engine, { ...resolved, redactor }),
-    tasks: createTasks(send, createTaskPoller(engine, { ...resolved, redactor })),
-    taxClients: createTaxClients(send),
-    uploads: createUploads(engine, { ...resolved, redactor }),
+    tasks,
+    taxClients,
+    uploads,
     partner: {
       me: (call) => fetchMe(send, "gateway", call),
       workspaces: createPartnerWorkspaces(send),
       connections: createConnections(send),
-      jobs: createJobs(send),
-      works: createWorks(send),
+      jobs,
+      works,
+      imports: createImports(
+        engine,
+        { ...resolved, redactor },
+        { jobs, works, uploads, taxClients, tasks, me },
+      ),
     },
     request: createRequest(engine),
     rateLimit: (router) => engine.rateLimitSnapshot(router),

@@ -49,6 +49,12 @@ export const errorCodes = [
   "ON_PROGRESS_FAILED",
   "SECRET_STORE_FAILED",
   "SECRET_STORE_CONFLICT",
+  // Whole imports.
+  "JOURNAL_MISMATCH",
+  "JOURNAL_DAMAGED",
+  "JOURNAL_IN_USE",
+  "JOURNAL_FAILED",
+  "IMPORT_UNDECIDED",
 ] as const;
 
 export type ErrorCode = (typeof errorCodes)[number];

@@ -27,6 +27,19 @@ export {
   type Outcome,
   WorkspaceTasksError,
 } from "./errors.ts";
+export type { ImportClient, ImportFileArtifact, ImportUrlArtifact } from "./imports/import-input.ts";
+export type { ImportOptions } from "./imports/import-options.ts";
+export type { ImportCounts, ImportPhase, ImportProgress } from "./imports/import-progress.ts";
+export type { ImportedClient, ImportResult } from "./imports/import-result.ts";
+export type { Import, Imports } from "./imports/imports.ts";
+export { fileJournal } from "./imports/journal/file-journal.ts";
+export type { ImportJournal } from "./imports/journal/import-journal.ts";
+export {
+  type PostgresClientPool,
+  type PostgresPoolClient,
+  postgresJournal,
+} from "./imports/journal/postgres-journal.ts";
+export { type ClientTask, type WaitForTasksOptions, workIdOf } from "./imports/wait-for-tasks.ts";
 export type { OpenUnion } from "./open-union.ts";
 export type {
   CollectConnectionInput,

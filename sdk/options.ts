@@ -106,6 +106,14 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Awaited when a request is about to leave, after everything that it waits for; its failure is that of the call. */
+export const beforeSend: unique symbol = Symbol("beforeSend");
+
+/** What calls that the client makes for itself can have, too. */
+export interface OwnCallOptions extends CallOptions {
+  readonly [beforeSend]?: (() => Promise<void>) | undefined;
+}
+
 /** The deadline of a call for which neither it nor its client has one. */
 export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
   interactive: 120_000,

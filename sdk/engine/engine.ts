@@ -3,7 +3,7 @@ import { createEmit } from "../call/diagnostics.ts";
 import { failure, toError } from "../call/failure.ts";
 import type { Operation, Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { type CallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
+import { beforeSend, deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/attempt-sender.ts";
 import { createSend, type Execute, type Send, type SettledCall } from "./call.ts";
@@ -43,7 +43,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
   async function execute<Data, Variables>(
     operation: Operation<Data, Variables>,
     variables: Variables,
-    call: CallOptions = {},
+    call: OwnCallOptions = {},
   ): Promise<SettledCall<Data>> {
     if (clientScope.failure) {
       throw toError(clientScope.failure, { attempts: 0, operation });
@@ -59,6 +59,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       maxRetries: call.maxRetries ?? maxRetries,
       idempotent: call.idempotent ?? operation.idempotent ?? operation.kind === "query",
       headers: call.headers,
+      beforeSend: call[beforeSend],
       scope,
       callId: callId++,
     };

@@ -36,6 +36,8 @@ export interface CallRequest {
   readonly idempotent: boolean;
   /** Headers of this call, besides the client's. */
   readonly headers: Readonly<Record<string, string>> | undefined;
+  /** Awaited before each request, with its permit. */
+  readonly beforeSend?: (() => Promise<void>) | undefined;
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
@@ -113,6 +115,7 @@ class CallRecord {
       let failure: Failure;
       try {
         authorization = await this.#authorize(route);
+        await this.#prepare(authorization);
         const { classification } = await this.#send(route, authorization);
         if (classification.ok) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -148,6 +151,17 @@ class CallRecord {
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit };
       permit.unused();
+    }
+  }
+
+  async #prepare({ permit }: Authorization): Promise<void> {
+    const { beforeSend, scope } = this.#request;
+    if (!beforeSend) return;
+    try {
+      await scope.race(beforeSend());
+    } catch (error) {
+      permit?.unused();
+      throw error;
     }
   }
 

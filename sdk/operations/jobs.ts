@@ -42,6 +42,7 @@ export interface Jobs {
    * repeat: after an error with outcome `unknown` send the same works again; `CONFLICT` means that they exist. Their ids,
    * which `works.attachArtifacts` needs, are then lost, because no operation lists the works of a job: create another
    * job and add the works with other external ids, and leave the first job `pending`, where it has no effect.
+   * `imports.start` does all of this.
    *
    * @see interface §4
    */

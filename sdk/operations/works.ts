@@ -12,8 +12,8 @@ export interface Works {
    * Attaches files to a job work, by the URL from which the service fetches them during the import.
    *
    * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
-   * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice. Beyond the
-   * interface, which names the operation without its shape (documented).
+   * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice; `imports.start` uses
+   * another job then. Beyond the interface, which names the operation without its shape (documented).
    *
    * @see interface §4
    */

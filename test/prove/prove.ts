@@ -5,6 +5,7 @@ import { parseArgs } from "node:util";
 import { explore } from "../integration/explorer/explore.ts";
 import { loadProducts, scopes } from "../integration/explorer/scopes.ts";
 import { summary, tell } from "../integration/explorer/story.ts";
+import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
 import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
@@ -55,6 +56,16 @@ const parts = {
       if (failed) return report(false, formatFailure(failed));
       report(true, `seeds ${range.from} to ${range.from + range.count - 1}`);
     }
+  },
+  async imports({ leftMs, report }, { from, seeds = Number.POSITIVE_INFINITY }) {
+    const hasTime = () => seeds < Number.POSITIVE_INFINITY || leftMs() > 0;
+    let done = 0;
+    for (; done < seeds && hasTime(); done++) {
+      const { problems } = await runImportSeed(from + done);
+      if (problems.length > 0)
+        return report(false, `import of seed ${from + done}\n${indented(problems.join("\n"))}`);
+    }
+    report(true, `imports of seeds ${from} to ${from + done - 1}`);
   },
   async differential({ leftMs, report }) {
     for (const [part, share] of [

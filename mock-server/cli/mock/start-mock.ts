@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import { isMockServerError } from "../../errors.ts";
 import { createMockServer, type MockServer } from "../../server.ts";
 import { findSnapshotFile, readSnapshotFile } from "../../snapshot/snapshot-file.ts";
-import { lockState, type StateLock } from "../../snapshot/state-lock.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
 import { type Autosave, autosave } from "./autosave.ts";
@@ -35,7 +35,7 @@ export async function startMock(options: MockOptions, warn: Warn): Promise<Runni
 }
 
 interface StartContext {
-  readonly lock: StateLock | null;
+  readonly lock: FileLock | null;
   readonly warn: Warn;
 }
 
@@ -76,8 +76,8 @@ async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Au
 }
 
 /** Beside the file itself, so that mocks that reach it by several links have one lock. */
-async function lockStateFile(path: string): Promise<StateLock> {
-  const lock = await findSnapshotFile(path).then(lockState).catch(unusable(path));
+async function lockStateFile(path: string): Promise<FileLock> {
+  const lock = await findSnapshotFile(path).then(lockFile).catch(unusable(path));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }

@@ -8,7 +8,13 @@
  */
 
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
-import type { ArtifactRecord, ConnectionRecord, JobRecord, JobWorkRecord } from "../../state/records.ts";
+import type {
+  ArtifactRecord,
+  ConnectionRecord,
+  JobRecord,
+  JobWorkRecord,
+  UploadRecord,
+} from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
 import { listRecords } from "../find-record.ts";
@@ -87,10 +93,18 @@ interface Fetched {
   readonly unauthorised: boolean;
 }
 
-/** Only loopback URLs are read; any other, and none, is a simulated file that can always be fetched (A-15). */
+/**
+ * A complete upload of the workspace is a document (A-37). Of other URLs only loopback ones are read; any other, and none, is
+ * a simulated file that can always be fetched (A-15).
+ */
 async function fetchArtifact(world: World, artifact: ArtifactRecord): Promise<Fetched> {
   const { url, name, externalId } = artifact;
   const simulated = { fileName: name, mimeType: guessMimeType(name), externalId };
+  const upload = url === null ? undefined : uploadAt(world, artifact.workspaceId, url);
+  if (upload) {
+    const document = upload.completedAtMs === null ? null : { ...simulated, mimeType: upload.fileType };
+    return { artifact, document, unauthorised: false };
+  }
   if (url === null || !isLoopbackHost(new URL(url).hostname))
     return { artifact, document: simulated, unauthorised: false };
   const response = await world.transport.read(url, {});
@@ -98,6 +112,13 @@ async function fetchArtifact(world: World, artifact: ArtifactRecord): Promise<Fe
   const isFetched = response.status !== null && response.status >= 200 && response.status < 300;
   const document = isFetched ? { ...simulated, mimeType: response.mimeType } : null;
   return { artifact, document, unauthorised };
+}
+
+/** The upload of the workspace with this URL. */
+function uploadAt({ state }: World, workspaceId: string, url: string): UploadRecord | undefined {
+  const id = /\/api\/uploads\/([^/]+)$/.exec(new URL(url).pathname)?.[1];
+  const upload = id === undefined ? undefined : state.uploads.get(id);
+  return upload?.workspaceId === workspaceId ? upload : undefined;
 }
 
 /** The plan of a task without any document; `null` with one. */

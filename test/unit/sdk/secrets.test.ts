@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import { diagnosticsChannels, type Logger } from "../../../sdk/call/diagnostics.ts";
 import { createClient, type WorkspaceTasksClient } from "../../../sdk/client.ts";
 import { type ErrorCode, errorCodes, isWorkspaceTasksError } from "../../../sdk/errors.ts";
+import type { ImportJournal } from "../../../sdk/imports/journal/import-journal.ts";
+import { type PostgresClientPool, postgresJournal } from "../../../sdk/imports/journal/postgres-journal.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import type { Fetch } from "../../../sdk/request/fetch.ts";
 import type { SecretStore } from "../../../sdk/signing-secrets/secret-store.ts";
@@ -73,6 +75,43 @@ const storedText = JSON.stringify({
   ...{ version: 1, url: said, endpointId: said, pending: null },
   secrets: [{ secret: signingSecret, validUntilMs: null }],
 });
+
+function journalOf(...entries: readonly (readonly unknown[])[]) {
+  const append = async () => {};
+  const open = async function* () {
+    for (const entry of entries) yield JSON.stringify(entry);
+  };
+  return { open, append, close: append };
+}
+
+/** After a call: the client knows its key and a token. */
+async function importWith(client: WorkspaceTasksClient, journal: ImportJournal) {
+  await client.me();
+  const clients = [{ externalId: said, name: said }];
+  return client.partner.imports.start({ connectionId: "connection", jobName: "job", clients, journal });
+}
+
+/** Another connection has the lock; everything else that the database says is a secret. */
+const lockedPool: PostgresClientPool = {
+  connect: async () => ({
+    query: async ({ text }) => ({
+      rows: [text.includes("try") ? {} : { pid: said, application_name: said }],
+    }),
+    on: () => {},
+    release: () => {},
+  }),
+};
+
+const doubtedImport = [
+  ["import", 1, "connection", "job"],
+  ["job", 1, "job-1", "workspace"],
+  ["works?", 1, "new", [said]],
+];
+/** The gateway rejects every call; the base router knows nobody. */
+const importRejectedWithConflict: Respond = (init) =>
+  String(init.body).includes("createJobWorks")
+    ? json({ errors: [{ message: said, extensions: { code: "CONFLICT", said } }] })
+    : json({ data: { me: { __typename: "User", id: "u" } } });
 
 const cases: { readonly [Code in ErrorCode]: Case } = {
   CONFIGURATION_INVALID: { options: { apiKey: () => `${apiKey} ${token}\n` } },
@@ -172,6 +211,18 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     },
     respond: noEndpoints,
     call: (client) => ensureEndpoint(client, { read: async () => storedText, write: async () => false }),
+  },
+  JOURNAL_MISMATCH: { call: (client) => importWith(client, journalOf(["import", 1, said, said])) },
+  JOURNAL_DAMAGED: { call: (client) => importWith(client, journalOf(["import", said])) },
+  JOURNAL_IN_USE: { call: (client) => importWith(client, postgresJournal(lockedPool, said)) },
+  JOURNAL_FAILED: { call: (client) => importWith(client, { ...journalOf(), open: throws }) },
+  IMPORT_UNDECIDED: {
+    options: { gatewayUrl: "http://gateway.localhost" },
+    respond: importRejectedWithConflict,
+    call: async (client) => {
+      const result = await importWith(client, journalOf(...doubtedImport));
+      return [...result.clients()][0]?.error;
+    },
   },
 };
 

@@ -33,6 +33,8 @@ const methods: Record<string, string | null> = {
   "partner.jobs.addWorks": "Mutation.createJobWorks",
   "partner.jobs.startImport": "Mutation.initiateTaxPrepsImport",
   "partner.works.attachArtifacts": "Mutation.createJobWorkArtifacts",
+  "partner.imports.start": null,
+  "partner.imports.waitForTasks": "Workspace.tasks",
   "uploads.upload": null,
   request: null,
   rateLimit: null,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ReadResponse } from "../../../../../mock-server/outbound/port.ts";
 import { resumeImports, startImport } from "../../../../../mock-server/rules/partner/imports.ts";
 import { addJob } from "../../../../../mock-server/rules/partner/jobs.ts";
+import { appendToUpload, createUpload } from "../../../../../mock-server/rules/uploads/uploads.ts";
 import type { ArtifactRecord, JobRecord } from "../../../../../mock-server/state/records.ts";
 import { createTestWorld, type TestWorld, type TestWorldOptions } from "../../../../support/mock-world.ts";
 
@@ -100,6 +101,27 @@ describe("startImport", () => {
       ]);
     });
   }
+
+  it("takes a complete upload of the workspace for the document, and reads no other", async () => {
+    const asked: string[] = [];
+    const read = async (url: string): Promise<ReadResponse> => {
+      asked.push(url);
+      return { status: 405, bytes: 0, mimeType: "text/plain" };
+    };
+    const test = createTestWorld({ read });
+    test.addEndpoint({ eventTypes: ["documents.synced"] });
+    const uploaded = (workspaceId: string, bytes: number) => {
+      const metadata = { filetype: "image/png" };
+      const upload = createUpload(test.world, workspaceId, { lengthBytes: 3, metadata });
+      appendToUpload(test.world, upload, new Uint8Array(bytes));
+      return { url: `http://127.0.0.1:5/api/uploads/${upload.id}` };
+    };
+    const artifacts = [uploaded(test.workspaceId, 3), uploaded(test.workspaceId, 2), uploaded("other", 3)];
+    startImport(test.world, createJob(test, [{ externalId: "c1", artifacts }]));
+    await test.clock.settle();
+    expect(asked).toEqual([artifacts[2]?.url]);
+    expect(test.sent[0]?.event.documents).toMatchObject([{ fileName: "file-0.pdf", mimeType: "image/png" }]);
+  });
 
   it("emits no documents.synced for a work without artifacts, and starts its task", async () => {
     const { world, clock, sent, job } = createScene([{ externalId: "c1" }]);

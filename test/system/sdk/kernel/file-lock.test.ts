@@ -4,11 +4,11 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { lockState } from "../../../../mock-server/snapshot/state-lock.ts";
+import { lockFile } from "../../../../sdk/kernel/file-lock.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
 async function locked(path: string) {
-  const lock = await lockState(path);
+  const lock = await lockFile(path);
   if (typeof lock === "string") throw new Error(lock);
   return lock;
 }
@@ -16,12 +16,12 @@ async function locked(path: string) {
 const deadPid = spawnSync(process.execPath, ["--version"]).pid;
 const ownedBy = (pid: number, host = hostname()) => JSON.stringify({ pid, host, id: "other" });
 
-describe("lockState", () => {
-  it("gives a state file to one mock at a time", () =>
+describe("lockFile", () => {
+  it("gives a file to one process at a time", () =>
     withFolder(async (folder) => {
       const path = join(folder, "state.json");
       const lock = await locked(path);
-      expect(await lockState(path)).toMatch(`process ${process.pid} on ${hostname()} uses it`);
+      expect(await lockFile(path)).toMatch(`process ${process.pid} on ${hostname()} uses it`);
       await lock.release();
       expect(existsSync(`${path}.lock`)).toBe(false);
       await (await locked(path)).release();
@@ -36,12 +36,21 @@ describe("lockState", () => {
       await lock.release();
     }));
 
-  it("gives a stale lock to one of many mocks that start together", () =>
+  it.skipIf(process.platform !== "linux")("replaces the lock of a process whose id another one has now", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      const owner = { pid: process.pid, host: hostname(), started: "another boot/1", id: "other" };
+      await writeFile(`${path}.lock`, JSON.stringify(owner));
+      await (await locked(path)).release();
+    }),
+  );
+
+  it("gives a stale lock to one of many processes that start together", () =>
     withFolder(async (folder) => {
       for (let round = 0; round < 20; round++) {
         const path = join(folder, `state-${round}.json`);
         await writeFile(`${path}.lock`, ownedBy(deadPid));
-        const locks = await Promise.all(Array.from({ length: 8 }, () => lockState(path)));
+        const locks = await Promise.all(Array.from({ length: 8 }, () => lockFile(path)));
         expect(locks.filter((lock) => typeof lock !== "string")).toHaveLength(1);
       }
     }));
@@ -53,7 +62,7 @@ describe("lockState", () => {
     withFolder(async (folder) => {
       const path = join(folder, "state.json");
       await writeFile(`${path}.lock`, text);
-      expect(await lockState(path)).toContain(`delete ${path}.lock`);
+      expect(await lockFile(path)).toContain(`delete ${path}.lock`);
       expect(await readFile(`${path}.lock`, "utf8")).toBe(text);
     }),
   );
@@ -63,7 +72,7 @@ describe("lockState", () => {
       const path = join(folder, "state.json");
       const victim = join(folder, "victim");
       await symlink(victim, `${path}.lock`);
-      expect(await lockState(path)).toContain("another mock uses it");
+      expect(await lockFile(path)).toContain("another process uses it");
       expect(existsSync(victim)).toBe(false);
       const other = join(folder, "other.json");
       const lock = await locked(other);

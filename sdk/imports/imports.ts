@@ -1,0 +1,81 @@
+import type { Engine } from "../engine/engine.ts";
+import { checkInput } from "../validation/check-input.ts";
+import type { ImportOperations } from "./import-context.ts";
+import { type ImportOptions, importOptions } from "./import-options.ts";
+import type { ImportProgress } from "./import-progress.ts";
+import type { ImportResult } from "./import-result.ts";
+import { type ImportClientOptions, ImportRun } from "./import-run.ts";
+import { type ClientTask, type WaitForTasksOptions, waitForTasks } from "./wait-for-tasks.ts";
+
+/**
+ * A promise of the result whose progress can be read: the latest state, as often as it is asked for. The iteration ends with
+ * the import, and rejects as the promise does.
+ */
+export interface Import extends Promise<ImportResult>, AsyncIterable<ImportProgress> {}
+
+export interface Imports {
+  /**
+   * Imports the tax preparations of any number of clients: jobs, works, uploads, artifacts, and the start of each job.
+   *
+   * A process that ends in the middle is continued by the same call with the same journal and the same clients: nothing is
+   * imported twice, nothing is forgotten, and what cannot be decided is `undecided` in the result. A job some part of which
+   * is in doubt is abandoned: it stays `pending` and has no effect, and its clients get works with a derived external id
+   * (`workExternalId`). To decide, the client needs an `apiKey` of the connection's workspace besides a partner's key. All
+   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 300 bytes
+   * of each of the others.
+   *
+   * A client that fails is in the result. The import itself ends with `API_KEY_REJECTED`, `API_KEY_UNAVAILABLE`,
+   * `PERMISSION_DENIED`, `NOT_FOUND` or `CONFLICT` of the connection, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, `ABORTED`,
+   * `ARGUMENT_INVALID`, `ON_PROGRESS_FAILED`, an error of `clients`, the error of a call that failed 8 times in a row, or
+   * `JOURNAL_MISMATCH`, `JOURNAL_DAMAGED`, `JOURNAL_IN_USE`, `JOURNAL_FAILED`. The journal stays usable. Beyond the
+   * interface in what `jobs` and `works` are.
+   *
+   * @see interface §4
+   */
+  start(options: ImportOptions): Import;
+
+  /**
+   * Waits for the `TAX_PREP` tasks of the clients that were imported, also of those imported before, and resolves to each of
+   * them. A task that fails is in the list; other clients are not.
+   *
+   * Reads `tasks.list` with at most a quarter of the rate limit; needs an `apiKey` of the workspace. A program with a receiver
+   * does it by events: `tasks.get(event.taskId)`, and `workIdOf(task)` is the `workId` of a client. Errors:
+   * `ABORTED`, `ON_PROGRESS_FAILED`, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, and those of `tasks.list`. Beyond the
+   * interface (assumed, A-15).
+   */
+  waitForTasks(result: ImportResult, options?: WaitForTasksOptions): Promise<readonly ClientTask[]>;
+}
+
+export function createImports(
+  engine: Engine,
+  client: ImportClientOptions,
+  operations: ImportOperations,
+): Imports {
+  return {
+    start(options) {
+      let run: ImportRun | undefined;
+      const begin = () => {
+        run = new ImportRun(checkInput("partner.imports.start", importOptions, options), {
+          engine,
+          client,
+          operations,
+        });
+        return run.run();
+      };
+      const result = (async () => begin())();
+      const progress = async function* () {
+        if (run) yield* run.progress();
+        await result;
+      };
+      const iterate = () => {
+        // The caller awaits the iteration now; the promise must not count as unhandled.
+        result.catch(() => {});
+        return progress();
+      };
+      return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+    },
+
+    waitForTasks: async (result, options = {}) =>
+      waitForTasks(result, options, { ...client, engine, tasks: operations.tasks }),
+  };
+}

@@ -1,0 +1,126 @@
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { ConfigurationError } from "../../errors.ts";
+import { type ImportJournal, journalError } from "./import-journal.ts";
+
+/** The method of pg's pool that the journal uses. */
+export interface PostgresClientPool {
+  connect(): Promise<PostgresPoolClient>;
+}
+
+export interface PostgresPoolClient {
+  query(config: {
+    readonly text: string;
+    readonly values?: unknown[];
+    readonly query_timeout: number;
+  }): Promise<{ readonly rows: readonly unknown[] }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  release(destroy?: boolean): void;
+}
+
+// Below the limit of the import for a journal, whose error says less.
+const queryTimeoutMs = 20_000;
+const pageLines = 1_000;
+const table = "workspace_tasks_import_journal";
+// Any role can take an advisory lock; two numbers are its name.
+const lockName = "hashtext('workspace-tasks import journal'), hashtext($1)";
+
+const sql = {
+  lock: `select pg_try_advisory_lock(${lockName}) as is_locked`,
+  holder: `select activity.pid, application_name, client_addr::text from pg_locks
+    left join pg_stat_activity as activity using (pid)
+    where locktype = 'advisory' and granted and (classid, objid) = (
+      (hashtext('workspace-tasks import journal')::bigint & 4294967295)::oid, (hashtext($1)::bigint & 4294967295)::oid)`,
+  createTable: `begin;
+    set local lock_timeout = 10000;
+    select pg_advisory_xact_lock(hashtext('workspace-tasks import journal table'));
+    create table if not exists ${table} (
+      journal text, line bigint, entry text not null, primary key (journal, line));
+    commit;`,
+  read: `select line::float8, entry from ${table} where journal = $1 and line > $2 order by line limit ${pageLines}`,
+  append: `insert into ${table} (journal, line, entry)
+    select $1, $2::bigint + number, entry from unnest($3::text[]) with ordinality as new(entry, number)`,
+  unlock: `select pg_advisory_unlock(${lockName})`,
+};
+
+const poolArgument = s.objectWith<PostgresClientPool>("a pool with connect", "connect");
+
+/**
+ * A journal in PostgreSQL 10 or newer, for imports that continue on another computer. Takes a pool of the package `pg` and a
+ * name, of which there is one journal.
+ *
+ * Creates the table `workspace_tasks_import_journal` on first use. It holds one client of the pool, with an advisory lock,
+ * until the import ends: a connection that is lost ends the import, and the next process can continue. A pooler must not
+ * give the connection to others (`pool_mode=session` of PgBouncer). The pool stays yours. A query takes 20 s at most.
+ * Errors: `CONFIGURATION_INVALID`, thrown at once; of the import, `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
+ */
+export function postgresJournal(pool: PostgresClientPool, name: string): ImportJournal {
+  const invalid = (argument: string) => (error: s.ValidationError) =>
+    new ConfigurationError(`postgresJournal: ${argument}: ${error.message}`);
+  s.parse(poolArgument, pool, invalid("pool"));
+  s.parse(s.nonBlankString, name, invalid("name"));
+  let client: PostgresPoolClient | undefined;
+  let lost: Error | undefined;
+  let lines = 0;
+
+  async function query(text: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]> {
+    if (!client || lost) throw lost ?? new Error("the journal is not open");
+    const { rows } = await client.query({ text, ...(values && { values }), query_timeout: queryTimeoutMs });
+    return rows as readonly Record<string, unknown>[];
+  }
+
+  async function acquire(): Promise<void> {
+    [lost, lines] = [undefined, 0];
+    client = await pool.connect();
+    // Without a listener the loss of an idle connection ends the process.
+    client.on("error", (error) => {
+      lost = error;
+    });
+    const [row] = await query(sql.lock, [name]);
+    if (row?.["is_locked"] !== true) throw journalError("JOURNAL_IN_USE", await describeHolder());
+    await query(sql.createTable);
+  }
+
+  async function describeHolder(): Promise<string> {
+    const [holder] = await query(sql.holder, [name]);
+    const { pid, application_name: program, client_addr: address } = holder ?? {};
+    return `the PostgreSQL connection ${pid ?? "of another process"} (${program || "no name"}, ${address ?? "local"}) uses ${name}`;
+  }
+
+  return {
+    async *open() {
+      await acquire();
+      for (
+        let rows = await query(sql.read, [name, 0]);
+        rows.length > 0;
+        rows = await query(sql.read, [name, lines])
+      ) {
+        for (const { line, entry } of rows) {
+          lines += 1;
+          if (line !== lines)
+            throw journalError(
+              "JOURNAL_DAMAGED",
+              `${name}: expected line ${lines}, got line ${String(line)}; restore the table`,
+            );
+          yield String(entry);
+        }
+      }
+    },
+    async append(entries) {
+      await query(sql.append, [name, lines, entries]);
+      lines += entries.length;
+    },
+    async close() {
+      const held = client;
+      // Destroyed unless its lock is certainly released.
+      const isUnlocked =
+        held &&
+        !lost &&
+        (await query(sql.unlock, [name]).then(
+          () => true,
+          () => false,
+        ));
+      client = undefined;
+      held?.release(!isUnlocked);
+    },
+  };
+}

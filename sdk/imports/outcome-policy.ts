@@ -1,0 +1,121 @@
+// What follows from a failed call of an import; pure. The rule of all of it: nothing may be imported twice. So what may have
+// taken effect is repeated only where the service rejects the repetition, or where its effect is never started.
+
+import type { ErrorCode, WorkspaceTasksError } from "../errors.ts";
+import type { WorkMode } from "./journal/journal-entry.ts";
+
+type Failed = Pick<WorkspaceTasksError, "code" | "outcome" | "message" | "httpStatus">;
+
+/**
+ * - `import`: it concerns every call, and ends the import.
+ * - `repeat`: it had no effect, and may succeed later.
+ * - `doubt`: it may have had an effect.
+ * - `call`: the service rejected what this call says.
+ */
+export type FailureKind = "import" | "repeat" | "doubt" | "call";
+
+const importCodes: ReadonlySet<ErrorCode> = new Set([
+  "API_KEY_REJECTED",
+  "API_KEY_UNAVAILABLE",
+  "PERMISSION_DENIED",
+  "CLIENT_CLOSED",
+  "CONFIGURATION_INVALID",
+  "ABORTED",
+  "ON_PROGRESS_FAILED",
+  "JOURNAL_MISMATCH",
+  "JOURNAL_DAMAGED",
+  "JOURNAL_IN_USE",
+  "JOURNAL_FAILED",
+]);
+const transientCodes: ReadonlySet<ErrorCode> = new Set([
+  "SERVICE_UNAVAILABLE",
+  "SERVICE_FAILED",
+  "RESPONSE_INVALID",
+  "NETWORK_FAILED",
+  "DEADLINE_EXCEEDED",
+  "REQUEST_TIMEOUT",
+  "RATE_LIMITED",
+  "RATE_LIMIT_QUEUE_FULL",
+  "RATE_LIMIT_WAIT_EXCEEDED",
+  "RATE_LIMIT_STORE_FAILED",
+  "TOKEN_REJECTED",
+  "UPLOAD_FAILED",
+]);
+// Whatever bytes of a file have arrived, nothing refers to them.
+const fileCodes: ReadonlySet<ErrorCode> = new Set(["UPLOAD_BODY_INVALID", "UPLOAD_REJECTED", "UPLOAD_LOST"]);
+
+export function kindOfFailure({ code, outcome }: Failed): FailureKind {
+  if (importCodes.has(code)) return "import";
+  if (fileCodes.has(code)) return "call";
+  if (outcome === "unknown") return "doubt";
+  // What failed is not this call: the exchange of the key, or the rate limit.
+  if (outcome === "not_sent" && code !== "ARGUMENT_INVALID") return "repeat";
+  return transientCodes.has(code) ? "repeat" : "call";
+}
+
+/** What to do with the works of a job that the service rejected. */
+export type WorksDecision =
+  | { readonly type: "end" | "fail" | "exists" | "look_up" | "derive" | "undecided" }
+  /** Each part in a job of its own. */
+  | { readonly type: "split"; readonly parts: readonly (readonly string[])[] };
+
+/** @param clients their external ids, as they were sent */
+export function decideOnWorks(error: Failed, mode: WorkMode, clients: readonly string[]): WorksDecision {
+  if (error.code === "CONFLICT") {
+    // They are unique: only the request whose response was lost can have used them.
+    if (mode === "derived") return { type: "derive" };
+    if (mode === "doubt") return { type: "look_up" };
+    return clients.length === 1
+      ? { type: "exists" }
+      : { type: "split", parts: around(error.message, clients) };
+  }
+  if (!isAboutInput(error)) return { type: "end" };
+  return clients.length === 1 ? { type: "fail" } : { type: "split", parts: halves(clients) };
+}
+
+function isAboutInput({ code, httpStatus }: Failed): boolean {
+  if (code === "HTTP_REQUEST_REJECTED") return httpStatus === 413 || httpStatus === 400;
+  return ["INPUT_INVALID", "DOCUMENT_INVALID", "ARGUMENT_INVALID"].includes(code);
+}
+
+export interface EvidenceDecision {
+  /** Their works are in the job, which must not be started: they are sent again with derived external ids. */
+  readonly derive: readonly string[];
+  /** Sent again as they are, each part in a job of its own. */
+  readonly again: readonly (readonly string[])[];
+  readonly undecided: readonly string[];
+}
+
+/**
+ * The works were sent, with an unknown outcome, and now they conflict: either they took effect, or something else has used
+ * an external id before. An import that was started has made clients of its works; this one was not.
+ *
+ * @param existing those that the workspace has as clients; `undefined` when these cannot be looked up
+ */
+export function decideOnEvidence(
+  clients: readonly string[],
+  existing: ReadonlySet<string> | undefined,
+): EvidenceDecision {
+  const used = clients.filter((client) => existing?.has(client) ?? true);
+  const derive = clients.filter((client) => !used.includes(client));
+  if (used.length <= 1 && clients.length === used.length) return { derive, again: [], undecided: used };
+  const again = derive.length > 0 ? [used] : halves(used);
+  return { derive, again: again.filter((part) => part.length > 0), undecided: [] };
+}
+
+/** The job that has the works was started by this import, or by a request of it whose response was lost. */
+export function isStarted({ code, outcome }: Failed, wasInDoubt: boolean): boolean {
+  return code === "CONFLICT" && (wasInDoubt || outcome === "unknown");
+}
+
+/** The client that the message quotes, and the others; halves, if it quotes none. */
+function around(message: string, clients: readonly string[]): readonly (readonly string[])[] {
+  const quoted = clients.find((client) => message.includes(`"${client}"`));
+  if (quoted === undefined) return halves(clients);
+  return [[quoted], clients.filter((client) => client !== quoted)];
+}
+
+export function halves<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)].filter((half) => half.length > 0);
+}

@@ -1,0 +1,135 @@
+// The tasks of imported works name their work in the attribute `workId` (A-15). The list of tasks is read again, with
+// pauses, until every work has a task that has ended: one request has 100 tasks, as one of `tasks.waitFor` would.
+
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
+import type { Engine } from "../engine/engine.ts";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import type { Task } from "../operations/task.ts";
+import { TaskFailedError } from "../operations/task-wait.ts";
+import type { Tasks } from "../operations/tasks.ts";
+import { checkInput } from "../validation/check-input.ts";
+import { settle } from "./import-calls.ts";
+import { ofImports } from "./import-context.ts";
+import type { ImportResult } from "./import-result.ts";
+
+/** The task of an imported client, or why there is none that is completed. */
+export interface ClientTask {
+  readonly externalId: string;
+  /** As it was last seen. */
+  readonly task: Task | undefined;
+  /** `TASK_FAILED`, or `DEADLINE_EXCEEDED` for a task that has not ended or was not found. */
+  readonly error: WorkspaceTasksError | undefined;
+}
+
+export interface WaitForTasksOptions {
+  /** Ends the wait, not the tasks. */
+  readonly signal?: AbortSignal | undefined;
+  /** Longest wait for all of them. Default: the client's `deadlineMs`, else 3,600,000 ms. */
+  readonly deadlineMs?: number | undefined;
+  /**
+   * Called for each client as soon as its task has ended. A promise that it returns is awaited; a failure ends the wait with
+   * `ON_PROGRESS_FAILED`.
+   */
+  readonly onTask?: ((task: ClientTask) => unknown) | undefined;
+}
+
+export interface TaskReader {
+  readonly engine: Engine;
+  readonly tasks: Tasks;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly longDeadlineMs: number;
+}
+
+const method = "partner.imports.waitForTasks";
+const context = { attempts: 0, operation: { method, name: undefined } };
+const pauseMsMin = 2_000;
+const pauseMsMax = 60_000;
+// Reading takes a quarter of the time, and so at most a quarter of the rate limit.
+const pausePerReading = 3;
+
+const waitInput = s.strictOptions<WaitForTasksOptions>()({
+  signal: s.optional(s.abortSignal),
+  deadlineMs: s.optional(s.durationMs),
+  onTask: s.optional(s.functionOf<(task: ClientTask) => unknown>()),
+});
+const resultArgument = s.objectWith<ImportResult>("the result of an import", "clients");
+
+/** The attribute of a task that names its work, as `ImportedClient.workId` does. */
+export const workIdOf = ({ attributes }: Pick<Task, "attributes">): string | undefined =>
+  attributes.find(({ name }) => name === "workId")?.value;
+
+export async function waitForTasks(
+  result: ImportResult,
+  options: WaitForTasksOptions,
+  { engine, tasks, clock, random, longDeadlineMs }: TaskReader,
+): Promise<readonly ClientTask[]> {
+  const { signal, deadlineMs = longDeadlineMs, onTask } = checkInput(method, waitInput, options);
+  const waiting = waitingIn(checkInput(method, resultArgument, result));
+  const ended: ClientTask[] = [];
+  const scope = engine.openScope({ signal, limitMs: deadlineMs });
+  const controller = new AbortController();
+  scope.onEnd(() => controller.abort());
+
+  async function end(client: ClientTask): Promise<void> {
+    ended.push(client);
+    try {
+      await onTask?.(client);
+    } catch (error) {
+      throw toError(onProgressFailed(error), context);
+    }
+  }
+
+  async function read(): Promise<void> {
+    const call = { ...ofImports, signal: controller.signal };
+    for await (const task of tasks.list({ types: ["TAX_PREP"], limit: 100 }, call)) {
+      const workId = workIdOf(task) ?? "";
+      const client = waiting.get(workId);
+      if (!client) continue;
+      client.task = task;
+      if (task.status !== "COMPLETED" && task.status !== "FAILED") continue;
+      waiting.delete(workId);
+      await end({ ...client, error: task.status === "FAILED" ? new TaskFailedError(task, 1) : undefined });
+    }
+  }
+
+  async function readAll(): Promise<void> {
+    for (let pauseMs = pauseMsMin; ; pauseMs = Math.min(pauseMsMax, pauseMs * 2)) {
+      const [startedMs, before] = [clock.monotonic(), waiting.size];
+      const settled = await settle(() => scope.race(read()), { scope, random, repeatsDoubt: true });
+      if (!settled.ok) throw settled.error;
+      if (waiting.size === 0) return;
+      if (waiting.size < before) pauseMs = pauseMsMin;
+      await scope.sleep(Math.max(pauseMs, pausePerReading * (clock.monotonic() - startedMs)));
+    }
+  }
+
+  try {
+    if (waiting.size > 0) await readAll();
+  } catch (error) {
+    const isLate =
+      scope.failure?.code === "DEADLINE_EXCEEDED" && !isWorkspaceTasksError(error, "ON_PROGRESS_FAILED");
+    if (!isLate) throw error instanceof FailureError ? toError(error.failure, context) : error;
+  } finally {
+    scope.dispose();
+  }
+  for (const client of waiting.values()) await end({ ...client, error: late() });
+  return ended;
+}
+
+/** The imported clients, by work. */
+function waitingIn(
+  result: ImportResult,
+): Map<string, { readonly externalId: string; task: Task | undefined }> {
+  const waiting = new Map<string, { readonly externalId: string; task: Task | undefined }>();
+  for (const { status, workId, externalId } of result.clients())
+    if (status === "imported" && workId !== undefined) waiting.set(workId, { externalId, task: undefined });
+  return waiting;
+}
+
+const late = () =>
+  new WorkspaceTasksError("DEADLINE_EXCEEDED", `${method}: the task has not ended within the deadline`, {
+    outcome: "unknown",
+  });

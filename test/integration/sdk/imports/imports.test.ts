@@ -1,0 +1,392 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ImportClient, ImportJournal, ImportProgress, ImportResult } from "@workspace-tasks/sdk";
+import { describe, expect, it } from "vitest";
+import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
+import { MemoryJournal } from "../../../support/memory-journal.ts";
+import { codeOf, failureOf } from "../../../support/outcome-of.ts";
+
+const statuses = (result: ImportResult) =>
+  Object.fromEntries([...result.clients()].map(({ externalId, status }) => [externalId, status]));
+const clientOf = (result: ImportResult, externalId: string) =>
+  [...result.clients()].find((client) => client.externalId === externalId);
+
+describe("an import", () => {
+  it("takes no longer than the rate limit permits, gets no 429, and lets interactive calls go first", async () => {
+    await using fixture = await createImportFixture();
+    const { mock } = fixture;
+    // The client's own deadline is for its other calls.
+    const client = fixture.createClient({ deadlineMs: 5_000 });
+    const clients = clientsWithUrls(300, 3);
+    const startedMs = mock.clock.monotonic();
+    const journal = new MemoryJournal();
+    const importing = fixture.import({ clients, journal }, client);
+    await mock.clock.advance("30s");
+    // What waits for the rate limit would not be in doubt if the process ended now.
+    const noted = (name: string) => journal.entries.filter((entry) => entry.startsWith(`["${name}"`)).length;
+    expect(noted("attach?")).toBe(noted("attach"));
+    expect(noted("attach")).toBeGreaterThan(90);
+    const { meta } = await client.partner.me({ priority: "interactive" }).withMeta();
+    expect(meta.queuedMs).toBeLessThan(100);
+    const result = await importing;
+    expect(result.counts).toMatchObject({ imported: 300 });
+    // A call for each client and three for each of three jobs; a tenth of the limit is left to others.
+    const windows = Math.floor((300 + 3 * 3) / (0.9 * 120));
+    expect(mock.clock.monotonic() - startedMs).toBeLessThan(1.05 * windows * 60_000);
+    const { data } = await mock.control.listRequests({ limit: 1_000 });
+    expect(data.filter(({ status }) => status === 429)).toEqual([]);
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it("reports the latest progress to each reader, however slow, and the phases in their order", async () => {
+    await using fixture = await createImportFixture();
+    const { mock, connectionId, jobName } = fixture;
+    const phases = new Set<string>();
+    const clients = clientsWithUrls(30, 1);
+    const journal = new MemoryJournal();
+    const started = fixture.createClient().partner.imports.start({
+      ...{ connectionId, jobName, clients, journal, worksPerJob: 10 },
+      onProgress: ({ phase }) => void phases.add(phase),
+    });
+    const slow: ImportProgress[] = [];
+    const read = async () => {
+      for await (const progress of started) {
+        slow.push(progress);
+        await new Promise<void>((resolve) => mock.clock.schedule(1_000, resolve));
+      }
+    };
+    await mock.clock.runUntil(read());
+    expect([...phases]).toEqual(["reading", "uploading", "adding", "attaching", "starting", "done"]);
+    expect(slow.length).toBeLessThan(10);
+    expect(slow[0]).toMatchObject({ phase: "reading", clientsTotal: 30 });
+    expect(slow.at(-1)).toMatchObject({ phase: "done", counts: { imported: 30, open: 0 }, remainingMs: 0 });
+  });
+
+  it("estimates the remaining time from the rate limit", async () => {
+    await using fixture = await createImportFixture();
+    const estimates: (number | null)[] = [];
+    const onProgress = ({ remainingMs }: ImportProgress) => void estimates.push(remainingMs);
+    await fixture.import({ clients: clientsWithUrls(300, 1), onProgress });
+    const [first = 0] = estimates.filter((estimate) => estimate !== null);
+    expect(first).toBeGreaterThan(90_000);
+    expect(first).toBeLessThan(200_000);
+    const unknown = (async function* () {
+      yield* clientsWithUrls(3, 0);
+    })();
+    const early: (number | null)[] = [];
+    await fixture.import({
+      clients: unknown,
+      jobName: "other",
+      onProgress: (progress) => void early.push(progress.remainingMs),
+    });
+    expect(early[0]).toBeNull();
+  });
+});
+
+describe("the clients of an import", () => {
+  it("fail alone when their input, their file or their artifacts are wrong, and the others are imported", async () => {
+    await using fixture = await createImportFixture();
+    const { mock } = fixture;
+    const file = (externalId: string, path: string | (() => Blob)) => ({
+      ...{ name: "w2.pdf", type: "w2", externalId, mimeType: "application/pdf", file: path },
+    });
+    const url = { name: "w2.pdf", type: "w2", externalId: "document", url: "https://files.example/w2.pdf" };
+    const folder = await mkdtemp(join(tmpdir(), "workspace-tasks-"));
+    await writeFile(join(folder, "w2.pdf"), "document");
+    const clients = [
+      ...clientsWithUrls(4, 1),
+      { externalId: "file", name: "File", artifacts: [file("file", join(folder, "w2.pdf"))] },
+      { externalId: "blob", name: "Blob", artifacts: [file("blob", () => new Blob(["document"]))] },
+      {
+        externalId: "no-file",
+        name: "No file",
+        artifacts: [url, file("no-file", join(folder, "missing.pdf"))],
+      },
+      { externalId: "empty-file", name: "Empty", artifacts: [file("empty", () => new Blob([]))] },
+      { externalId: "blank", name: " " },
+      { externalId: "long", name: "x".repeat(10) },
+      { externalId: "twice", name: "Twice" },
+      { externalId: "twice", name: "Twice" },
+      { externalId: "same-artifacts", name: "Same", artifacts: [url, url] },
+      { externalId: "bad-url", name: "Bad URL", artifacts: [{ ...url, url: "nowhere" }] },
+    ] satisfies readonly ImportClient[];
+    mock.override("createJobWorks", async ({ variables, original }) => {
+      const { inputs } = variables as { inputs: readonly { name: string }[] };
+      if (inputs.some(({ name }) => name.length === 10))
+        return { errors: [{ message: "name is too long", code: "BAD_USER_INPUT" }] };
+      return { data: (await original()) as object };
+    });
+    const result = await fixture.import({ clients });
+    await rm(folder, { recursive: true });
+    const good = ["client-0", "client-1", "client-2", "client-3", "file", "blob"];
+    const bad = ["no-file", "empty-file", "blank", "long", "same-artifacts", "bad-url"];
+    expect(statuses(result)).toEqual({
+      ...Object.fromEntries(good.map((externalId) => [externalId, "imported"])),
+      ...Object.fromEntries(bad.map((externalId) => [externalId, "failed"])),
+      twice: "failed",
+    });
+    expect(result.counts).toEqual({ open: 0, imported: 7, exists: 0, failed: 7, undecided: 0 });
+    const codes = bad.map((externalId) => clientOf(result, externalId)?.error?.code);
+    const invalid = "ARGUMENT_INVALID";
+    expect(codes).toEqual([
+      "UPLOAD_BODY_INVALID",
+      "UPLOAD_BODY_INVALID",
+      invalid,
+      "INPUT_INVALID",
+      invalid,
+      "INPUT_INVALID",
+    ]);
+    expect(
+      await fixture.problems(
+        result,
+        clients.filter(({ externalId }) => good.includes(externalId)),
+      ),
+    ).toEqual([]);
+  });
+
+  it("that something else has used are found, and the others are imported", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsWithUrls(40, 1);
+    const used = clients.filter((_, index) => index % 9 === 0);
+    await fixture.import({ clients: used, jobName: "Before" });
+    const result = await fixture.import({ clients, worksPerJob: 16 });
+    expect(result.counts).toEqual({ open: 0, imported: 35, exists: 5, failed: 0, undecided: 0 });
+    expect(clientOf(result, "client-9")).toMatchObject({ status: "exists", error: { code: "CONFLICT" } });
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it("are tried again by the next call when they failed", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const [first, second] = clientsWithUrls(2, 1) as [ImportClient, ImportClient];
+    const failed = await fixture.import({ journal, clients: [first, { ...second, name: "" }] });
+    expect(statuses(failed)).toEqual({ "client-0": "imported", "client-1": "failed" });
+    const result = await fixture.import({ journal, clients: [second, first] });
+    expect(clientOf(result, "client-0")).toMatchObject({ status: "imported", before: true });
+    expect(clientOf(result, "client-1")).toMatchObject({ status: "imported", before: false });
+  });
+
+  it("of a job in doubt get another job and derived external ids", async () => {
+    await using fixture = await createImportFixture();
+    const { mock } = fixture;
+    let calls = 0;
+    mock.override("createJobWorkArtifacts", async ({ original }) => {
+      const data = (await original()) as object;
+      return ++calls === 3 ? { errors: [{ message: "internal", code: "INTERNAL_SERVER_ERROR" }] } : { data };
+    });
+    const clients = clientsWithUrls(6, 1);
+    const result = await fixture.import({ clients, concurrency: 1 });
+    expect(result.counts.imported).toBe(6);
+    expect(clientOf(result, "client-5")?.workExternalId).toMatch(/^client-5~[\da-f]{8}$/);
+    expect(await fixture.problems(result, clients)).toEqual([]);
+    const { state } = await mock.control.getSnapshot();
+    expect(state.jobs.map(({ status }) => status).sort()).toEqual(["completed", "completed", "pending"]);
+  });
+
+  it("whose works come back without ids get another job", async () => {
+    await using fixture = await createImportFixture();
+    const withoutIds = async ({ original }: { original(): Promise<unknown> }) => {
+      await original();
+      return { data: [] };
+    };
+    fixture.mock.override("createJobWorks", withoutIds, { times: 1, invalid: true });
+    const clients = clientsWithUrls(4, 1);
+    const result = await fixture.import({ clients });
+    expect(result.counts.imported).toBe(4);
+    expect(clientOf(result, "client-0")?.workExternalId).toMatch(/^client-0~/);
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it.each([
+    ["CONFLICT", "undecided"],
+    ["NOT_FOUND", "failed"],
+  ])("of a job whose start is rejected with %s are %s", async (code, status) => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const clients = clientsWithUrls(2, 1);
+    const override = fixture.mock.override("initiateTaxPrepsImport", { errors: [{ message: "no", code }] });
+    const result = await fixture.import({ clients, journal });
+    expect(statuses(result)).toEqual({ "client-0": status, "client-1": status });
+    override.remove();
+    const again = await fixture.import({ clients, journal });
+    expect(again.counts).toMatchObject(status === "failed" ? { imported: 2 } : { undecided: 2 });
+  });
+
+  it.each([
+    ["BAD_USER_INPUT", "INPUT_INVALID"],
+    ["INTERNAL_SERVER_ERROR", "SERVICE_FAILED"],
+  ])("whose artifacts always end with %s fail alone", async (code, expected) => {
+    await using fixture = await createImportFixture();
+    fixture.mock.override("createJobWorkArtifacts", async ({ variables, original }) => {
+      const isBad = JSON.stringify(variables).includes("document-2-0");
+      return isBad ? { errors: [{ message: "no", code }] } : { data: (await original()) as object };
+    });
+    const clients = clientsWithUrls(9, 1);
+    const result = await fixture.import({ clients });
+    expect(result.counts).toMatchObject({ imported: 8, failed: 1 });
+    expect(clientOf(result, "client-2")).toMatchObject({ status: "failed", error: { code: expected } });
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
+  it("that are missing when an import continues are reported, and come with a later call", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsWithUrls(4, 1);
+    const controller = new AbortController();
+    const journal = new MemoryJournal();
+    fixture.mock.override("createJobWorkArtifacts", async ({ original, count }) => {
+      if (count === 2) controller.abort();
+      return { data: (await original()) as object };
+    });
+    const first = fixture.import({ clients, journal, concurrency: 1, signal: controller.signal });
+    expect(await codeOf(first)).toBe("ABORTED");
+    const partial = await fixture.import({ clients: clients.slice(0, 3), journal });
+    expect(partial.counts).toMatchObject({ imported: 3, failed: 1 });
+    expect(clientOf(partial, "client-3")?.error?.message).toContain("the input does not have it");
+    const result = await fixture.import({ clients, journal });
+    expect(result.counts).toMatchObject({ imported: 4, failed: 0 });
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+});
+
+describe("an import ends", () => {
+  it.each([
+    ["NOT_FOUND", { message: "Provider connection not found", code: "NOT_FOUND" }],
+    ["CONFLICT", { message: "Provider connection is not active", code: "CONFLICT" }],
+    ["PERMISSION_DENIED", { message: "Unauthorized", code: "FORBIDDEN" }],
+    ["SERVICE_FAILED", { message: "internal", code: "INTERNAL_SERVER_ERROR" }],
+  ])("with %s of the job, and continues when that is repaired", async (code, error) => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const clients = clientsWithUrls(3, 1);
+    const override = fixture.mock.override("createConnectionJob", { errors: [error] });
+    expect(await codeOf(fixture.import({ clients, journal }))).toBe(code);
+    expect(journal.closed).toBe(1);
+    expect(override.calls).toBe(code === "SERVICE_FAILED" ? 8 : 1);
+    override.remove();
+    expect((await fixture.import({ clients, journal })).counts.imported).toBe(3);
+  });
+
+  it("with the error of its clients, and with its signal while these do not come", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const failing = (async function* () {
+      yield* clientsWithUrls(2, 1);
+      throw new Error("the database is gone");
+    })();
+    await expect(fixture.import({ clients: failing, journal })).rejects.toThrow("the database is gone");
+    const controller = new AbortController();
+    const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
+    const waiting = fixture.import({ clients: silent, journal, signal: controller.signal });
+    controller.abort(new Error("enough"));
+    expect(await failureOf(waiting)).toMatchObject({ code: "ABORTED", cause: { message: "enough" } });
+    const endless = (function* () {
+      for (;;) yield { externalId: "same", name: "Same" };
+    })();
+    const repeating = fixture.import({
+      clients: endless,
+      journal: new MemoryJournal(),
+      signal: AbortSignal.timeout(200),
+    });
+    expect(await codeOf(repeating)).toBe("ABORTED");
+    expect(journal.closed).toBe(2);
+    expect((await fixture.import({ clients: clientsWithUrls(2, 1), journal })).counts.imported).toBe(2);
+  });
+
+  it.each(["open", "append", "close"] as const)(
+    "with JOURNAL_FAILED when its journal cannot %s, and sends nothing more",
+    async (method) => {
+      for (const fail of [
+        () => Promise.reject(new Error("no disk")),
+        () => new Promise<never>(() => {}),
+        () => {
+          throw new Error("no disk");
+        },
+      ]) {
+        await using fixture = await createImportFixture();
+        const memory = new MemoryJournal();
+        const journal: ImportJournal = {
+          open: () => memory.open(),
+          append: (entries) => memory.append(entries),
+          close: () => memory.close(),
+          [method]: fail,
+        };
+        const before = await fixture.mock.control.listRequests({ limit: 1_000 });
+        const error = await failureOf(fixture.import({ clients: clientsWithUrls(2, 1), journal }));
+        expect(error.code).toBe("JOURNAL_FAILED");
+        const after = await fixture.mock.control.listRequests({ limit: 1_000 });
+        if (method !== "close") expect(after.data.length).toBe(before.data.length);
+      }
+    },
+  );
+
+  it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
+    await using fixture = await createImportFixture();
+    const memory = new MemoryJournal();
+    const append: ImportJournal["append"] = (entries) =>
+      entries.some((entry) => entry.startsWith('["upload"'))
+        ? Promise.reject(new Error("no disk"))
+        : memory.append(entries);
+    const journal = { open: () => memory.open(), append, close: () => memory.close() };
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf" };
+    const clients = [
+      { externalId: "a", name: "A", artifacts: [{ ...artifact, file: () => new Blob(["document"]) }] },
+    ];
+    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+  });
+
+  it.each<[string, readonly unknown[]]>([
+    ["expected an entry of an import", ["garbage"]],
+    ["expected an entry of an import", [7]],
+    ["expected an entry of an import", ['["__proto__",1]']],
+    ["expected the import in the first entry only", ['["job",1,"a","b"]']],
+    ["entry 2: expected a job that is open, got 7", ["import", '["start",7]']],
+    ["entry 2: expected 1 values of start", ["import", '["start"]']],
+    [
+      "expected a work for each client of the job",
+      ["import", '["job",1,"a","b"]', '["works?",1,"new",["x"]]', '["works",1,[],[]]'],
+    ],
+    ["entry 2: works?: expected one of new, doubt, derived", ["import", '["works?",1,"other",["x"]]']],
+  ])("with JOURNAL_DAMAGED, %s, when its journal has %j", async (message, entries) => {
+    await using fixture = await createImportFixture();
+    const first = JSON.stringify(["import", 1, fixture.connectionId, fixture.jobName]);
+    const journal = new MemoryJournal(
+      entries.map((entry) => (entry === "import" ? first : entry)) as string[],
+    );
+    const error = await failureOf(fixture.import({ clients: [], journal }));
+    expect(error).toMatchObject({ code: "JOURNAL_DAMAGED", message: expect.stringContaining(message) });
+    expect(journal.closed).toBe(1);
+  });
+
+  it("with JOURNAL_MISMATCH when its journal is of another import, and names both", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    await fixture.import({ clients: [], journal });
+    const error = await failureOf(fixture.import({ clients: [], journal, jobName: "Other" }));
+    expect(error.code).toBe("JOURNAL_MISMATCH");
+    for (const text of [fixture.connectionId, '"Other"', `"${fixture.jobName}"`])
+      expect(error.message).toContain(text);
+  });
+
+  it("with ON_PROGRESS_FAILED, CLIENT_CLOSED or ARGUMENT_INVALID", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsWithUrls(2, 1);
+    const onProgress = () => Promise.reject(new Error("no"));
+    expect(await codeOf(fixture.import({ clients, onProgress }))).toBe("ON_PROGRESS_FAILED");
+    const closed = fixture.createClient();
+    const closing = fixture.import({ clients, jobName: "Closed" }, closed);
+    await closed.close();
+    expect(await codeOf(closing)).toBe("CLIENT_CLOSED");
+    for (const wrong of [
+      { clients: 7 },
+      { journal: {} },
+      { worksPerJob: 1_001 },
+      { concurrency: 65 },
+      { jobName: " " },
+      { other: 1 },
+    ])
+      expect(await codeOf(fixture.import(wrong as never)), JSON.stringify(wrong)).toBe("ARGUMENT_INVALID");
+    const noId = await failureOf(fixture.import({ clients: [{ name: "No id" }] as never }));
+    expect(noId.message).toContain("clients.0: externalId");
+  });
+});

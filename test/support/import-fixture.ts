@@ -1,0 +1,129 @@
+import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
+import {
+  type CreateClientOptions,
+  createClient,
+  type ImportClient,
+  type ImportOptions,
+  type ImportResult,
+  type WorkspaceTasksClient,
+} from "@workspace-tasks/sdk";
+import { MemoryJournal } from "./memory-journal.ts";
+
+/** A mock with an active connection, and what was imported through it. */
+export interface ImportFixture extends AsyncDisposable {
+  readonly mock: MockServer;
+  readonly connectionId: string;
+  readonly jobName: string;
+  /** A client on the mock's clock, closed with the fixture. */
+  createClient(options?: Partial<CreateClientOptions>): WorkspaceTasksClient;
+  /** Starts an import, and advances the clock until it has ended. */
+  import(options: Partial<ImportOptions>, client?: WorkspaceTasksClient): Promise<ImportResult>;
+  /**
+   * What is wrong with what the mock has, a sentence each: every client once, with each document once, or reported.
+   *
+   * @param used external ids that something else has used
+   */
+  problems(
+    result: ImportResult,
+    clients: readonly ImportClient[],
+    used?: ReadonlySet<string>,
+  ): Promise<readonly string[]>;
+}
+
+export async function createImportFixture(
+  options: MockServerOptions = {},
+  clientOptions: Partial<CreateClientOptions> = {},
+): Promise<ImportFixture> {
+  const mock = await createMockServer({ listen: false, clock: "virtual", ...options });
+  const clients: WorkspaceTasksClient[] = [];
+  const newClient = (overrides: Partial<CreateClientOptions> = {}) => {
+    const client = createClient({
+      apiKey: mock.apiKey,
+      baseUrl: mock.baseUrl,
+      gatewayUrl: mock.gatewayUrl,
+      partnerApiKey: mock.partnerApiKey,
+      fetch: mock.fetch,
+      clock: mock.clock,
+      random: () => 0.5,
+      ...clientOptions,
+      ...overrides,
+    });
+    clients.push(client);
+    return client;
+  };
+  const { connections } = newClient({ fetch: mock.fetch }).partner;
+  const { id: connectionId } = await connections.start({
+    workspaceId: mock.workspaceId,
+    providerKey: "acme",
+    inputs: {},
+  });
+  await connections.collect(connectionId);
+  const jobName = "Returns of 2025";
+  return {
+    mock,
+    connectionId,
+    jobName,
+    createClient: newClient,
+    import(overrides, client = newClient()) {
+      const journal = new MemoryJournal();
+      const started = client.partner.imports.start({
+        connectionId,
+        jobName,
+        clients: [],
+        journal,
+        ...overrides,
+      });
+      return mock.clock.runUntil(started);
+    },
+    problems: (result, input, used = new Set()) => findProblems(mock, result, input, used),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(clients.map((client) => client.close()));
+      await mock.close();
+    },
+  };
+}
+
+/** Clients with documents of their own, by URL. */
+export const clientsWithUrls = (count: number, artifacts: number): readonly ImportClient[] =>
+  Array.from({ length: count }, (_, index) => ({
+    externalId: `client-${index}`,
+    name: `Client ${index}`,
+    artifacts: Array.from({ length: artifacts }, (_, number) => ({
+      name: `${index}-${number}.pdf`,
+      type: "w2",
+      externalId: `document-${index}-${number}`,
+      url: `https://files.example/${index}/${number}.pdf`,
+    })),
+  }));
+
+async function findProblems(
+  mock: MockServer,
+  result: ImportResult,
+  input: readonly ImportClient[],
+  used: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  await mock.clock.advance("1m");
+  const { state } = await mock.control.getSnapshot();
+  const problems: string[] = [];
+  const found = new Map([...result.clients()].map((client) => [client.externalId, client]));
+  if (result.counts.open > 0) problems.push(`${result.counts.open} clients are open`);
+  for (const { externalId, name, artifacts = [] } of input) {
+    const client = found.get(externalId);
+    // The name of a work stays the same under a derived external id.
+    const works = state.jobWorks.filter((work) => work.name === name && work.taskId !== undefined);
+    const isReported = client?.status === "failed" || client?.status === "undecided";
+    const mayHaveNone = isReported || (client?.status === "exists" && used.has(externalId));
+    if (works.length > 1 || (works.length === 0 && !mayHaveNone))
+      problems.push(`${externalId} is ${client?.status} and has ${works.length} tasks`);
+    for (const { id, workId } of works) {
+      if (client?.status === "imported" && client.workId !== workId)
+        problems.push(`${externalId} has another work`);
+      const attached = state.artifacts.filter(({ jobWorkId }) => jobWorkId === id);
+      const names = attached.map((artifact) => artifact.externalId).sort();
+      const expected = artifacts.map((artifact) => artifact.externalId).sort();
+      if (names.join() !== expected.join() || attached.some(({ status }) => status !== "uploaded"))
+        problems.push(`${externalId} has the documents ${names.join()}`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,92 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { atDepth } from "../../../support/depth.ts";
+import type { ImportProcessInput, ImportProcessOutput } from "../../../support/import-process.ts";
+import { packageFlagsOfTypescript } from "../../../support/package-flags.ts";
+import { withFolder } from "../../../support/with-folder.ts";
+
+const program = fileURLToPath(new URL("../../../support/import-process.ts", import.meta.url));
+const argumentsOf = (input: ImportProcessInput) => [
+  "--expose-gc",
+  ...packageFlagsOfTypescript,
+  program,
+  JSON.stringify(input),
+];
+
+async function run(input: ImportProcessInput): Promise<ImportProcessOutput> {
+  const { stdout } = await promisify(execFile)(process.execPath, argumentsOf(input));
+  return JSON.parse(stdout) as ImportProcessOutput;
+}
+
+const inFolder = (use: (path: string) => Promise<void>) => () =>
+  withFolder((folder) => use(join(folder, "import.journal")));
+
+describe("an import in a process of its own", () => {
+  it(
+    "keeps little of a client in memory and in its journal, and continues quickly",
+    inFolder(async (path) => {
+      const count = atDepth(20_000, 100_000);
+      const small = await run({ journalPath: `${path}.small`, clients: 100 });
+      const large = await run({ journalPath: path, clients: count });
+      expect(large).toMatchObject({ imported: count, before: 0 });
+      // 50 MB for 100,000 clients.
+      expect(large.heapBytes - small.heapBytes).toBeLessThan(500 * count);
+      expect((await stat(path)).size / count).toBeLessThan(300);
+      const again = await run({ journalPath: path, clients: count });
+      expect(again).toMatchObject({ imported: count, before: count, requests: 0 });
+      // 5 s for 100,000 clients, in processor time of this process alone.
+      expect(again.cpuMs).toBeLessThan(1_000 + count / 20);
+    }),
+    300_000,
+  );
+
+  it(
+    "is continued after kill -9 by the next process, which waits for nothing",
+    inFolder(async (path) => {
+      const killed = spawn(
+        process.execPath,
+        argumentsOf({ journalPath: path, clients: 50, stopAfterRequests: 20 }),
+      );
+      await once(killed.stdout, "data");
+      killed.kill("SIGKILL");
+      await once(killed, "exit");
+      expect(await run({ journalPath: path, clients: 50 })).toMatchObject({ imported: 50, before: 0 });
+    }),
+  );
+
+  it(
+    "ends while another process has its journal",
+    inFolder(async (path) => {
+      const holder = spawn(
+        process.execPath,
+        argumentsOf({ journalPath: path, clients: 5, stopAfterRequests: 3 }),
+      );
+      await once(holder.stdout, "data");
+      expect(await run({ journalPath: path, clients: 5 })).toMatchObject({
+        error: "JOURNAL_IN_USE",
+        requests: 0,
+      });
+      holder.kill("SIGKILL");
+      await once(holder, "exit");
+      expect(await run({ journalPath: path, clients: 5 })).toMatchObject({ imported: 5 });
+    }),
+  );
+
+  it.skipIf(process.platform === "win32")(
+    "ends when its journal cannot grow, and continues when it can",
+    inFolder(async (path) => {
+      const command = [process.execPath, ...argumentsOf({ journalPath: path, clients: 300 })];
+      // Files of at most 8 blocks of 512 or 1,024 bytes; the write then fails instead of the process.
+      const shell = 'trap "" XFSZ; ulimit -f 8; exec "$@"';
+      const { stdout } = await promisify(execFile)("sh", ["-c", shell, "sh", ...command]);
+      expect(JSON.parse(stdout)).toMatchObject({ error: "JOURNAL_FAILED" });
+      expect((await readFile(path)).byteLength).toBeGreaterThanOrEqual(4_096);
+      expect(await run({ journalPath: path, clients: 300 })).toMatchObject({ imported: 300 });
+    }),
+  );
+});
