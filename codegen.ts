@@ -3,7 +3,7 @@ import typedDocuments from "./examples/typed-documents/codegen.ts";
 
 const scalars = { Date: "string", JSON: "unknown", ID: "string" };
 
-/** Writes the `generated/` folders. The result is committed, and CI checks that it is up to date. */
+/** Everything that is generated and ships; `npm run docs` writes documents. The result is committed, and CI checks that it is up to date. */
 const config: CodegenConfig = {
   schema: "schema.graphql",
   importExtension: ".ts",
@@ -33,14 +33,20 @@ const config: CodegenConfig = {
     },
     "sdk/generated/operation-table.ts": {
       documents: "sdk/operations/*.graphql",
-      plugins: ["./scripts/operation-table-plugin.mjs"],
+      plugins: ["./sdk/codegen/operation-table-plugin.mjs"],
     },
     "mock-server/generated/operation-documents.ts": {
       documents: "sdk/operations/*.graphql",
-      plugins: ["./scripts/operation-documents-plugin.mjs"],
+      plugins: ["./sdk/codegen/operation-documents-plugin.mjs"],
     },
     "mock-server/generated/schema-text.ts": {
-      plugins: ["./scripts/schema-text-plugin.mjs"],
+      plugins: ["./mock-server/codegen/schema-text-plugin.mjs"],
+    },
+    "mock-server/generated/control-calls.ts": {
+      plugins: ["./mock-server/codegen/control-calls-plugin.ts"],
+    },
+    "mock-server/mock-settings.schema.json": {
+      plugins: ["./mock-server/codegen/settings-schema-plugin.ts"],
     },
     "mock-server/generated/resolvers.ts": {
       plugins: ["typescript", "typescript-resolvers"],

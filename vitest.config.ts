@@ -33,8 +33,8 @@ export default defineConfig({
       project("system", {
         include: ["test/system/**/*.test.ts", "examples/parallel-tests.test.ts"],
         exclude: [
-          "test/system/frameworks/**", // scripts/framework-recipes.mjs
-          ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // scripts/installed-package.mjs
+          "test/system/frameworks/**", // test/gates/framework-recipes.mjs
+          ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // test/gates/installed-package.mjs
         ],
         globalSetup: "test/support/preconditions.ts",
       }),

@@ -3,22 +3,7 @@
 
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { guardRandom, type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
-import {
-  anything,
-  clock,
-  durationMs,
-  functionOf,
-  optional,
-  parse,
-  positiveInteger,
-  refineNumber,
-  refineString,
-  type Schema,
-  strictOptions,
-  stringLike,
-  transform,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "./errors.ts";
 
 export const defaults = {
@@ -49,9 +34,9 @@ export const defaults = {
 } as const;
 
 /** Of a source or a tenant. */
-export const nameOption = stringLike(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -");
-export const textOption = refineString("text that is not empty", (given) => given !== "", "none");
-export const randomOption = transform(withDefault(functionOf<Random>(), systemRandom), guardRandom);
+export const nameOption = s.stringLike(/^[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of A-Z a-z 0-9 . _ : -");
+export const textOption = s.refineString("text that is not empty", (given) => given !== "", "none");
+export const randomOption = s.transform(s.withDefault(s.functionOf<Random>(), systemRandom), guardRandom);
 
 export interface RequestLimits {
   /** Largest request body; the response to a larger one is 413. Default 1,048,576. */
@@ -68,21 +53,21 @@ export type RequestLimitOptions = {
 /** Options that several factories have. */
 export const sharedOptions = {
   // Checked where they are turned into keys.
-  secrets: anything,
-  toleranceSeconds: withDefault(
-    refineNumber("a positive number", (given) => Number.isFinite(given) && given > 0),
+  secrets: s.anything,
+  toleranceSeconds: s.withDefault(
+    s.refineNumber("a positive number", (given) => Number.isFinite(given) && given > 0),
     defaults.toleranceSeconds,
   ),
-  source: withDefault(nameOption, defaults.source),
-  clock: withDefault(clock, systemClock),
-  limits: withDefault(
-    strictOptions<RequestLimits>()({
-      bodyBytesMax: withDefault(positiveInteger, defaults.limits.bodyBytesMax),
-      bodyTimeoutMs: withDefault(durationMs, defaults.limits.bodyTimeoutMs),
+  source: s.withDefault(nameOption, defaults.source),
+  clock: s.withDefault(s.clock, systemClock),
+  limits: s.withDefault(
+    s.strictOptions<RequestLimits>()({
+      bodyBytesMax: s.withDefault(s.positiveInteger, defaults.limits.bodyBytesMax),
+      bodyTimeoutMs: s.withDefault(s.durationMs, defaults.limits.bodyTimeoutMs),
     }),
     {},
   ),
-  onRejected: optional(functionOf<(rejection: WebhookRejectedError) => void>()),
+  onRejected: s.optional(s.functionOf<(rejection: WebhookRejectedError) => void>()),
 };
 
 /**
@@ -92,11 +77,11 @@ export const sharedOptions = {
  */
 export function parseOptions<Value>(
   caller: string,
-  schema: Schema<Value>,
+  schema: s.Schema<Value>,
   given: unknown,
   code: ReceiverErrorCode = "CONFIGURATION_INVALID",
 ): Value {
-  return parse(
+  return s.parse(
     schema,
     given,
     ({ messageWithValue }) => new ReceiverError(code, `${caller}: ${messageWithValue}`),

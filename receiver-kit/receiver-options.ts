@@ -1,17 +1,5 @@
 import type { Random } from "@workspace-tasks/kernel/random.ts";
-import {
-  durationMs,
-  functionOf,
-  numberFrom,
-  objectWith,
-  oneOf,
-  optional,
-  positiveInteger,
-  type Schema,
-  strictOptions,
-  ValidationError,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { WebhookRejectedError } from "./errors.ts";
 import {
   type Inbox,
@@ -102,17 +90,17 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
 const idsDaysMin = 14;
 const dayMs = 86_400_000;
 
-const retentionDays = strictOptions<RetentionOptions>()({
-  bodiesDays: withDefault(numberFrom(0), defaults.retention.bodiesDays),
-  unhandledBodiesDays: withDefault(numberFrom(0), defaults.retention.unhandledBodiesDays),
-  idsDays: withDefault(numberFrom(idsDaysMin), defaults.retention.idsDays),
-  headsDays: withDefault(numberFrom(idsDaysMin), defaults.retention.headsDays),
+const retentionDays = s.strictOptions<RetentionOptions>()({
+  bodiesDays: s.withDefault(s.numberFrom(0), defaults.retention.bodiesDays),
+  unhandledBodiesDays: s.withDefault(s.numberFrom(0), defaults.retention.unhandledBodiesDays),
+  idsDays: s.withDefault(s.numberFrom(idsDaysMin), defaults.retention.idsDays),
+  headsDays: s.withDefault(s.numberFrom(idsDaysMin), defaults.retention.headsDays),
 });
 
-export const retentionOption: Schema<InboxRetention> = (given = {}, path) => {
+export const retentionOption: s.Schema<InboxRetention> = (given = {}, path) => {
   const { bodiesDays, unhandledBodiesDays, idsDays, headsDays } = retentionDays(given, path);
   if (headsDays < idsDays) {
-    throw new ValidationError(
+    throw new s.ValidationError(
       `${path}.headsDays`,
       `expected at least idsDays (${idsDays}), got ${headsDays}`,
     );
@@ -125,40 +113,40 @@ export const retentionOption: Schema<InboxRetention> = (given = {}, path) => {
   };
 };
 
-const retry = strictOptions<RetryPolicy>()({
-  firstDelayMs: withDefault(durationMs, defaults.retry.firstDelayMs),
-  delayMsMax: withDefault(durationMs, defaults.retry.delayMsMax),
-  attemptsMax: withDefault(positiveInteger, defaults.retry.attemptsMax),
+const retry = s.strictOptions<RetryPolicy>()({
+  firstDelayMs: s.withDefault(s.durationMs, defaults.retry.firstDelayMs),
+  delayMsMax: s.withDefault(s.durationMs, defaults.retry.delayMsMax),
+  attemptsMax: s.withDefault(s.positiveInteger, defaults.retry.attemptsMax),
 });
 
-const receiverOptions = strictOptions<ReceiverOptions<unknown>>()({
+const receiverOptions = s.strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
   inbox: inboxOption,
-  acceptTimeoutMs: withDefault(durationMs, defaults.ingest.acceptTimeoutMs),
-  storingBytesMax: withDefault(positiveInteger, defaults.ingest.storingBytesMax),
-  backlogMax: withDefault(positiveInteger, defaults.ingest.backlogMax),
-  concurrency: withDefault(positiveInteger, defaults.worker.concurrency),
-  tenantConcurrency: optional(positiveInteger),
-  handlerTimeoutMs: withDefault(durationMs, defaults.worker.handlerTimeoutMs),
-  leaseMs: withDefault(durationMs, defaults.worker.leaseMs),
-  pollMs: withDefault(durationMs, defaults.worker.pollMs),
-  retry: withDefault(retry, {}),
-  keyOrder: withDefault(oneOf<InboxKeyOrder>("latest", "strict"), defaults.worker.keyOrder),
+  acceptTimeoutMs: s.withDefault(s.durationMs, defaults.ingest.acceptTimeoutMs),
+  storingBytesMax: s.withDefault(s.positiveInteger, defaults.ingest.storingBytesMax),
+  backlogMax: s.withDefault(s.positiveInteger, defaults.ingest.backlogMax),
+  concurrency: s.withDefault(s.positiveInteger, defaults.worker.concurrency),
+  tenantConcurrency: s.optional(s.positiveInteger),
+  handlerTimeoutMs: s.withDefault(s.durationMs, defaults.worker.handlerTimeoutMs),
+  leaseMs: s.withDefault(s.durationMs, defaults.worker.leaseMs),
+  pollMs: s.withDefault(s.durationMs, defaults.worker.pollMs),
+  retry: s.withDefault(retry, {}),
+  keyOrder: s.withDefault(s.oneOf<InboxKeyOrder>("latest", "strict"), defaults.worker.keyOrder),
   retention: retentionOption,
   logger: loggerOption,
-  onDead: optional(functionOf<(row: InboxRowReference, error: unknown) => void>()),
-  onQuarantined: optional(functionOf<(row: InboxRowReference, reason: string) => void>()),
+  onDead: s.optional(s.functionOf<(row: InboxRowReference, error: unknown) => void>()),
+  onQuarantined: s.optional(s.functionOf<(row: InboxRowReference, reason: string) => void>()),
   random: randomOption,
-  telemetry: optional(objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")),
+  telemetry: s.optional(s.objectWith<ReceiverTelemetry>("openTelemetry(api)", "accept", "handle", "observe")),
 });
 
-export const closeSchema = strictOptions<{ graceMs: number }>()({
-  graceMs: withDefault(numberFrom(0), defaults.closeGraceMs),
+export const closeSchema = s.strictOptions<{ graceMs: number }>()({
+  graceMs: s.withDefault(s.numberFrom(0), defaults.closeGraceMs),
 });
 
-export const replaySchema = strictOptions<{ id: string; tenant: string }>()({
+export const replaySchema = s.strictOptions<{ id: string; tenant: string }>()({
   id: textOption,
-  tenant: optional(nameOption),
+  tenant: s.optional(nameOption),
 });
 
 /** The options with their defaults. */

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { join, relative, sep } from "node:path";
 import { rolldown } from "rolldown";
 import { dts } from "rolldown-plugin-dts";
-import { kernel, root } from "./packages.mjs";
+import { kernel, root } from "./packages.ts";
 
 const compiled = join(root, ".tmp/types");
 

@@ -3,8 +3,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { isBuilt, setBuilt, setUnbuilt } from "./build-inputs.mjs";
-import { packages, root } from "./packages.mjs";
+import { isBuilt, setBuilt, setUnbuilt } from "./build-inputs.ts";
+import { packages, root } from "./packages.ts";
 
 if (!isBuilt()) {
   setUnbuilt();

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { locatePackage } from "./lock-file.mjs";
-import { root } from "./packages.mjs";
+import { root } from "./packages.ts";
 
 /** The packages whose code is in the build of a package, as paths in the lock file. Needs a build. */
 export function bundledPackages({ folder }, { packages: locked }) {

@@ -13,7 +13,7 @@ import { locatePackage } from "./lock-file.mjs";
 
 const lockFiles = [
   "package-lock.json",
-  "bench/peers/package-lock.json",
+  "test/bench/peers/package-lock.json",
   "examples/frameworks/package-lock.json",
   "test/mutation/package-lock.json",
 ];

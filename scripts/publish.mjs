@@ -2,7 +2,7 @@
 // others depend on goes first, so that no package is there before its dependencies when a release ends in the middle; run
 // again, this sends what is missing and skips what the registry already has, byte for byte.
 //
-//   node scripts/publish.mjs [options of npm publish]
+//   node --import tsx scripts/publish.mjs [options of npm publish]
 //
 // Needs a build. The names of packages lead to their sources when WORKSPACE_TASKS_REPOSITORY is set.
 import { createHash } from "node:crypto";
@@ -10,8 +10,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
-import { packPackages } from "./pack.mjs";
-import { packages } from "./packages.mjs";
+import { packPackages } from "./pack.ts";
+import { packages } from "./packages.ts";
 
 const options = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-publish-"));

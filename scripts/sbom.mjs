@@ -1,8 +1,8 @@
 // A bill of materials (CycloneDX) of each package: what npm installs with it, and what is part of its build. npm writes it,
 // from a lock file without the dev dependencies: from the whole one it leaves out what is a peer of those as well.
 //
-//   node scripts/sbom.mjs <folder>     writes <folder>/<package>.cdx.json
-//   node scripts/sbom.mjs --check      checks that nothing is missing
+//   node --import tsx scripts/sbom.mjs <folder>     writes <folder>/<package>.cdx.json
+//   node --import tsx scripts/sbom.mjs --check      checks that nothing is missing
 //
 // Needs a build.
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundledPackages } from "./bundled.mjs";
 import { installedPackages } from "./lock-file.mjs";
-import { packages, readJson } from "./packages.mjs";
+import { packages, readJson } from "./packages.ts";
 
 const lock = readJson("package-lock.json");
 const [target] = process.argv.slice(2);

@@ -2,13 +2,7 @@ import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
-import {
-  isMockServerError,
-  MockServerError,
-  type MockServerErrorCode,
-  type MockServerIssue,
-  mockServerErrorCodes,
-} from "../errors.ts";
+import * as errors from "../errors.ts";
 import { controlCalls } from "../generated/control-calls.ts";
 import { waitTimeoutMs } from "../time/wait-timeout.ts";
 import { type CallName, readArguments } from "./call-arguments.ts";
@@ -103,12 +97,12 @@ async function sendCall(
     // A custom `fetch` may ignore its signal.
     return await Promise.race([request(), aborted]);
   } catch (error) {
-    if (isMockServerError(error) || signal?.aborted) throw error;
+    if (errors.isMockServerError(error) || signal?.aborted) throw error;
     if (timeout.signal.aborted) {
       const message = `the mock at ${baseUrl} did not respond within timeoutMs (${timeoutMs})${waitMs > 0 ? ` and the ${waitMs} ms that it was asked to wait` : ""}`;
-      throw new MockServerError("REQUEST_TIMEOUT", message);
+      throw new errors.MockServerError("REQUEST_TIMEOUT", message);
     }
-    throw new MockServerError("NETWORK_FAILED", `no mock responds at ${baseUrl}`, { cause: error });
+    throw new errors.MockServerError("NETWORK_FAILED", `no mock responds at ${baseUrl}`, { cause: error });
   } finally {
     cancelTimeout();
   }
@@ -116,9 +110,9 @@ async function sendCall(
 
 interface Rejection {
   readonly error?: {
-    readonly code?: MockServerErrorCode;
+    readonly code?: errors.MockServerErrorCode;
     readonly message?: string;
-    readonly issues?: readonly MockServerIssue[];
+    readonly issues?: readonly errors.MockServerIssue[];
   };
 }
 
@@ -128,8 +122,8 @@ function readResponse(status: number, text: string, baseUrl: string): unknown {
   const value = jsonOrUndefined(text) ?? null;
   if (isOk && value !== null) return value;
   const { code, message, issues = [] } = (value as Rejection | null)?.error ?? {};
-  if (!code || !message || !mockServerErrorCodes.includes(code)) {
-    throw new MockServerError("RESPONSE_INVALID", `expected a mock at ${baseUrl}, got HTTP ${status}`);
+  if (!code || !message || !errors.mockServerErrorCodes.includes(code)) {
+    throw new errors.MockServerError("RESPONSE_INVALID", `expected a mock at ${baseUrl}, got HTTP ${status}`);
   }
-  throw new MockServerError(code, message, { issues });
+  throw new errors.MockServerError(code, message, { issues });
 }

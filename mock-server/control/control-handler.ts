@@ -2,12 +2,7 @@ import { parseJson } from "@workspace-tasks/kernel/json.ts";
 import { MockServerError } from "../errors.ts";
 import { readBody } from "../read-body.ts";
 import type { Snapshot } from "../snapshot/snapshot-schema.ts";
-import {
-  parseSnapshot,
-  snapshotBytesMax,
-  snapshotDepthMax,
-  snapshotText,
-} from "../snapshot/snapshot-text.ts";
+import * as snapshot from "../snapshot/snapshot-text.ts";
 import { checkRouteInput } from "./contract/check-input.ts";
 import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";
@@ -53,7 +48,7 @@ async function respond(request: Request, options: ControlHandlerOptions): Promis
   const control = options.controls[name] as (...parameters: unknown[]) => unknown;
   const parameters = route.input ? [...ids, input, { signal }] : [...ids, { signal }];
   const response = await control(...parameters);
-  if (name === "getSnapshot") return jsonResponse(200, snapshotText(response as Snapshot));
+  if (name === "getSnapshot") return jsonResponse(200, snapshot.snapshotText(response as Snapshot));
   return route.response ? json(route.status, response) : new Response(null, { status: route.status });
 }
 
@@ -94,13 +89,13 @@ function safeDecode(text: string): string {
 async function readInput(
   name: Match["name"],
   request: Request,
-  { bodyBytesMax = snapshotBytesMax }: ControlHandlerOptions,
+  { bodyBytesMax = snapshot.snapshotBytesMax }: ControlHandlerOptions,
 ): Promise<unknown> {
   const body = await readBody(request, bodyBytesMax);
   if (!body) throw new MockServerError("BODY_TOO_LARGE", `a body may have ${bodyBytesMax} bytes`);
   if (body.length === 0) return {};
   checkContentType(request);
-  return name === "restoreSnapshot" ? parseSnapshot(body) : parseInput(body);
+  return name === "restoreSnapshot" ? snapshot.parseSnapshot(body) : parseInput(body);
 }
 
 /** A form on a foreign page cannot send this type. */
@@ -113,11 +108,11 @@ function checkContentType({ headers }: Request): void {
 
 function parseInput(body: Uint8Array): unknown {
   try {
-    return parseJson(body, snapshotDepthMax);
+    return parseJson(body, snapshot.snapshotDepthMax);
   } catch (cause) {
     throw new MockServerError(
       "BODY_INVALID",
-      `expected JSON in UTF-8, up to ${snapshotDepthMax} levels deep`,
+      `expected JSON in UTF-8, up to ${snapshot.snapshotDepthMax} levels deep`,
       {
         cause,
       },

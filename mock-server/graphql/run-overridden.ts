@@ -3,21 +3,7 @@
 // send what they are given; that was executed before, with the schema without resolvers, which picks what is selected.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import {
-  type DocumentNode,
-  type ExecutionArgs,
-  type ExecutionResult,
-  execute,
-  GraphQLError,
-  GraphQLNonNull,
-  GraphQLObjectType,
-  type GraphQLResolveInfo,
-  GraphQLScalarType,
-  GraphQLSchema,
-  isNonNullType,
-  Kind,
-  type OperationTypeNode,
-} from "graphql";
+import * as graphql from "graphql";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
 import { isOverrideResponse, type OverriddenCall, type Override } from "../world/override-store.ts";
@@ -45,12 +31,12 @@ export async function runOverridden(
   context: RequestContext,
   operation: PreparedOperation,
   overrides: ReadonlyMap<string, Override>,
-): Promise<ExecutionResult> {
+): Promise<graphql.ExecutionResult> {
   const document = context.prepared?.document;
   if (!document) throw new Error("the request has no operation");
   context.overridden = [...overrides.keys()];
   const schema = routerSchema(context.router);
-  const errors: GraphQLError[] = [];
+  const errors: graphql.GraphQLError[] = [];
   const own = withOverrides(schema, operation.node.operation, overrides, (override, field) =>
     respond({ context, override, ...field, errors }),
   );
@@ -61,17 +47,17 @@ export async function runOverridden(
 
 interface Field {
   readonly args: Readonly<Record<string, unknown>>;
-  readonly info: GraphQLResolveInfo;
+  readonly info: graphql.GraphQLResolveInfo;
 }
 
-const asItIs = new GraphQLScalarType({ name: "Overridden" });
+const asItIs = new graphql.GraphQLScalarType({ name: "Overridden" });
 
 function withOverrides(
-  schema: GraphQLSchema,
-  operation: OperationTypeNode,
+  schema: graphql.GraphQLSchema,
+  operation: graphql.OperationTypeNode,
   overrides: ReadonlyMap<string, Override>,
   send: (override: Override, field: Field) => Promise<unknown>,
-): GraphQLSchema {
+): graphql.GraphQLSchema {
   const root = schema.getRootType(operation);
   if (!root) throw new Error("the request has no operation");
   const rootConfig = root.toConfig();
@@ -79,7 +65,8 @@ function withOverrides(
   for (const [name, override] of overrides) {
     const field = fields[name];
     if (!field) throw new Error(`there is no operation ${name}`);
-    const type = isNonNullType(field.type) && !override.invalid ? new GraphQLNonNull(asItIs) : asItIs;
+    const type =
+      graphql.isNonNullType(field.type) && !override.invalid ? new graphql.GraphQLNonNull(asItIs) : asItIs;
     fields[name] = {
       ...field,
       type,
@@ -88,10 +75,10 @@ function withOverrides(
   }
   const config = schema.toConfig();
   const types = config.types.filter((each) => each !== root);
-  return new GraphQLSchema({
+  return new graphql.GraphQLSchema({
     ...config,
     types,
-    [operation]: new GraphQLObjectType({ ...rootConfig, fields }),
+    [operation]: new graphql.GraphQLObjectType({ ...rootConfig, fields }),
   });
 }
 
@@ -99,7 +86,7 @@ interface Overridden extends Field {
   readonly context: RequestContext;
   readonly override: Override;
   /** Of the response, besides those that fields of it throw. */
-  readonly errors: GraphQLError[];
+  readonly errors: graphql.GraphQLError[];
 }
 
 /** The value of an overridden field. Its errors are for the author of the test, who must see their messages. */
@@ -110,7 +97,10 @@ async function respond(field: Overridden): Promise<unknown> {
     const { data, patch, errors: given = [] } = await responseOf(field);
     const [first, ...others] = given.map(({ message, code, path = [] }) => {
       const place = { nodes: info.fieldNodes, path: [info.path.key, ...path] };
-      return new GraphQLError(message, { ...place, ...(code === undefined ? {} : { extensions: { code } }) });
+      return new graphql.GraphQLError(message, {
+        ...place,
+        ...(code === undefined ? {} : { extensions: { code } }),
+      });
     });
     errors.push(...others);
     if (first && data == null && !patch) throw first;
@@ -120,10 +110,10 @@ async function respond(field: Overridden): Promise<unknown> {
       : data;
     return override.invalid ? value : await select(field, value, patch ? "key" : "name");
   } catch (error) {
-    if (error instanceof ServiceError || error instanceof GraphQLError) throw error;
+    if (error instanceof ServiceError || error instanceof graphql.GraphQLError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     const reason = error instanceof DataError ? message : `${info.fieldName}: the function threw ${message}`;
-    throw new GraphQLError(`override ${override.id} of ${reason}`, wrong);
+    throw new graphql.GraphQLError(`override ${override.id} of ${reason}`, wrong);
   }
 }
 
@@ -190,27 +180,31 @@ async function select({ context, info }: Overridden, value: unknown, by: "name" 
 
 function run(
   { world, caller, params }: RequestContext,
-  schema: GraphQLSchema,
-  document: DocumentNode,
+  schema: graphql.GraphQLSchema,
+  document: graphql.DocumentNode,
   operationName: string | null = null,
-  source: Pick<ExecutionArgs, "rootValue" | "fieldResolver" | "typeResolver"> = {},
-): Promise<ExecutionResult> {
+  source: Pick<graphql.ExecutionArgs, "rootValue" | "fieldResolver" | "typeResolver"> = {},
+): Promise<graphql.ExecutionResult> {
   const variableValues = params?.variables ?? null;
   const contextValue = { world, caller };
   return Promise.resolve(
-    execute({ schema, document, operationName, variableValues, contextValue, ...source }),
+    graphql.execute({ schema, document, operationName, variableValues, contextValue, ...source }),
   );
 }
 
 /** The operation with this field only. */
-const documentOf = ({ operation, fieldNodes, fragments }: GraphQLResolveInfo): DocumentNode => ({
-  kind: Kind.DOCUMENT,
+const documentOf = ({
+  operation,
+  fieldNodes,
+  fragments,
+}: graphql.GraphQLResolveInfo): graphql.DocumentNode => ({
+  kind: graphql.Kind.DOCUMENT,
   definitions: [
-    { ...operation, selectionSet: { kind: Kind.SELECTION_SET, selections: fieldNodes } },
+    { ...operation, selectionSet: { kind: graphql.Kind.SELECTION_SET, selections: fieldNodes } },
     ...Object.values(fragments),
   ],
 });
 
-const isPublic = ({ parentType, fieldName }: GraphQLResolveInfo): boolean =>
+const isPublic = ({ parentType, fieldName }: graphql.GraphQLResolveInfo): boolean =>
   parentType.getFields()[fieldName]?.astNode?.directives?.some(({ name }) => name.value === "public") ??
   false;

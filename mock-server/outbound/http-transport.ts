@@ -1,11 +1,5 @@
 import { lookup } from "node:dns";
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from "node:http";
+import * as http from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
@@ -49,14 +43,14 @@ export function createHttpTransport({
 }: HttpTransportOptions = {}): Transport {
   const pool = { keepAlive: true, maxSockets: socketsPerOriginMax, timeout: idleSocketMs };
   const ca = trustedCertificates.length > 0 ? [...rootCertificates, ...trustedCertificates] : undefined;
-  const httpAgent = new HttpAgent(pool);
+  const httpAgent = new http.Agent(pool);
   const httpsAgent = new HttpsAgent(ca ? { ...pool, ca } : pool);
   const inFlight = new Set<() => void>();
 
-  const open = ({ method, headers }: HttpCall, url: URL | null): ClientRequest | null => {
+  const open = ({ method, headers }: HttpCall, url: URL | null): http.ClientRequest | null => {
     const options = { method, headers, lookup: lookupLocalhost };
     if (url?.protocol === "https:") return httpsRequest(url, { ...options, agent: httpsAgent });
-    if (url?.protocol === "http:") return httpRequest(url, { ...options, agent: httpAgent });
+    if (url?.protocol === "http:") return http.request(url, { ...options, agent: httpAgent });
     return null;
   };
 
@@ -139,14 +133,14 @@ interface HttpCall {
 
 interface HttpResponse {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   /** The first bytes of the body. */
   readonly head: Buffer;
   readonly bytes: number;
 }
 
 /** Counts the bytes and keeps the first ones; past `bytesMax` the rest is cut off, not awaited. */
-async function readResponse(response: IncomingMessage, bytesMax: number): Promise<HttpResponse> {
+async function readResponse(response: http.IncomingMessage, bytesMax: number): Promise<HttpResponse> {
   const kept: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {
@@ -158,7 +152,7 @@ async function readResponse(response: IncomingMessage, bytesMax: number): Promis
   return { status: response.statusCode ?? 0, headers: response.headers, head, bytes };
 }
 
-const plainHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+const plainHeaders = (headers: http.IncomingHttpHeaders): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value = ""]) => [
       name,

@@ -13,14 +13,7 @@ import {
 } from "../rules/uploads/uploads.ts";
 import type { UploadRecord } from "../state/records.ts";
 import type { World } from "../world/world.ts";
-import {
-  formatMetadata,
-  offsetMediaType,
-  parseMetadata,
-  readByteCount,
-  tusExtensions,
-  tusVersion,
-} from "./tus-headers.ts";
+import * as tus from "./tus-headers.ts";
 
 /** Uploads that are being written, so that two PATCH requests cannot interleave. */
 const writing = new WeakSet<UploadRecord>();
@@ -31,7 +24,7 @@ export async function handleUpload(request: Request, world: World, path: string)
     return await dispatch(request, world, path);
   } catch (error) {
     if (!(error instanceof UploadError)) throw error;
-    const headers = error.status === 412 ? { "Tus-Version": tusVersion } : {};
+    const headers = error.status === 412 ? { "Tus-Version": tus.tusVersion } : {};
     return respond(error.status, headers, JSON.stringify({ error: { message: error.message } }));
   }
 }
@@ -39,8 +32,8 @@ export async function handleUpload(request: Request, world: World, path: string)
 async function dispatch(request: Request, world: World, path: string): Promise<Response> {
   const method = request.headers.get("x-http-method-override")?.toUpperCase() ?? request.method;
   if (method === "OPTIONS") return capabilities(world);
-  if (request.headers.get("tus-resumable") !== tusVersion) {
-    throw new UploadError(412, `Tus-Resumable must be ${tusVersion}`);
+  if (request.headers.get("tus-resumable") !== tus.tusVersion) {
+    throw new UploadError(412, `Tus-Resumable must be ${tus.tusVersion}`);
   }
   const workspaceId = workspaceOf(world, request.headers.get("authorization"), method !== "HEAD");
   const url = new URL(request.url);
@@ -69,8 +62,8 @@ function workspaceOf(world: World, authorization: string | null, writes: boolean
 
 function capabilities(world: World): Response {
   return respond(204, {
-    "Tus-Version": tusVersion,
-    "Tus-Extension": tusExtensions,
+    "Tus-Version": tus.tusVersion,
+    "Tus-Extension": tus.tusExtensions,
     "Tus-Max-Size": String(world.settings.bounds.uploadBytesMax),
   });
 }
@@ -81,16 +74,16 @@ async function create(
   workspaceId: string,
   collection: URL,
 ): Promise<Response> {
-  const lengthBytes = readByteCount(request.headers, "upload-length");
+  const lengthBytes = tus.readByteCount(request.headers, "upload-length");
   const deferred = request.headers.get("upload-defer-length");
   if (deferred !== null && deferred !== "1") throw new UploadError(400, "Upload-Defer-Length must be 1");
   if ((lengthBytes === null) === (deferred === null)) {
     throw new UploadError(400, "expected either Upload-Length or Upload-Defer-Length");
   }
-  const metadata = parseMetadata(request.headers.get("upload-metadata"));
+  const metadata = tus.parseMetadata(request.headers.get("upload-metadata"));
   const upload = createUpload(world, workspaceId, { lengthBytes, metadata });
   const headers: Record<string, string> = { Location: `${collection.href}/${upload.id}` };
-  if (request.headers.get("content-type") === offsetMediaType) {
+  if (request.headers.get("content-type") === tus.offsetMediaType) {
     await receive(request, world, upload);
     headers["Upload-Offset"] = String(upload.offsetBytes);
   }
@@ -103,24 +96,24 @@ function progress(upload: UploadRecord): Response {
     ...(upload.lengthBytes === null
       ? { "Upload-Defer-Length": "1" }
       : { "Upload-Length": String(upload.lengthBytes) }),
-    "Upload-Metadata": formatMetadata(upload.metadata),
+    "Upload-Metadata": tus.formatMetadata(upload.metadata),
     "Cache-Control": "no-store",
   });
 }
 
 async function append(request: Request, world: World, upload: UploadRecord): Promise<Response> {
-  if (request.headers.get("content-type") !== offsetMediaType) {
-    throw new UploadError(415, `Content-Type must be ${offsetMediaType}`);
+  if (request.headers.get("content-type") !== tus.offsetMediaType) {
+    throw new UploadError(415, `Content-Type must be ${tus.offsetMediaType}`);
   }
-  const offsetBytes = readByteCount(request.headers, "upload-offset");
+  const offsetBytes = tus.readByteCount(request.headers, "upload-offset");
   if (offsetBytes === null) throw new UploadError(400, "Upload-Offset is missing");
   if (writing.has(upload)) throw new UploadError(423, "another request writes to this upload");
   if (offsetBytes !== upload.offsetBytes) {
     throw new UploadError(409, `Upload-Offset is ${offsetBytes}, the upload is at ${upload.offsetBytes}`);
   }
-  const lengthBytes = readByteCount(request.headers, "upload-length");
+  const lengthBytes = tus.readByteCount(request.headers, "upload-length");
   if (lengthBytes !== null) setUploadLength(world, upload, lengthBytes);
-  const bodyBytes = readByteCount(request.headers, "content-length");
+  const bodyBytes = tus.readByteCount(request.headers, "content-length");
   if (bodyBytes !== null && upload.lengthBytes !== null && offsetBytes + bodyBytes > upload.lengthBytes) {
     throw new UploadError(413, "more bytes than Upload-Length");
   }
@@ -147,7 +140,7 @@ function respond(status: number, headers: Record<string, string> = {}, body: str
   return new Response(body, {
     status,
     headers: {
-      "Tus-Resumable": tusVersion,
+      "Tus-Resumable": tus.tusVersion,
       ...(body === null ? {} : { "Content-Type": "application/json" }),
       ...headers,
     },

@@ -1,11 +1,5 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import {
-  type CommandIo,
-  noArgument,
-  onlyArgument,
-  runCommandGroup,
-  type Subcommand,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flag, text, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
@@ -29,7 +23,7 @@ const list = inboxCommand({
     limit: wholeNumber("at most this many rows", { ...position, fallback: 50 }),
     before: wholeNumber("only rows stored before the row with this SEQ", position),
   },
-  check: noArgument,
+  check: cli.noArgument,
   async use(inbox, { flags: { source, state: states, limit, before: beforeSeq } }) {
     const rows = await inbox.list({ source, states, limit, beforeSeq });
     return { text: renderRows(rows), value: rows };
@@ -41,9 +35,9 @@ const show = inboxCommand({
   synopsis: "<webhook-id> [options]",
   about: "show one row with its body",
   flags: { source: sourceFlag },
-  check: (args) => onlyArgument(args, "one webhook-id"),
+  check: (args) => cli.onlyArgument(args, "one webhook-id"),
   async use(inbox, args) {
-    const row = { source: args.flags.source, id: onlyArgument(args, "one webhook-id") };
+    const row = { source: args.flags.source, id: cli.onlyArgument(args, "one webhook-id") };
     const found = await inbox.get(row);
     if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`);
     return { text: renderRow(found), value: rowToJson(found) };
@@ -54,7 +48,7 @@ const stats = inboxCommand({
   name: "stats",
   about: "count rows by state, and show the longest wait",
   flags: {},
-  check: noArgument,
+  check: cli.noArgument,
   async use(inbox) {
     const counts = await inbox.stats();
     return { text: renderStats(counts), value: counts };
@@ -66,7 +60,7 @@ const changeCommand = (
   name: string,
   about: string,
   change: (inbox: InboxStore, row: InboxRowReference) => Promise<string>,
-): Subcommand =>
+): cli.Subcommand =>
   inboxCommand({
     name,
     synopsis: "[<webhook-id>…] [options]",
@@ -103,13 +97,13 @@ const discard = changeCommand("discard", "discard dead or quarantined rows", asy
 });
 
 /** Runs `workspace-tasks-inbox` and returns its exit code. */
-export function runInboxCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+export function runInboxCommand(argv: readonly string[], io: cli.CommandIo): Promise<number> {
   const group = {
     name: "",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
     subcommands: { list, show, replay, discard, stats },
   };
-  return runCommandGroup(group, argv, io);
+  return cli.runCommandGroup(group, argv, io);
 }
 
 async function* rowsIn(

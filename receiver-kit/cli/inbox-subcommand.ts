@@ -1,11 +1,5 @@
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import {
-  type CommandIo,
-  defineCommand,
-  type Subcommand,
-  toJson,
-  write,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import {
   type FlagTable,
   type FlagValues,
@@ -40,22 +34,22 @@ export function inboxCommand<Table extends FlagTable>(command: {
   readonly flags: Table;
   check(args: ParsedArguments<Table>): void;
   use(inbox: InboxStore, args: ParsedArguments<Table>): Promise<Output>;
-}): Subcommand {
+}): cli.Subcommand {
   const { name, synopsis = "[options]", about } = command;
-  const run = defineCommand({
+  const run = cli.defineCommand({
     name,
     synopsis,
     about: `${about.charAt(0).toUpperCase()}${about.slice(1)}.`,
     flags: { ...storeFlags, ...command.flags },
     notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
 2 wrong arguments, no inbox, or an inbox that cannot be used.`,
-    async run(args: ParsedArguments<typeof storeFlags & Table>, io: CommandIo) {
+    async run(args: ParsedArguments<typeof storeFlags & Table>, io: cli.CommandIo) {
       const own = args as unknown as ParsedArguments<Table>;
       const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;
       command.check(own);
       if (store === undefined) throw new UsageError(`expected --store <file or URL> or ${storeVariable}`);
       const output = await withInbox(store, schema, (inbox) => command.use(inbox, own));
-      write(io, json ? toJson(output.value) : output.text);
+      cli.write(io, json ? cli.toJson(output.value) : output.text);
       return output.exitCode ?? 0;
     },
   });

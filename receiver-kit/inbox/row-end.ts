@@ -1,19 +1,13 @@
 // How a claimed row ends, as the databases write it.
 
-import type {
-  FailedAttempt,
-  InboxClaim,
-  InboxHeadAdvance,
-  InboxSettlement,
-  InboxSettleOutcome,
-} from "./inbox.ts";
+import type * as inbox from "./inbox.ts";
 
 export interface RowEnd {
-  readonly claim: InboxClaim;
+  readonly claim: inbox.InboxClaim;
   readonly outcome: "done" | "stale" | "dead" | "retry" | "release";
   readonly delayMs: number;
   readonly error: string | null;
-  readonly advance: InboxHeadAdvance | null;
+  readonly advance: inbox.InboxHeadAdvance | null;
   /** It is the last open row of its lease. */
   readonly frees: boolean;
 }
@@ -25,11 +19,11 @@ export interface RowEndResult {
   readonly hasMore: boolean;
 }
 
-export function settledEnd(claim: InboxClaim, { state, advance }: InboxSettlement): RowEnd {
+export function settledEnd(claim: inbox.InboxClaim, { state, advance }: inbox.InboxSettlement): RowEnd {
   return { claim, outcome: state, delayMs: 0, error: null, advance, frees: isLast(claim) };
 }
 
-export function failedEnd(claim: InboxClaim, failure: FailedAttempt): RowEnd {
+export function failedEnd(claim: inbox.InboxClaim, failure: inbox.FailedAttempt): RowEnd {
   return {
     claim,
     outcome: failure.kind,
@@ -40,19 +34,19 @@ export function failedEnd(claim: InboxClaim, failure: FailedAttempt): RowEnd {
   };
 }
 
-export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): InboxSettleOutcome {
+export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): inbox.InboxSettleOutcome {
   if (ended === undefined) return "lost";
   return ended.result === end.outcome ? "settled" : "settled-stale";
 }
 
 /** Also when an earlier end of the row failed. */
-function isLast({ lease, seq }: InboxClaim): boolean {
+function isLast({ lease, seq }: inbox.InboxClaim): boolean {
   lease.openRows?.delete(seq);
   return (lease.openRows?.size ?? 0) === 0;
 }
 
 /** Something newer was applied; or the same, unless an operator replayed it. */
-export function isSuperseded({ advance }: Pick<InboxSettlement, "advance">, head: unknown): boolean {
+export function isSuperseded({ advance }: Pick<inbox.InboxSettlement, "advance">, head: unknown): boolean {
   if (!advance || typeof head !== "string") return false;
   return advance.position < head || (advance.position === head && !advance.allowSame);
 }

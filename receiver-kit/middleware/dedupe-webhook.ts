@@ -9,17 +9,9 @@ import { defaults, parseOptions } from "../options.ts";
 import { type RetentionOptions, retentionOption } from "../receiver-options.ts";
 import { tenantSource } from "../signature/tenant.ts";
 import { createAcceptor, orUnavailable } from "../worker/acceptor.ts";
-import {
-  afterVerify,
-  columnsOf,
-  endResponse,
-  type InboxMiddlewareOptions,
-  inboxMiddlewareOptions,
-  interceptEnd,
-  type WebhookMiddleware,
-} from "./received-webhook.ts";
+import * as received from "./received-webhook.ts";
 
-export interface DedupeWebhookOptions extends InboxMiddlewareOptions {
+export interface DedupeWebhookOptions extends received.InboxMiddlewareOptions {
   /** How long a handler may take before the next attempt of the sender starts it again. Default 30,000. */
   readonly leaseMs?: number | undefined;
   /** Bytes of deliveries that wait for the inbox to store them, beyond which the response is 503. Default 67,108,864. */
@@ -29,7 +21,7 @@ export interface DedupeWebhookOptions extends InboxMiddlewareOptions {
 }
 
 const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
-  ...inboxMiddlewareOptions,
+  ...received.inboxMiddlewareOptions,
   leaseMs: withDefault(durationMs, defaults.worker.leaseMs),
   storingBytesMax: withDefault(positiveInteger, defaults.ingest.storingBytesMax),
   retention: retentionOption,
@@ -48,7 +40,7 @@ const dedupeOptions = strictOptions<DedupeWebhookOptions>()({
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  * @see interface §6, "Delivery is at least once"
  */
-export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware {
+export function dedupeWebhook(options: DedupeWebhookOptions): received.WebhookMiddleware {
   const settings = parseOptions("dedupeWebhook", dedupeOptions, options);
   const { inbox, leaseMs, onError } = settings;
   const maintenance = new Maintenance({
@@ -57,23 +49,23 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
   });
   const open = openWithRetentionTime(inbox, openOnce(inbox));
   const store = createAcceptor({ ...settings, open });
-  return afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
+  return received.afterVerify("dedupeWebhook", onError, async (webhook, response, next) => {
     const { id, timestamp, body, problem: quarantine, secretIndex } = webhook;
     const source = tenantSource(settings.source, webhook.tenant?.id);
     // It ends when the inbox is closed, which may be opened again.
     maintenance.begin();
     if (quarantine !== undefined) {
       const row = {
-        ...{ ...columnsOf(webhook), source, id, timestamp, body },
+        ...{ ...received.columnsOf(webhook), source, id, timestamp, body },
         ...({ channel: "webhook", quarantine, secretIndex, traceparent: null } as const),
       };
       await store("insert", body.byteLength, () => inbox.insert(row));
-      return endResponse(response);
+      return received.endResponse(response);
     }
     const begin = await store("beginInline", body.byteLength, () =>
       inbox.beginInline(webhook, { source, leaseMs }),
     );
-    if (begin.state === "done") return endResponse(response);
+    if (begin.state === "done") return received.endResponse(response);
     if (begin.state === "busy") {
       const retryAfterSeconds = Math.ceil(begin.retryAfterMs / 1_000);
       throw new ReceiverError("INBOX_UNAVAILABLE", "an earlier attempt is in progress", {
@@ -81,7 +73,7 @@ export function dedupeWebhook(options: DedupeWebhookOptions): WebhookMiddleware 
       });
     }
     const { generation } = begin;
-    interceptEnd(response, async () => {
+    received.interceptEnd(response, async () => {
       const outcome = response.statusCode >= 200 && response.statusCode < 300 ? "done" : "failed";
       try {
         const finished = inbox.finishInline(id, { source, generation, outcome });

@@ -8,22 +8,15 @@ import { defaults, parseOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant.ts";
 import { orUnavailable } from "../worker/acceptor.ts";
 import { KeyQueue } from "./key-queue.ts";
-import {
-  afterVerify,
-  endResponse,
-  type InboxMiddlewareOptions,
-  inboxMiddlewareOptions,
-  interceptEnd,
-  type WebhookMiddleware,
-} from "./received-webhook.ts";
+import * as received from "./received-webhook.ts";
 
-export interface OrderWebhookOptions extends InboxMiddlewareOptions {
+export interface OrderWebhookOptions extends received.InboxMiddlewareOptions {
   /** How long a delivery waits for another of the same task or stage that is being handled. Default 10,000. */
   readonly waitMs?: number | undefined;
 }
 
 const orderOptions = strictOptions<OrderWebhookOptions>()({
-  ...inboxMiddlewareOptions,
+  ...received.inboxMiddlewareOptions,
   waitMs: withDefault(durationMs, defaults.orderWaitMs),
 });
 
@@ -38,12 +31,12 @@ const orderOptions = strictOptions<OrderWebhookOptions>()({
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  * @see interface §6, "Events may be delayed or out of order"
  */
-export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
+export function orderWebhook(options: OrderWebhookOptions): received.WebhookMiddleware {
   const settings = parseOptions("orderWebhook", orderOptions, options);
   const { inbox, waitMs, clock, onError } = settings;
   const open = openOnce(inbox);
   const queue = new KeyQueue();
-  return afterVerify("orderWebhook", onError, async (webhook, response, next) => {
+  return received.afterVerify("orderWebhook", onError, async (webhook, response, next) => {
     const order = webhook.event && eventOrder(webhook.event);
     if (!order) return next();
     const { key, position } = order;
@@ -57,11 +50,11 @@ export function orderWebhook(options: OrderWebhookOptions): WebhookMiddleware {
     });
     // A handler that never responds must not block its task.
     const cancelTimeout = clock.schedule(waitMs, leave);
-    interceptEnd(response, async () => {
+    received.interceptEnd(response, async () => {
       cancelTimeout();
       leave();
     });
-    if (verdict === "stale") endResponse(response);
+    if (verdict === "stale") received.endResponse(response);
     else next();
   });
 }

@@ -1,21 +1,7 @@
-import {
-  objectWith,
-  optional,
-  positiveInteger,
-  refine,
-  strictOptions,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
-import {
-  type ConsumeCounts,
-  closeSchema,
-  defaults,
-  observe,
-  parseOptions,
-  type RabbitmqConsumerStats,
-} from "@workspace-tasks/receiver-kit/parts";
+import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
@@ -36,17 +22,17 @@ export interface RabbitmqConsumerOptions extends RabbitmqOptions {
   readonly telemetry?: Pick<ReceiverTelemetry, "observe"> | undefined;
 }
 
-const consumerOptions = strictOptions<RabbitmqConsumerOptions>()({
+const consumerOptions = s.strictOptions<RabbitmqConsumerOptions>()({
   ...rabbitmqOptions,
-  receivers: refine<readonly (ShardReceiver | undefined)[]>(
+  receivers: s.refine<readonly (ShardReceiver | undefined)[]>(
     "a list of receivers, such as createReceiver(…), one for each shard",
     (given) =>
       Array.isArray(given) &&
       given.some(Boolean) &&
       given.every((receiver) => receiver === undefined || typeof receiver?.accept === "function"),
   ),
-  prefetch: withDefault(positiveInteger, defaults.rabbitmq.prefetch),
-  telemetry: optional(objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")),
+  prefetch: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.prefetch),
+  telemetry: s.optional(s.objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")),
 });
 
 export interface RabbitmqConsumer extends AsyncDisposable {
@@ -58,7 +44,7 @@ export interface RabbitmqConsumer extends AsyncDisposable {
    */
   start(): Promise<void>;
   /** The depth of the queues is in RabbitMQ's own metrics. */
-  stats(): RabbitmqConsumerStats;
+  stats(): parts.RabbitmqConsumerStats;
   /**
    * Stops consuming, waits up to `graceMs` (default 10,000) until the batches in progress are stored and acknowledged, and
    * disconnects. Close it before its receivers.
@@ -103,7 +89,7 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
 /** A consumer with another AMQP client. */
 export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpConnect): RabbitmqConsumer {
   requireReceiverKitVersion();
-  const settings = parseOptions("rabbitmqConsumer", consumerOptions, options);
+  const settings = parts.parseOptions("rabbitmqConsumer", consumerOptions, options);
   const { shards, receivers, clock, operationTimeoutMs, telemetry } = settings;
   if (receivers.length !== shards) {
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
@@ -111,7 +97,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   }
   const isServed = (shard: number) => receivers[shard] !== undefined;
   const own = partitionQueues(settings, isServed);
-  const counts: ConsumeCounts = {
+  const counts: parts.ConsumeCounts = {
     delivered: 0,
     redelivered: 0,
     stored: 0,
@@ -168,11 +154,11 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   const consumer: RabbitmqConsumer = {
     start() {
       stopObserving();
-      stopObserving = observe(telemetry, async () => consumer.stats());
+      stopObserving = parts.observe(telemetry, async () => consumer.stats());
       return broker.start();
     },
     stats: () => ({
-      source: receivers.find(Boolean)?.source ?? defaults.source,
+      source: receivers.find(Boolean)?.source ?? parts.defaults.source,
       connection: broker.stats,
       messages: { ...counts },
       queues:
@@ -180,7 +166,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
         own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null })),
     }),
     close(closeOptions = {}) {
-      const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      const { graceMs } = parts.parseOptions("close", parts.closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
       closing ??= close(graceMs);
       return closing;

@@ -1,31 +1,7 @@
 import { objectWith, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
-import {
-  type AcceptContext,
-  type AcceptResult,
-  createVerifier,
-  type DeliverySink,
-  ReceiverError,
-  type ReceiverTelemetry,
-  type RequestLimitOptions,
-  type VerifiedWebhook,
-  type VerifierOptions,
-  type WebhookRejectedError,
-} from "@workspace-tasks/receiver-kit";
-import {
-  closeSchema,
-  createRejectionLog,
-  handleFetch,
-  namedWorkspace,
-  OutageLog,
-  observe,
-  parseOptions,
-  type RabbitmqIntakeStats,
-  readJson,
-  sharedOptions,
-  tenantSource,
-  throwIfOtherWorkspace,
-} from "@workspace-tasks/receiver-kit/parts";
+import * as kit from "@workspace-tasks/receiver-kit";
+import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { AmqpChannel, AmqpConnect } from "./amqp.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { connectAmqplib } from "./connect-amqplib.ts";
@@ -36,24 +12,24 @@ import { requireReceiverKitVersion } from "./require-receiver-kit-version.ts";
 import { shardOf } from "./shard.ts";
 import { declareTopology, exchangeName } from "./topology.ts";
 
-export interface RabbitmqIntakeOptions extends RabbitmqOptions, VerifierOptions {
+export interface RabbitmqIntakeOptions extends RabbitmqOptions, kit.VerifierOptions {
   /** As of the receivers behind the queues. Default `default`. */
   readonly source?: string | undefined;
   /** Limits of one request. */
-  readonly limits?: RequestLimitOptions | undefined;
+  readonly limits?: kit.RequestLimitOptions | undefined;
   /** Called for every rejected request. The log shows only the first per code. */
-  readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
+  readonly onRejected?: ((rejection: kit.WebhookRejectedError) => void) | undefined;
   /** Traces and metrics: `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry`. */
-  readonly telemetry?: ReceiverTelemetry | undefined;
+  readonly telemetry?: kit.ReceiverTelemetry | undefined;
 }
 
 const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
-  ...sharedOptions,
+  ...parts.sharedOptions,
   ...rabbitmqOptions,
-  telemetry: optional(objectWith<ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")),
+  telemetry: optional(objectWith<kit.ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")),
 });
 
-export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
+export interface RabbitmqIntake extends kit.DeliverySink, AsyncDisposable {
   /**
    * Connects and declares exchanges and queues, so that the first delivery does not wait. When no node can be reached it
    * resolves all the same: it is tried again, and the response is 503 meanwhile.
@@ -63,7 +39,7 @@ export interface RabbitmqIntake extends DeliverySink, AsyncDisposable {
   start(): Promise<void>;
   /** Responds to a fetch `Request`; for frameworks other than Express. */
   fetch(request: Request): Promise<Response>;
-  stats(): RabbitmqIntakeStats;
+  stats(): parts.RabbitmqIntakeStats;
   /**
    * Waits up to `graceMs` (default 10,000) for the confirms of what was sent, and disconnects. The response to later
    * deliveries is 503. Close the HTTP server first.
@@ -94,13 +70,13 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
 /** An intake with another AMQP client. */
 export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnect): RabbitmqIntake {
   requireReceiverKitVersion();
-  const settings = parseOptions("rabbitmqIntake", intakeOptions, options);
+  const settings = parts.parseOptions("rabbitmqIntake", intakeOptions, options);
   const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
-  const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
-  const { counts: rejections, onRejected, onError } = createRejectionLog(settings);
+  const verifier = kit.createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
+  const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
   let duplicates = 0;
-  const inProgress = new Map<string, Promise<AcceptResult>>();
-  const outage = new OutageLog(settings, {
+  const inProgress = new Map<string, Promise<kit.AcceptResult>>();
+  const outage = new parts.OutageLog(settings, {
     begins: "deliveries cannot be published; the response is 503 and they will be sent again",
     ends: "deliveries are published again",
   });
@@ -135,11 +111,11 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const publisher = new Publisher(clock, connection);
 
   const store = async (
-    webhook: VerifiedWebhook,
+    webhook: kit.VerifiedWebhook,
     json: unknown,
     deliverySource: string,
-    context: AcceptContext,
-  ): Promise<AcceptResult> => {
+    context: kit.AcceptContext,
+  ): Promise<kit.AcceptResult> => {
     const key = routingKeyOf(webhook.id, json);
     const shard = shardOf(key, shards);
     const delivery = {
@@ -170,10 +146,10 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const intake: RabbitmqIntake = {
     ...{ verifier, limits, clock, source, telemetry, onRejected, onError },
     async accept(webhook, context = {}) {
-      if (closing) throw new ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
-      const json = readJson(webhook.body);
-      throwIfOtherWorkspace(webhook, namedWorkspace(json));
-      const deliverySource = tenantSource(source, webhook.tenant?.id);
+      if (closing) throw new kit.ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
+      const json = parts.readJson(webhook.body);
+      parts.throwIfOtherWorkspace(webhook, parts.namedWorkspace(json));
+      const deliverySource = parts.tenantSource(source, webhook.tenant?.id);
       // Neither a source nor an id contains a space.
       const name = `${deliverySource} ${webhook.id}`;
       const first = inProgress.get(name);
@@ -188,10 +164,10 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     },
     start() {
       stopObserving();
-      stopObserving = observe(telemetry, async () => intake.stats());
+      stopObserving = parts.observe(telemetry, async () => intake.stats());
       return connection.start();
     },
-    fetch: (request) => handleFetch(intake, request),
+    fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({
       source,
       connection: connection.stats,
@@ -202,7 +178,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       inFlight: publisher.inFlight,
     }),
     close(closeOptions = {}) {
-      const { graceMs } = parseOptions("close", closeSchema, closeOptions, "ARGUMENT_INVALID");
+      const { graceMs } = parts.parseOptions("close", parts.closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
       closing ??= close(graceMs);
       return closing;

@@ -1,25 +1,8 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Random } from "@workspace-tasks/kernel/random.ts";
-import {
-  boolean,
-  durationMs,
-  object,
-  optional,
-  positiveInteger,
-  refine,
-  secret,
-  transform,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { ReceiverLogger } from "@workspace-tasks/receiver-kit";
-import {
-  defaults,
-  guardLogger,
-  loggerOption,
-  nameOption,
-  randomOption,
-  sharedOptions,
-} from "@workspace-tasks/receiver-kit/parts";
+import * as parts from "@workspace-tasks/receiver-kit/parts";
 
 /** What intakes and consumers of one topology have in common. */
 export interface RabbitmqOptions {
@@ -62,23 +45,23 @@ const isUrl = (value: unknown) => {
 /** The schemas of `RabbitmqOptions`. */
 export const rabbitmqOptions = {
   // They hold passwords.
-  urls: secret(
-    refine<readonly string[]>(
+  urls: s.secret(
+    s.refine<readonly string[]>(
       "a list of amqp:// or amqps:// URLs",
       (given) => Array.isArray(given) && given.length > 0 && given.every(isUrl),
     ),
   ),
-  socketOptions: withDefault(object, {}),
-  name: withDefault(nameOption, defaults.rabbitmq.name),
-  version: withDefault(positiveInteger, defaults.rabbitmq.version),
-  shards: withDefault(positiveInteger, defaults.rabbitmq.shards),
-  partitions: withDefault(positiveInteger, defaults.rabbitmq.partitions),
-  replicas: withDefault(positiveInteger, defaults.rabbitmq.replicas),
-  queueBytesMax: optional(positiveInteger),
-  declare: withDefault(boolean, true),
-  heartbeatSeconds: withDefault(positiveInteger, defaults.rabbitmq.heartbeatSeconds),
-  operationTimeoutMs: withDefault(durationMs, defaults.rabbitmq.operationTimeoutMs),
-  logger: transform(loggerOption, guardLogger),
-  clock: sharedOptions.clock,
-  random: randomOption,
+  socketOptions: s.withDefault(s.object, {}),
+  name: s.withDefault(parts.nameOption, parts.defaults.rabbitmq.name),
+  version: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.version),
+  shards: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.shards),
+  partitions: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.partitions),
+  replicas: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.replicas),
+  queueBytesMax: s.optional(s.positiveInteger),
+  declare: s.withDefault(s.boolean, true),
+  heartbeatSeconds: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.heartbeatSeconds),
+  operationTimeoutMs: s.withDefault(s.durationMs, parts.defaults.rabbitmq.operationTimeoutMs),
+  logger: s.transform(parts.loggerOption, parts.guardLogger),
+  clock: parts.sharedOptions.clock,
+  random: parts.randomOption,
 };

@@ -11,16 +11,7 @@
 // the times say, and its status is enqueued at the smallest position above the head. A head that moved less than
 // `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
-import {
-  array,
-  looseObject,
-  numberFrom,
-  optional,
-  refine,
-  strictOptions,
-  string,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
@@ -29,14 +20,7 @@ import { lateInbox } from "../inbox/limited-inbox.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
-import {
-  changesOf,
-  positionOf,
-  type ReconcilableTask,
-  type ReconcileClient,
-  type TaskChange,
-  toRow,
-} from "./task-changes.ts";
+import * as taskChanges from "./task-changes.ts";
 import { tasksOfWindow } from "./task-window.ts";
 
 export interface ReconcileOptions {
@@ -59,17 +43,17 @@ export interface ReconcileOptions {
   readonly tenant?: TenantIdentity | undefined;
 }
 
-const reconcileOptions = strictOptions<ReconcileOptions>()({
-  runningForMs: withDefault(numberFrom(0), defaults.reconcile.runningForMs),
-  sinceMs: optional(numberFrom(0)),
-  taskIds: withDefault(array(string), []),
-  workspaceId: optional(string),
-  tenant: optional(looseObject({ id: nameOption, workspaceId: textOption })),
+const reconcileOptions = s.strictOptions<ReconcileOptions>()({
+  runningForMs: s.withDefault(s.numberFrom(0), defaults.reconcile.runningForMs),
+  sinceMs: s.optional(s.numberFrom(0)),
+  taskIds: s.withDefault(s.array(s.string), []),
+  workspaceId: s.optional(s.string),
+  tenant: s.optional(s.looseObject({ id: nameOption, workspaceId: textOption })),
 });
 
-const reconcileClient = refine<ReconcileClient>(
+const reconcileClient = s.refine<taskChanges.ReconcileClient>(
   "a client with tasks.list, such as createClient(…)",
-  (given) => typeof (given as ReconcileClient | null | undefined)?.tasks?.list === "function",
+  (given) => typeof (given as taskChanges.ReconcileClient | null | undefined)?.tasks?.list === "function",
 );
 
 export interface ReconcileReport {
@@ -102,7 +86,7 @@ type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock" | "acceptTim
  */
 export async function reconcileTasks(
   settings: Settings,
-  client: ReconcileClient,
+  client: taskChanges.ReconcileClient,
   options: ReconcileOptions = {},
 ): Promise<ReconcileReport> {
   parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
@@ -119,7 +103,7 @@ export async function reconcileTasks(
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID` when the client is of another workspace than the tenant */
 async function workspaceOf(
-  client: ReconcileClient,
+  client: taskChanges.ReconcileClient,
   { workspaceId, tenant }: Pick<ReconcileOptions, "workspaceId" | "tenant">,
 ): Promise<string> {
   if (!tenant) return workspaceId ?? fetchWorkspaceId(client);
@@ -131,7 +115,7 @@ async function workspaceOf(
   );
 }
 
-async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
+async function fetchWorkspaceId(client: taskChanges.ReconcileClient): Promise<string> {
   const me = (await client.me?.()) as { workspace?: { id?: unknown } } | undefined;
   return typeof me?.workspace?.id === "string" ? me.workspace.id : "";
 }
@@ -145,7 +129,7 @@ const copiesMax = 100;
 
 class Reconciliation {
   readonly #settings: Settings;
-  readonly #client: ReconcileClient;
+  readonly #client: taskChanges.ReconcileClient;
   readonly #workspaceId: string;
   /** Tasks that were compared, or asked for. */
   readonly #seen = new Set<string>();
@@ -158,7 +142,7 @@ class Reconciliation {
     ...{ missing: 0, otherWorkspaces: 0, untrustedTimes: 0 },
   };
 
-  constructor(settings: Settings, client: ReconcileClient, workspaceId: string) {
+  constructor(settings: Settings, client: taskChanges.ReconcileClient, workspaceId: string) {
     this.#settings = settings;
     this.#client = client;
     this.#workspaceId = workspaceId;
@@ -201,7 +185,7 @@ class Reconciliation {
     this.#wanted.clear();
   }
 
-  async compare(task: ReconcilableTask): Promise<void> {
+  async compare(task: taskChanges.ReconcilableTask): Promise<void> {
     if (this.#seen.has(task.id)) return;
     this.#seen.add(task.id);
     this.#counts.examined += 1;
@@ -227,7 +211,7 @@ class Reconciliation {
     }
   }
 
-  async #decide(change: TaskChange, head: InboxHead, before: string): Promise<void> {
+  async #decide(change: taskChanges.TaskChange, head: InboxHead, before: string): Promise<void> {
     // A negative time says nothing: the clock was set back after the head moved.
     const isRecent = head.unchangedMs >= 0 && head.unchangedMs < settledMs;
     if (head.position !== before || isRecent) {
@@ -241,9 +225,9 @@ class Reconciliation {
   }
 
   /** True when nothing more is to be decided: the change was enqueued, or the head has the same status. */
-  async #enqueueIfNewer(change: TaskChange, head: InboxHead | undefined): Promise<boolean> {
+  async #enqueueIfNewer(change: taskChanges.TaskChange, head: InboxHead | undefined): Promise<boolean> {
     const hasSameStatus = head !== undefined && (head.status === change.status || head.status === null);
-    const isNewer = head === undefined || positionOf(change, change.occurredAt) > head.position;
+    const isNewer = head === undefined || taskChanges.positionOf(change, change.occurredAt) > head.position;
     if (isNewer && (head === undefined || change.hasTrustedTime)) {
       await this.#enqueue(change, change.occurredAt);
       return true;
@@ -252,9 +236,9 @@ class Reconciliation {
     return hasSameStatus;
   }
 
-  async #enqueue(change: TaskChange, occurredAt: bigint): Promise<boolean> {
+  async #enqueue(change: taskChanges.TaskChange, occurredAt: bigint): Promise<boolean> {
     const { source } = this.#settings;
-    const { id, columns, timestamp, body } = toRow(change, occurredAt);
+    const { id, columns, timestamp, body } = taskChanges.toRow(change, occurredAt);
     const unsigned = {
       channel: "reconcile",
       quarantine: null,
@@ -288,15 +272,15 @@ class Reconciliation {
     );
   }
 
-  #headOf({ key }: TaskChange): Promise<InboxHead | undefined> {
+  #headOf({ key }: taskChanges.TaskChange): Promise<InboxHead | undefined> {
     return this.#settings.inbox.head(this.#settings.source, key);
   }
 
-  #changesOf(task: ReconcilableTask): readonly TaskChange[] {
-    return changesOf(task, this.#workspaceId, this.#settings.clock.now());
+  #changesOf(task: taskChanges.ReconcilableTask): readonly taskChanges.TaskChange[] {
+    return taskChanges.changesOf(task, this.#workspaceId, this.#settings.clock.now());
   }
 
-  async *#tasksWith(ids: readonly string[]): AsyncGenerator<ReconcilableTask> {
+  async *#tasksWith(ids: readonly string[]): AsyncGenerator<taskChanges.ReconcilableTask> {
     for (let at = 0; at < ids.length; at += idsPerRequest) {
       const batch = ids.slice(at, at + idsPerRequest);
       yield* this.#client.tasks.list({ ids: batch, limit: batch.length });

@@ -1,11 +1,4 @@
-import {
-  ConfigurationError,
-  type ErrorCode,
-  type ErrorDetails,
-  isWorkspaceTasksError,
-  type Outcome,
-  WorkspaceTasksError,
-} from "../errors.ts";
+import * as errors from "../errors.ts";
 import type { UntypedOperation } from "./operation.ts";
 import type { Redactor } from "./redactor.ts";
 
@@ -13,16 +6,16 @@ import type { Redactor } from "./redactor.ts";
 export type Remedy = "none" | "repeat" | "fresh_token" | "wait_for_rate_limit";
 
 /** A failed step of a call, as data: the retry policy decides on it before it becomes an error. */
-export interface Failure extends Omit<ErrorDetails, "attempts" | "operationName"> {
-  readonly code: ErrorCode;
+export interface Failure extends Omit<errors.ErrorDetails, "attempts" | "operationName"> {
+  readonly code: errors.ErrorCode;
   readonly message: string;
-  readonly outcome: Outcome;
+  readonly outcome: errors.Outcome;
   readonly remedy: Remedy;
 }
 
 /** A failure; unless the details say otherwise, nothing was sent and nothing would help. */
 export function failure(
-  code: ErrorCode,
+  code: errors.ErrorCode,
   message: string,
   details?: Partial<Omit<Failure, "code" | "message">>,
 ): Failure {
@@ -61,12 +54,12 @@ export interface FailureContext {
 export function toError(
   failure: Failure,
   { attempts, operation, redactor }: FailureContext,
-): WorkspaceTasksError {
+): errors.WorkspaceTasksError {
   const { code, message, cause, ...rest } = failure;
-  const isOwn = code === "ABORTED" || isWorkspaceTasksError(cause);
+  const isOwn = code === "ABORTED" || errors.isWorkspaceTasksError(cause);
   const printed = redactor && !isOwn ? redactor.cause(cause) : cause;
   const details = { ...rest, cause: printed, attempts, operationName: operation?.name };
   const named = operation ? `${operation.method}: ${message}` : message;
-  if (code === "CONFIGURATION_INVALID") return new ConfigurationError(named, details);
-  return new WorkspaceTasksError(code, named, details);
+  if (code === "CONFIGURATION_INVALID") return new errors.ConfigurationError(named, details);
+  return new errors.WorkspaceTasksError(code, named, details);
 }

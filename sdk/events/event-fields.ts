@@ -2,38 +2,26 @@
 
 import { z } from "zod";
 import type { EventKind } from "./catalog.ts";
-import {
-  count,
-  detail,
-  envelope,
-  type Field,
-  type Fields,
-  list,
-  nullable,
-  object,
-  optional,
-  type ReadOf,
-  type SentOf,
-} from "./field.ts";
+import * as f from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";
 import type { TaskType } from "./task-type.ts";
 
 const identifier = z.string().min(1);
-const text = detail(z.string());
-const integer = detail(z.int());
+const text = f.detail(z.string());
+const integer = f.detail(z.int());
 
 /** Of every event about a task or one of its stages. */
 const common = {
   /** Deterministic UUID of this status event: the same in every delivery of it. */
-  id: envelope(identifier.describe("Deterministic UUID of this status event.")),
-  version: detail(z.string().describe("Version of the payload's schema.")),
+  id: f.envelope(identifier.describe("Deterministic UUID of this status event.")),
+  version: f.detail(z.string().describe("Version of the payload's schema.")),
   /** When the status was entered, RFC 3339. */
-  occurredAt: envelope(occurredAtSchema.describe("ISO 8601 time at which the status was entered.")),
-  workspaceId: detail(identifier.describe("Owning workspace.")),
-  clientId: detail(identifier.describe("Client associated with the task.")),
-  taskId: envelope(identifier.describe("Task whose status changed.")),
-  taskType: detail<TaskType>(z.string().describe("Task type; an open set.")),
-  errorMessage: nullable(envelope(z.string()), "Raw failure text, null otherwise."),
+  occurredAt: f.envelope(occurredAtSchema.describe("ISO 8601 time at which the status was entered.")),
+  workspaceId: f.detail(identifier.describe("Owning workspace.")),
+  clientId: f.detail(identifier.describe("Client associated with the task.")),
+  taskId: f.envelope(identifier.describe("Task whose status changed.")),
+  taskType: f.detail<TaskType>(z.string().describe("Task type; an open set.")),
+  errorMessage: f.nullable(f.envelope(z.string()), "Raw failure text, null otherwise."),
 };
 
 const taxPrepFields = {
@@ -43,42 +31,42 @@ const taxPrepFields = {
   documentCount: integer,
   extractedFormCount: integer,
   reviewItemCount: integer,
-  reviewItems: list(object({ severity: text, category: text, description: text })),
+  reviewItems: f.list(f.object({ severity: text, category: text, description: text })),
 };
 
 // Named, so that declaration files refer to them and do not repeat their fields.
-export interface TaxPrepResult extends SentOf<typeof taxPrepFields> {}
-export interface EventTaxPrepResult extends ReadOf<typeof taxPrepFields> {
+export interface TaxPrepResult extends f.SentOf<typeof taxPrepFields> {}
+export interface EventTaxPrepResult extends f.ReadOf<typeof taxPrepFields> {
   readonly [field: string]: unknown;
 }
-export interface CustomerError extends SentOf<typeof customerErrorFields> {}
-export interface EventCustomerError extends ReadOf<typeof customerErrorFields> {
+export interface CustomerError extends f.SentOf<typeof customerErrorFields> {}
+export interface EventCustomerError extends f.ReadOf<typeof customerErrorFields> {
   readonly [field: string]: unknown;
 }
 
 /** The result of a tax preparation. */
-export const taxPrepResult: Field<TaxPrepResult, EventTaxPrepResult> = object(taxPrepFields);
+export const taxPrepResult: f.Field<TaxPrepResult, EventTaxPrepResult> = f.object(taxPrepFields);
 
 const customerErrorFields = {
   /** To branch on; an open set. */
-  code: detail(z.string().describe("Stable classification to branch on; an open set.")),
-  action: optional(
-    object({
-      type: detail(z.string().describe("What the customer can do; an open set.")),
-      connectionId: nullable(envelope(z.string())),
+  code: f.detail(z.string().describe("Stable classification to branch on; an open set.")),
+  action: f.optional(
+    f.object({
+      type: f.detail(z.string().describe("What the customer can do; an open set.")),
+      connectionId: f.nullable(f.envelope(z.string())),
     }),
   ),
 };
 
 /** Why a task failed. */
-export const customerError: Field<CustomerError, EventCustomerError> = object(customerErrorFields);
+export const customerError: f.Field<CustomerError, EventCustomerError> = f.object(customerErrorFields);
 
 export const taskFields = {
   ...common,
   /** Only on `task.completed` of `TAX_PREP`. */
-  taxPrepResult: nullable(taxPrepResult, "Only on task.completed of TAX_PREP."),
+  taxPrepResult: f.nullable(taxPrepResult, "Only on task.completed of TAX_PREP."),
   /** Only on `task.failed`, and null while the failure is within the retry grace period. */
-  customerError: nullable(
+  customerError: f.nullable(
     customerError,
     "Only on task.failed, and null while the failure is within the retry grace period.",
   ),
@@ -86,33 +74,33 @@ export const taskFields = {
 
 export const stageFields = {
   ...common,
-  subTaskId: envelope(identifier.describe("Stage whose status changed.")),
+  subTaskId: f.envelope(identifier.describe("Stage whose status changed.")),
   /** Name of the stage; an open set. */
-  subTaskType: detail(z.string().describe("Stage name; free text that grows without a version change.")),
+  subTaskType: f.detail(z.string().describe("Stage name; free text that grows without a version change.")),
 };
 
-const syncedDocument = object({ inputDocumentId: text, fileName: text, mimeType: text });
+const syncedDocument = f.object({ inputDocumentId: text, fileName: text, mimeType: text });
 
 // The interface names the fields about the pull; the envelope and the name of the list are beyond it, and may be absent.
 export const documentsFields = {
   id: text,
   version: text,
-  occurredAt: detail(occurredAtSchema),
-  workspaceId: optional({ sent: z.string(), read: identifier }),
-  clientId: optional({ sent: z.string().nullable(), read: identifier }),
+  occurredAt: f.detail(occurredAtSchema),
+  workspaceId: f.optional({ sent: z.string(), read: identifier }),
+  clientId: f.optional({ sent: z.string().nullable(), read: identifier }),
   connectionId: text,
   providerKey: text,
   /** Folder or project in the connected system. */
-  sourceExternalId: detail(z.string().describe("Folder or project in the connected system.")),
-  documents: list(syncedDocument),
+  sourceExternalId: f.detail(z.string().describe("Folder or project in the connected system.")),
+  documents: f.list(syncedDocument),
   /** Files of the same pull that were already held and left out. */
-  duplicateCount: count("Files of the same pull that were already held and left out."),
+  duplicateCount: f.count("Files of the same pull that were already held and left out."),
 };
 
 export const fieldsOfKind = {
   task: taskFields,
   stage: stageFields,
   documents: documentsFields,
-} satisfies Readonly<Record<EventKind, Fields>>;
+} satisfies Readonly<Record<EventKind, f.Fields>>;
 
 export type SyncedDocument = z.infer<typeof syncedDocument.sent>;

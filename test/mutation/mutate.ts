@@ -11,13 +11,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { policyFiles } from "./policy-files.ts";
-import {
-  compareSurvivors,
-  type FileResult,
-  type KnownSurvivors,
-  readReport,
-  type StrykerReport,
-} from "./survivors.ts";
+import * as survivors from "./survivors.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = join(root, ".tmp/mutation");
@@ -27,21 +21,21 @@ function main(args: readonly string[]): number {
   const { only } = parseArgs({ args: [...args], options: { only: { type: "string" } } }).values;
   mkdirSync(folder, { recursive: true });
   const chosen = Object.keys(policyFiles).filter((path) => only === undefined || path.startsWith(only));
-  const results: FileResult[] = [];
+  const results: survivors.FileResult[] = [];
   for (const group of new Set(chosen.map(folderOf))) {
     const paths = chosen.filter((path) => folderOf(path) === group);
     const report = runStryker(paths);
     for (const path of paths) {
       const source = readFileSync(join(root, path), "utf8");
-      const result = readReport(path, source, report.files[path]?.mutants ?? []);
+      const result = survivors.readReport(path, source, report.files[path]?.mutants ?? []);
       print(`${path}: ${result.found} of ${result.total} found`);
       results.push(result);
     }
   }
   const known = JSON.parse(
     readFileSync(join(import.meta.dirname, "survivors.json"), "utf8"),
-  ) as KnownSurvivors;
-  const { unknown, gone } = compareSurvivors(results, known);
+  ) as survivors.KnownSurvivors;
+  const { unknown, gone } = survivors.compareSurvivors(results, known);
   for (const each of unknown) print(`not found by any test, and not listed: ${JSON.stringify(each)}`);
   for (const each of gone) print(`listed, but found by a test or no longer there: ${JSON.stringify(each)}`);
   return unknown.length === 0 ? 0 : 1;
@@ -56,7 +50,7 @@ const testsOf = (path: string): readonly string[] => {
 };
 
 /** Runs Stryker once over the files of one folder. */
-function runStryker(paths: readonly string[]): StrykerReport {
+function runStryker(paths: readonly string[]): survivors.StrykerReport {
   const tests = testsOf(paths[0] ?? "");
   const options = join(folder, `${process.pid}-options.json`);
   const report = join(folder, `${process.pid}-report.json`);
@@ -66,7 +60,7 @@ function runStryker(paths: readonly string[]): StrykerReport {
     env: { ...process.env, MUTATION_TESTS: tests.join(",") },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  const read = JSON.parse(readFileSync(report, "utf8")) as StrykerReport;
+  const read = JSON.parse(readFileSync(report, "utf8")) as survivors.StrykerReport;
   for (const path of [options, report]) rmSync(path);
   return read;
 }
@@ -76,7 +70,7 @@ const strykerOptions = (mutate: readonly string[], report: string) => ({
   plugins: [join(strykerFolder, "vitest-runner/dist/src/index.js")],
   vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
   ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 20_000, allowConsoleColors: false },
-  ignorePatterns: ["bench", "dist", ".tmp", ".ci", "examples/frameworks"],
+  ignorePatterns: ["test/bench", "dist", ".tmp", ".ci", "examples/frameworks"],
   reporters: ["json"],
   jsonReporter: { fileName: relative(root, report) },
 });

@@ -7,13 +7,7 @@ import { checkModel } from "../system/model/check-model.ts";
 import { type ModelMutant, modelMutants } from "../system/model/model-mutants.ts";
 import { modelChecks, violatedBy } from "../system/model/models.ts";
 import { replayAll, replayedBounds } from "../system/model/replay-checks.ts";
-import {
-  loadReplayedParts,
-  memoryStore,
-  postgresStore,
-  type ReplayedStore,
-  sqliteStore,
-} from "../system/model/replayed-stores.ts";
+import * as stores from "../system/model/replayed-stores.ts";
 import { indented, type Proof } from "./proof.ts";
 
 const replayMs = 60_000;
@@ -42,15 +36,15 @@ export async function proveModel(proof: Proof): Promise<void> {
     );
   }
   if (leftMs() <= 0) return;
-  using parts = await loadReplayedParts();
-  await replayOn("memory", memoryStore(parts.module), proof);
-  await using sqlite = await sqliteStore(parts.module);
+  using parts = await stores.loadReplayedParts();
+  await replayOn("memory", stores.memoryStore(parts.module), proof);
+  await using sqlite = await stores.sqliteStore(parts.module);
   await replayOn("sqlite", sqlite, proof);
   if ("missing" in findPostgres())
     return report(true, "nothing is replayed on PostgreSQL: it is not installed");
   await using server = await PostgresServer.start();
   await using database = await server.database();
-  await using postgres = await postgresStore(parts.module, database.pool());
+  await using postgres = await stores.postgresStore(parts.module, database.pool());
   await replayOn("postgres", postgres, proof);
 }
 
@@ -63,7 +57,7 @@ async function refute(mutant: ModelMutant): Promise<string | undefined> {
   return [...steps, ...(checked.story.length > stepsMax ? ["…"] : []), `→ ${violated}`].join("\n");
 }
 
-async function replayOn(kind: string, store: ReplayedStore, { leftMs, report }: Proof): Promise<void> {
+async function replayOn(kind: string, store: stores.ReplayedStore, { leftMs, report }: Proof): Promise<void> {
   for (const bounds of replayedBounds) {
     if (leftMs() <= 0) return;
     const limits = Object.entries(bounds).map(([bound, value]) => `${bound.toLowerCase()} ${value}`);

@@ -2,18 +2,7 @@
 // Nothing is installed and nothing of the system changes. The folder gets its name when it is complete, so two test runs
 // that start together do not share a partial copy.
 import { spawnSync } from "node:child_process";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -26,35 +15,37 @@ type Unpacked = { readonly folder: string } | { readonly missing: string };
  */
 export function unpackedPackage(name: string, others: readonly string[] = []): Unpacked {
   const folder = path.join(tmpdir(), `workspace-tasks-${name}-${process.getuid?.() ?? "user"}`);
-  if (existsSync(folder)) {
-    const { uid, mode } = lstatSync(folder);
+  if (fs.existsSync(folder)) {
+    const { uid, mode } = fs.lstatSync(folder);
     if (uid !== process.getuid?.() || mode & 0o022)
       return { missing: `${folder} belongs to another user, or others may change it` };
     return { folder };
   }
   const memo = `${folder}.failed`;
   const isAll = process.env["WORKSPACE_TASKS_TESTS"] === "all";
-  if (!isAll && existsSync(memo) && Date.now() - statSync(memo).mtimeMs < 24 * 3_600_000)
-    return { missing: `${readFileSync(memo, "utf8")} (tried again after a day, or once ${memo} is deleted)` };
-  const unpacking = mkdtempSync(path.join(tmpdir(), "workspace-tasks-unpacking-"));
+  if (!isAll && fs.existsSync(memo) && Date.now() - fs.statSync(memo).mtimeMs < 24 * 3_600_000)
+    return {
+      missing: `${fs.readFileSync(memo, "utf8")} (tried again after a day, or once ${memo} is deleted)`,
+    };
+  const unpacking = fs.mkdtempSync(path.join(tmpdir(), "workspace-tasks-unpacking-"));
   try {
     const root = path.join(unpacking, "root");
     for (const file of download([name, ...others], unpacking)) run("dpkg-deb", ["-x", file, root], unpacking);
-    renameSync(root, folder);
+    fs.renameSync(root, folder);
     return { folder };
   } catch (error) {
-    if (existsSync(folder)) return { folder }; // Another run was faster.
+    if (fs.existsSync(folder)) return { folder }; // Another run was faster.
     const missing = `the packages of ${name} cannot be downloaded: ${reasonOf(error)}`;
-    writeFileSync(memo, missing);
+    fs.writeFileSync(memo, missing);
     return { missing };
   } finally {
-    rmSync(unpacking, { recursive: true, force: true });
+    fs.rmSync(unpacking, { recursive: true, force: true });
   }
 }
 
 function download(wanted: readonly string[], folder: string): readonly string[] {
   const packages = path.join(folder, "packages");
-  mkdirSync(packages);
+  fs.mkdirSync(packages);
   const fetch = (options: readonly string[]) => {
     const simulated = run(
       "apt-get",
@@ -71,12 +62,12 @@ function download(wanted: readonly string[], folder: string): readonly string[] 
     // The lists of this machine are missing, or name versions that the server no longer has: lists of our own.
     const lists = path.join(folder, "lists");
     const cache = path.join(folder, "cache");
-    for (const created of [lists, cache]) mkdirSync(path.join(created, "partial"), { recursive: true });
+    for (const created of [lists, cache]) fs.mkdirSync(path.join(created, "partial"), { recursive: true });
     const own = [...aptOptions, "-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${cache}`];
     run("apt-get", [...own, "update"], folder);
     fetch(own);
   }
-  return readdirSync(packages).map((file) => path.join(packages, file));
+  return fs.readdirSync(packages).map((file) => path.join(packages, file));
 }
 
 const aptOptions = [

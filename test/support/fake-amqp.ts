@@ -1,16 +1,10 @@
-import type {
-  AmqpChannel,
-  AmqpConnect,
-  AmqpConnection,
-  AmqpMessage,
-  AmqpPublishOptions,
-} from "../../receiver-kit/rabbitmq/amqp.ts";
+import type * as amqp from "../../receiver-kit/rabbitmq/amqp.ts";
 
 export interface FakePublish {
   readonly exchange: string;
   readonly key: string;
   readonly body: Buffer;
-  readonly options: AmqpPublishOptions;
+  readonly options: amqp.AmqpPublishOptions;
   /** Confirms with `null`, rejects with an error. May be called any number of times. */
   confirm(error?: unknown): void;
   /** What a broker sends before the confirm of a message that no queue takes. */
@@ -33,10 +27,10 @@ class Listeners {
 /** A queue's consumer on a fake channel. */
 export interface FakeConsumer {
   readonly queue: string;
-  deliver(message: AmqpMessage | null): void;
+  deliver(message: amqp.AmqpMessage | null): void;
 }
 
-export class FakeConnection implements AmqpConnection {
+export class FakeConnection implements amqp.AmqpConnection {
   readonly url: string;
   readonly publishes: FakePublish[] = [];
   readonly consumers: FakeConsumer[] = [];
@@ -64,7 +58,7 @@ export class FakeConnection implements AmqpConnection {
     this.isDestroyed = true;
   }
 
-  async createConfirmChannel(): Promise<AmqpChannel> {
+  async createConfirmChannel(): Promise<amqp.AmqpChannel> {
     await this.#requests("channel");
     const listeners = new Listeners();
     const request = async (name: string) => {
@@ -112,7 +106,7 @@ export class FakeAmqp {
   /** Called before each request of a channel is answered. */
   onRequest: (name: string) => Promise<void> = async () => {};
 
-  readonly connect: AmqpConnect = async (url) => {
+  readonly connect: amqp.AmqpConnect = async (url) => {
     this.tried.push(url);
     await this.onConnect(url);
     const connection = new FakeConnection(url, (name) => this.onRequest(name));

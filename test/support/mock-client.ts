@@ -1,6 +1,7 @@
 import { type ControlApi, createControlClient, type MockServer } from "@workspace-tasks/mock-server";
 import { methodOf, pathOf, type Route } from "../../mock-server/control/contract/route.ts";
 import { contract } from "../../mock-server/control/contract.ts";
+import { jsonPost } from "./json-post.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
 type Loose = any;
@@ -54,14 +55,8 @@ export async function callGraphql(
     variables,
   }: { token?: string; router?: "base" | "gateway"; variables?: object } = {},
 ): Promise<Loose> {
-  const response = await mock.fetch(router === "base" ? "/graphql" : "/gateway/graphql", {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    body: JSON.stringify({ query, variables }),
-  });
+  const path = router === "base" ? "/graphql" : "/gateway/graphql";
+  const response = await mock.fetch(path, jsonPost({ query, variables }, token));
   const { data, errors } = (await response.json()) as { readonly data: Loose; readonly errors?: unknown };
   if (errors) throw new Error(JSON.stringify(errors));
   return data;

@@ -7,8 +7,8 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
-import { regionOf } from "../../scripts/marked-blocks.ts";
 import { createFreezingProxy, type FreezingProxy } from "./freezing-proxy.ts";
+import { regionOf } from "./marked-blocks.ts";
 import { copyTemplate, initialiseEmpty, PostgresServer } from "./postgres.ts";
 import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 

@@ -1,15 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +13,7 @@ import { findRabbitmq, type RabbitmqBinaries } from "./rabbitmq-binaries.ts";
 
 /** The one that docs/rabbitmq.md says to enable. */
 function pluginToEnable(): string {
-  const page = readFileSync(path.join(import.meta.dirname, "../../docs/rabbitmq.md"), "utf8");
+  const page = fs.readFileSync(path.join(import.meta.dirname, "../../docs/rabbitmq.md"), "utf8");
   const [, plugin] = /^rabbitmq-plugins enable (\w+)$/m.exec(page) ?? [];
   if (plugin === undefined) throw new Error("docs/rabbitmq.md names no plugin to enable");
   return plugin;
@@ -66,7 +58,7 @@ export class RabbitmqCluster implements AsyncDisposable {
   static async start(size: 1 | 3 = 1): Promise<RabbitmqCluster> {
     const binaries = findRabbitmq();
     if ("missing" in binaries) throw new Error(binaries.missing);
-    const directory = mkdtempSync(path.join(tmpdir(), "workspace-tasks-rabbitmq-data-"));
+    const directory = fs.mkdtempSync(path.join(tmpdir(), "workspace-tasks-rabbitmq-data-"));
     const ports: number[] = [];
     while (ports.length < 1 + 2 * size) {
       const port = await freePort();
@@ -87,7 +79,7 @@ export class RabbitmqCluster implements AsyncDisposable {
     try {
       // Erlang reads the cookie from the home directory.
       const cookie = path.join(directory, ".erlang.cookie");
-      writeFileSync(cookie, randomBytes(20).toString("hex"), { mode: 0o400 });
+      fs.writeFileSync(cookie, randomBytes(20).toString("hex"), { mode: 0o400 });
       cluster.#portMapper = cluster.#spawn(directory, "port-mapper", [
         cluster.#program("epmd"),
         ...["-address", "127.0.0.1", "-port", String(cluster.#portMapperPort)],
@@ -112,9 +104,9 @@ export class RabbitmqCluster implements AsyncDisposable {
   /** Starts a node, on its data. Resolves when it accepts connections. */
   async startNode(index: number): Promise<void> {
     const node = this.#nodes[index]!;
-    mkdirSync(node.directory, { recursive: true });
-    writeFileSync(path.join(node.directory, "rabbitmq.conf"), this.#configuration(node));
-    writeFileSync(path.join(node.directory, "plugins"), `[${pluginToEnable()}].\n`);
+    fs.mkdirSync(node.directory, { recursive: true });
+    fs.writeFileSync(path.join(node.directory, "rabbitmq.conf"), this.#configuration(node));
+    fs.writeFileSync(path.join(node.directory, "plugins"), `[${pluginToEnable()}].\n`);
     const child = this.#spawn(node.directory, "server", [
       this.#program("erlexec"),
       ...["-noinput", "-s", "rabbit", "boot", "-boot", "start_sasl", "+W", "w", "+sbwt", "none", "+S", "1:1"],
@@ -128,7 +120,7 @@ export class RabbitmqCluster implements AsyncDisposable {
     const deadlineMs = Date.now() + startTimeoutMs;
     while (!(await accepts(node.port))) {
       if (hasEnded(child) || Date.now() > deadlineMs) {
-        const log = readFileSync(path.join(node.directory, "server.log"), "utf8").slice(-4_000);
+        const log = fs.readFileSync(path.join(node.directory, "server.log"), "utf8").slice(-4_000);
         throw new Error(`${node.name} did not start:\n${log}`);
       }
       await pause(50);
@@ -200,7 +192,7 @@ export class RabbitmqCluster implements AsyncDisposable {
       io:format("~0p", [case rpc:call('${name}', erl_eval, exprs, [Parsed, []], 15000) of
         {value, Value, _} -> Value; Other -> Other end]), halt().`;
     const directory = path.join(this.#directory, "control");
-    mkdirSync(directory, { recursive: true });
+    fs.mkdirSync(directory, { recursive: true });
     const child = this.#spawn(
       directory,
       "erl",
@@ -253,7 +245,7 @@ export class RabbitmqCluster implements AsyncDisposable {
   #spawn(directory: string, name: string, command: readonly string[], stdout: "pipe" | "file" = "file") {
     const { home, erlangRoot, libraryPath } = this.#binaries;
     const node = this.#nodes.find((candidate) => candidate.directory === directory);
-    const log = openSync(path.join(directory, `${name}.log`), "a");
+    const log = fs.openSync(path.join(directory, `${name}.log`), "a");
     const [file = "", ...args] = command;
     const child = spawn(file, args, {
       cwd: directory,
@@ -268,7 +260,7 @@ export class RabbitmqCluster implements AsyncDisposable {
         ...(node && nodeEnvironment(home, node)),
       },
     });
-    closeSync(log);
+    fs.closeSync(log);
     endWithThisProcess(child, this.#directory);
     return child;
   }
@@ -291,7 +283,7 @@ const nodeEnvironment = (home: string, { name, directory, distributionPort }: Ra
 });
 
 function erlangRuntime({ erlangRoot }: RabbitmqBinaries): string {
-  const runtime = readdirSync(erlangRoot).findLast((name) => name.startsWith("erts-"));
+  const runtime = fs.readdirSync(erlangRoot).findLast((name) => name.startsWith("erts-"));
   return path.join(erlangRoot, runtime ?? "erts");
 }
 

@@ -8,6 +8,7 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import { type InboxStore, storeOf } from "../../receiver-kit/inbox/inbox.ts";
 import { memoryInbox } from "./inbox-stores.ts";
+import { sampleEvent } from "./sample-event.ts";
 import { secretA } from "./signed-delivery.ts";
 
 export type LogLine = {
@@ -25,6 +26,10 @@ export interface ReceiverFixture extends AsyncDisposable {
   /** Passes a verified delivery to the receiver. The default id is that of the event. */
   deliver(event: Readonly<Record<string, unknown>>, id?: string): Promise<AcceptResult["outcome"]>;
   deliverBytes(id: string, body: Uint8Array): Promise<AcceptResult["outcome"]>;
+  /** Starts the receiver and passes it a sample event as `msg_1`; resolves when it waits for time to pass. */
+  startWithEvent(): Promise<void>;
+  /** The row of a webhook-id. */
+  rowOf(id: string): ReturnType<InboxStore["get"]>;
   /** State of a row by its webhook-id. */
   stateOf(id: string): Promise<string | undefined>;
 }
@@ -55,15 +60,23 @@ export function createReceiverFixture(options: ReceiverFixtureOptions = {}): Rec
     const timestamp = Math.floor(clock.now() / 1000);
     return (await receiver.accept({ id, timestamp, body, secretIndex: 0 })).outcome;
   };
+  const deliver = (event: Readonly<Record<string, unknown>>, id = `msg_${String(event["id"])}`) =>
+    deliverBytes(id, Buffer.from(JSON.stringify(event)));
+  const rowOf = (id: string) => inbox.get({ source: options.source ?? "default", id });
   return {
     clock,
     inbox,
     receiver,
     log,
-    deliver: (event, id = `msg_${String(event["id"])}`) =>
-      deliverBytes(id, Buffer.from(JSON.stringify(event))),
+    deliver,
     deliverBytes,
-    stateOf: async (id) => (await inbox.get({ source: options.source ?? "default", id }))?.state,
+    async startWithEvent() {
+      await receiver.start();
+      await deliver(sampleEvent(), "msg_1");
+      await clock.settle();
+    },
+    rowOf,
+    stateOf: async (id) => (await rowOf(id))?.state,
     async [Symbol.asyncDispose]() {
       const closed = receiver.close({ graceMs: 1 });
       await clock.advance(10);

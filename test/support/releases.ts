@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { unpackPackages } from "../../scripts/pack.mjs";
+import { unpackPackages } from "../../scripts/pack.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
@@ -18,7 +18,10 @@ export type Releases = Readonly<Record<ReleaseName, string>>;
 
 /** Builds what is not built yet, and packs it. */
 export function packReleases(): Releases {
-  const built = spawnSync(process.execPath, ["scripts/build.mjs"], { cwd: root, encoding: "utf8" });
+  const built = spawnSync(process.execPath, ["--import", "tsx", "scripts/build.mjs"], {
+    cwd: root,
+    encoding: "utf8",
+  });
   if (built.status !== 0) throw new Error(`the build failed:\n${built.stderr}`);
   mkdirSync(path.join(root, ".tmp"), { recursive: true });
   const folder = mkdtempSync(path.join(root, ".tmp/releases-"));

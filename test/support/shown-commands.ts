@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { blocksOf } from "../../scripts/marked-blocks.ts";
+import { blocksOf } from "./marked-blocks.ts";
 
 /** The lines of a shell block without comments; a line that ends with a backslash continues. */
 export const linesOf = (text: string) =>

@@ -20,10 +20,7 @@ export async function beginTransaction({ inbox }: InboxFixture, taskId = "task-1
 type Begun = Awaited<ReturnType<typeof beginTransaction>>;
 
 /** Nothing of the attempt took effect, and the row can be handled again. */
-export async function expectUndone(
-  fixture: InboxFixture,
-  { newRow, claim, transaction }: Begun,
-): Promise<void> {
+export async function expectUndone(fixture: InboxFixture, { newRow, claim, transaction }: Begun) {
   await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED_BY_SQL" });
   await transaction.rollback();
   const { inbox, effects } = fixture;

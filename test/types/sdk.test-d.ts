@@ -1,49 +1,25 @@
 import type { Agent } from "node:http";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { DocumentTypeDecoration, TypedDocumentNode } from "@graphql-typed-document-node/core";
-import {
-  type Call,
-  type CallMeta,
-  type ConnectionJob,
-  type CreateClientOptions,
-  createClient,
-  type ErrorCode,
-  errorCodes,
-  type Fetch,
-  isWorkspaceTasksError,
-  type Me,
-  type Outcome,
-  type Page,
-  type PagedList,
-  type ProviderConnection,
-  type RequestArguments,
-  type Task,
-  TaskFailedError,
-  type TaskStatus,
-  type TypedDocument,
-  type Upload,
-  type UploadBody,
-  type WebhookEndpoint,
-  type WebhookEndpointSecret,
-  type WorkspaceRole,
-  type WorkspaceTasksClient,
-  type WorkspaceTasksError,
-} from "@workspace-tasks/sdk";
+import * as sdk from "@workspace-tasks/sdk";
 import type { DocumentNode } from "graphql";
 import { describe, expectTypeOf, it } from "vitest";
 import { ClientNamesDocument } from "../../examples/typed-documents/generated/graphql.ts";
 
-declare const client: WorkspaceTasksClient;
+declare const client: sdk.WorkspaceTasksClient;
 
 describe("the options of createClient", () => {
   it("require a baseUrl and accept a key or a function that returns one", () => {
-    expectTypeOf(createClient).toBeCallableWith({ baseUrl: "https://x", apiKey: "key" });
-    expectTypeOf(createClient).toBeCallableWith({ baseUrl: new URL("https://x"), apiKey: async () => "key" });
-    expectTypeOf<CreateClientOptions["apiKey"]>().extract<undefined>().not.toBeNever();
+    expectTypeOf(sdk.createClient).toBeCallableWith({ baseUrl: "https://x", apiKey: "key" });
+    expectTypeOf(sdk.createClient).toBeCallableWith({
+      baseUrl: new URL("https://x"),
+      apiKey: async () => "key",
+    });
+    expectTypeOf<sdk.CreateClientOptions["apiKey"]>().extract<undefined>().not.toBeNever();
     // @ts-expect-error a client without a service is none
-    createClient({ apiKey: "key" });
+    sdk.createClient({ apiKey: "key" });
     // @ts-expect-error a misspelt option is an error
-    createClient({ baseUrl: "https://x", apikey: "key" });
+    sdk.createClient({ baseUrl: "https://x", apikey: "key" });
   });
 });
 
@@ -95,13 +71,13 @@ interface NodeFetchInit {
 
 describe("the option fetch", () => {
   it("accepts the functions of the platform, of undici and of node-fetch without a cast", () => {
-    expectTypeOf<typeof globalThis.fetch>().toExtend<Fetch>();
+    expectTypeOf<typeof globalThis.fetch>().toExtend<sdk.Fetch>();
     expectTypeOf<
       (input: string | URL | { url: string }, init?: UndiciInit) => Promise<UndiciResponse>
-    >().toExtend<Fetch>();
+    >().toExtend<sdk.Fetch>();
     expectTypeOf<
       (url: URL | string | { href: string }, init?: NodeFetchInit) => Promise<NodeFetchResponse>
-    >().toExtend<Fetch>();
+    >().toExtend<sdk.Fetch>();
   });
 
   it("accepts a function that adds a dispatcher or an agent, and one for a test", () => {
@@ -109,74 +85,80 @@ describe("the option fetch", () => {
     const nodeFetch = {} as (url: URL | string, init?: NodeFetchInit) => Promise<NodeFetchResponse>;
     const dispatcher = { dispatch: () => true };
     const agent = {} as Agent;
-    createClient({ baseUrl: "https://x", fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }) });
-    createClient({ baseUrl: "https://x", fetch: (url, init) => nodeFetch(url, { ...init, agent }) });
-    createClient({ baseUrl: "https://x", fetch: (url, init) => globalThis.fetch(new Request(url, init)) });
-    createClient({ baseUrl: "https://x", fetch: async () => new Response("{}") });
+    sdk.createClient({
+      baseUrl: "https://x",
+      fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
+    });
+    sdk.createClient({ baseUrl: "https://x", fetch: (url, init) => nodeFetch(url, { ...init, agent }) });
+    sdk.createClient({
+      baseUrl: "https://x",
+      fetch: (url, init) => globalThis.fetch(new Request(url, init)),
+    });
+    sdk.createClient({ baseUrl: "https://x", fetch: async () => new Response("{}") });
   });
 
   it("rejects a function that returns no response, or takes no URL object", () => {
     // @ts-expect-error a text is no response
-    createClient({ baseUrl: "https://x", fetch: async () => "{}" });
+    sdk.createClient({ baseUrl: "https://x", fetch: async () => "{}" });
     // @ts-expect-error uploads pass a URL object
-    createClient({ baseUrl: "https://x", fetch: (url: string) => globalThis.fetch(url) });
+    sdk.createClient({ baseUrl: "https://x", fetch: (url: string) => globalThis.fetch(url) });
   });
 });
 
 describe("results of calls", () => {
   it("are plain values, and withMeta adds the meta data", () => {
-    expectTypeOf(client.me).returns.toEqualTypeOf<Call<Me>>();
-    expectTypeOf(client.me()).resolves.toEqualTypeOf<Me>();
+    expectTypeOf(client.me).returns.toEqualTypeOf<sdk.Call<sdk.Me>>();
+    expectTypeOf(client.me()).resolves.toEqualTypeOf<sdk.Me>();
     expectTypeOf(client.me().withMeta()).resolves.toEqualTypeOf<{
-      readonly data: Me;
-      readonly meta: CallMeta;
+      readonly data: sdk.Me;
+      readonly meta: sdk.CallMeta;
     }>();
   });
 
   it("me can be narrowed by __typename", () => {
-    const me = {} as Me;
+    const me = {} as sdk.Me;
     if (me.__typename === "WorkspaceUser") expectTypeOf(me.workspace.id).toBeString();
     else expectTypeOf(me.workspaces).items.toHaveProperty("name");
   });
 
   it("statuses and roles autocomplete known values and accept unknown ones", () => {
-    expectTypeOf<"RUNNING">().toExtend<TaskStatus>();
-    expectTypeOf<string>().toExtend<TaskStatus>();
-    expectTypeOf<string>().toExtend<WorkspaceRole>();
-    expectTypeOf<Task["subTasks"][number]["status"]>().toEqualTypeOf<TaskStatus>();
-    expectTypeOf<string>().toExtend<ProviderConnection["status"]>();
-    expectTypeOf<string>().toExtend<ConnectionJob["status"]>();
+    expectTypeOf<"RUNNING">().toExtend<sdk.TaskStatus>();
+    expectTypeOf<string>().toExtend<sdk.TaskStatus>();
+    expectTypeOf<string>().toExtend<sdk.WorkspaceRole>();
+    expectTypeOf<sdk.Task["subTasks"][number]["status"]>().toEqualTypeOf<sdk.TaskStatus>();
+    expectTypeOf<string>().toExtend<sdk.ProviderConnection["status"]>();
+    expectTypeOf<string>().toExtend<sdk.ConnectionJob["status"]>();
   });
 
   it("a task's result can be narrowed by __typename exhaustively", () => {
-    const { result } = {} as Task;
+    const { result } = {} as sdk.Task;
     if (result.__typename === "TaskTaxPrepResult") expectTypeOf(result.taxYear).toBeNumber();
     else expectTypeOf(result.taskType).toBeString();
   });
 
   it("are readonly", () => {
-    const endpoint = {} as WebhookEndpoint;
+    const endpoint = {} as sdk.WebhookEndpoint;
     // @ts-expect-error results are not the caller's to change
     endpoint.url = "https://other";
-    expectTypeOf<WebhookEndpoint["eventTypes"]>().toEqualTypeOf<readonly string[] | null>();
-    expectTypeOf<WebhookEndpointSecret["signingSecret"]>().toBeString();
+    expectTypeOf<sdk.WebhookEndpoint["eventTypes"]>().toEqualTypeOf<readonly string[] | null>();
+    expectTypeOf<sdk.WebhookEndpointSecret["signingSecret"]>().toBeString();
   });
 });
 
 describe("lists of the client", () => {
   it("are async iterables of items, with pages and checkpoints", () => {
     const list = client.webhooks.endpoints.list({ limit: 50 });
-    expectTypeOf(list).toEqualTypeOf<PagedList<WebhookEndpoint, string>>();
-    expectTypeOf(list).toExtend<AsyncIterable<WebhookEndpoint>>();
-    expectTypeOf(list.toArray()).resolves.toEqualTypeOf<WebhookEndpoint[]>();
+    expectTypeOf(list).toEqualTypeOf<sdk.PagedList<sdk.WebhookEndpoint, string>>();
+    expectTypeOf(list).toExtend<AsyncIterable<sdk.WebhookEndpoint>>();
+    expectTypeOf(list.toArray()).resolves.toEqualTypeOf<sdk.WebhookEndpoint[]>();
     expectTypeOf(list.pages().next()).resolves.toEqualTypeOf<
-      IteratorResult<Page<WebhookEndpoint, string>, void>
+      IteratorResult<sdk.Page<sdk.WebhookEndpoint, string>, void>
     >();
-    expectTypeOf(client.tasks.list()).toEqualTypeOf<PagedList<Task, number>>();
+    expectTypeOf(client.tasks.list()).toEqualTypeOf<sdk.PagedList<sdk.Task, number>>();
   });
 
   it("are awaited for their first page", async () => {
-    expectTypeOf(await client.tasks.list()).toEqualTypeOf<Page<Task, number>>();
+    expectTypeOf(await client.tasks.list()).toEqualTypeOf<sdk.Page<sdk.Task, number>>();
   });
 
   it("report to synchronous and asynchronous callbacks", () => {
@@ -218,12 +200,12 @@ describe("arguments of calls", () => {
   });
 
   it("an upload accepts bytes in every form", () => {
-    expectTypeOf<Uint8Array>().toExtend<UploadBody>();
-    expectTypeOf<Buffer>().toExtend<UploadBody>();
-    expectTypeOf<Blob>().toExtend<UploadBody>();
-    expectTypeOf<ReadableStream<Uint8Array>>().toExtend<UploadBody>();
-    expectTypeOf<AsyncGenerator<Buffer>>().toExtend<UploadBody>();
-    expectTypeOf(client.uploads.upload).returns.resolves.toEqualTypeOf<Upload>();
+    expectTypeOf<Uint8Array>().toExtend<sdk.UploadBody>();
+    expectTypeOf<Buffer>().toExtend<sdk.UploadBody>();
+    expectTypeOf<Blob>().toExtend<sdk.UploadBody>();
+    expectTypeOf<ReadableStream<Uint8Array>>().toExtend<sdk.UploadBody>();
+    expectTypeOf<AsyncGenerator<Buffer>>().toExtend<sdk.UploadBody>();
+    expectTypeOf(client.uploads.upload).returns.resolves.toEqualTypeOf<sdk.Upload>();
   });
 });
 
@@ -249,8 +231,8 @@ describe("client.request with a typed document of graphql-codegen, as text or pa
   const none = {} as Typed<Exact<{ [key: string]: never }>>;
 
   it("infers variables and result", () => {
-    expectTypeOf(client.request(required, { id: "x" })).toEqualTypeOf<Call<Result>>();
-    expectTypeOf(client.request(optional)).toEqualTypeOf<Call<Result>>();
+    expectTypeOf(client.request(required, { id: "x" })).toEqualTypeOf<sdk.Call<Result>>();
+    expectTypeOf(client.request(optional)).toEqualTypeOf<sdk.Call<Result>>();
     client.request(required, { id: "x", limit: 1 }, { router: "gateway" });
     client.request(input, { input: { url: "x", eventTypes: ["task.failed"] } });
     client.request(optional, { limit: 1 });
@@ -299,11 +281,11 @@ describe("client.request with a document of graphql-codegen's client preset", ()
 describe("client.request", () => {
   it("can be wrapped for any typed document", () => {
     const send = <Data, Variables>(
-      document: TypedDocument<Data, Variables>,
-      ...args: RequestArguments<Variables>
-    ): Call<Data> => client.request(document, ...args);
+      document: sdk.TypedDocument<Data, Variables>,
+      ...args: sdk.RequestArguments<Variables>
+    ): sdk.Call<Data> => client.request(document, ...args);
     const document = {} as DocumentString<Result, Exact<{ id: string }>>;
-    expectTypeOf(send(document, { id: "x" })).toEqualTypeOf<Call<Result>>();
+    expectTypeOf(send(document, { id: "x" })).toEqualTypeOf<sdk.Call<Result>>();
     // @ts-expect-error id is missing
     send(document);
   });
@@ -321,22 +303,22 @@ describe("client.request", () => {
 
 describe("error codes", () => {
   it("are a closed union", () => {
-    expectTypeOf(errorCodes).items.toEqualTypeOf<ErrorCode>();
-    expectTypeOf<WorkspaceTasksError["code"]>().toEqualTypeOf<ErrorCode>();
-    expectTypeOf<WorkspaceTasksError["outcome"]>().toEqualTypeOf<Outcome>();
-    expectTypeOf<string>().not.toExtend<ErrorCode>();
+    expectTypeOf(sdk.errorCodes).items.toEqualTypeOf<sdk.ErrorCode>();
+    expectTypeOf<sdk.WorkspaceTasksError["code"]>().toEqualTypeOf<sdk.ErrorCode>();
+    expectTypeOf<sdk.WorkspaceTasksError["outcome"]>().toEqualTypeOf<sdk.Outcome>();
+    expectTypeOf<string>().not.toExtend<sdk.ErrorCode>();
     const error: unknown = null;
-    if (isWorkspaceTasksError(error)) expectTypeOf(error).toEqualTypeOf<WorkspaceTasksError>();
-    if (isWorkspaceTasksError(error, "NOT_FOUND")) {
-      expectTypeOf(error).toExtend<WorkspaceTasksError>();
+    if (sdk.isWorkspaceTasksError(error)) expectTypeOf(error).toEqualTypeOf<sdk.WorkspaceTasksError>();
+    if (sdk.isWorkspaceTasksError(error, "NOT_FOUND")) {
+      expectTypeOf(error).toExtend<sdk.WorkspaceTasksError>();
       expectTypeOf(error.code).toEqualTypeOf<"NOT_FOUND">();
     }
     // @ts-expect-error not a code
-    isWorkspaceTasksError(error, "NOT_THERE");
-    if (error instanceof TaskFailedError) expectTypeOf(error.task).toEqualTypeOf<Task>();
+    sdk.isWorkspaceTasksError(error, "NOT_THERE");
+    if (error instanceof sdk.TaskFailedError) expectTypeOf(error.task).toEqualTypeOf<sdk.Task>();
   });
 });
 
 it("a client can be declared with await using", () => {
-  expectTypeOf<WorkspaceTasksClient>().toExtend<AsyncDisposable>();
+  expectTypeOf<sdk.WorkspaceTasksClient>().toExtend<AsyncDisposable>();
 });

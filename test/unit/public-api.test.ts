@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { entryPoints, exportsOf } from "../../scripts/public-exports.ts";
+import { entryPoints, exportsOf } from "../support/public-exports.ts";
 
 // The exports of the entry points are the public API. A removal or a rename is a breaking change.
 // `npx vitest run test/unit/public-api.test.ts -u` accepts a change; the changelog lists it.

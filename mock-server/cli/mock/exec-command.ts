@@ -1,7 +1,12 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { type CommandIo, defineCommand, noArgument } from "@workspace-tasks/kernel/cli/command-line.ts";
+import {
+  type CommandIo,
+  defineCommand,
+  noArgument,
+  writeNotice,
+} from "@workspace-tasks/kernel/cli/command-line.ts";
 import { mockFlags, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
 
@@ -24,7 +29,7 @@ start; 2 wrong arguments.`,
     noArgument({ positionals, rest: [] }, "flags, then -- and the command");
     const [file, ...args] = rest;
     if (file === undefined) throw new UsageError("expected a command after --, such as -- npm test");
-    const running = await startMock(flags, (message) => io.stderr.write(`mock exec: ${message}\n`));
+    const running = await startMock(flags, (message) => writeNotice(io, "mock exec", message));
     try {
       return await spawnChild(running, { file, args }, io);
     } finally {
@@ -61,7 +66,7 @@ function spawnChild(
 function notStarted(file: string, error: Error, io: CommandIo): number {
   const isFound = !("code" in error && error.code === "ENOENT");
   const reason = isFound ? `could not be run: ${error.message}` : "was not found";
-  io.stderr.write(`mock exec: the command ${JSON.stringify(file)} ${reason}\n`);
+  writeNotice(io, "mock exec", `the command ${JSON.stringify(file)} ${reason}`);
   return isFound ? 126 : 127;
 }
 

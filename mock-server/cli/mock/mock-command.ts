@@ -1,11 +1,6 @@
 import { once } from "node:events";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import {
-  type CommandIo,
-  defineCommand,
-  noArgument,
-  write,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
@@ -21,7 +16,7 @@ const flags = {
   quiet: toggle("no log of requests and deliveries"),
 };
 
-const runMock = defineCommand({
+const runMock = cli.defineCommand({
   name: "mock",
   synopsis: "[options]",
   about: `Runs the whole service in memory: GraphQL at /graphql and /gateway/graphql,
@@ -32,15 +27,15 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   flags,
   notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
   async run(args, io) {
-    noArgument(args, "flags, or exec as the first argument", ["exec"]);
+    cli.noArgument(args, "flags, or exec as the first argument", ["exec"]);
     const { host, state, json, quiet } = args.flags;
-    const running = await startMock(args.flags, (message) => io.stderr.write(`mock: ${message}\n`));
+    const running = await startMock(args.flags, (message) => cli.writeNotice(io, "mock", message));
     const seedData = await running.mock.control.getSeedData();
     const ready = json
       ? `${JSON.stringify({ ...readyLine(running), seedData })}\n`
       : greeting(running, seedData);
-    write(io, ready);
-    if (!isLoopbackHost(host)) io.stderr.write(networkWarning(host));
+    cli.write(io, ready);
+    if (!isLoopbackHost(host)) cli.writeNotice(io, "mock", networkWarning(host));
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
@@ -52,7 +47,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
 });
 
 /** Runs `workspace-tasks mock` until it is asked to stop, and returns its exit code. */
-export async function runMockCommand(argv: readonly string[], io: CommandIo): Promise<number> {
+export async function runMockCommand(argv: readonly string[], io: cli.CommandIo): Promise<number> {
   if (argv[0] !== "exec") return runMock(argv, io);
   const { runExecCommand } = await import("./exec-command.ts");
   return runExecCommand(argv.slice(1), io);
@@ -88,4 +83,4 @@ function memberLines({ workspaces }: SeedView): string {
 }
 
 const networkWarning = (host: string) =>
-  `mock: others on the network can reach it at ${host}; it is meant for this computer only\n`;
+  `others on the network can reach it at ${host}; it is meant for this computer only`;

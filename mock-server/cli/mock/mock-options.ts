@@ -1,12 +1,4 @@
-import {
-  choice,
-  type FlagValues,
-  flag,
-  list,
-  repeated,
-  text,
-  wholeNumber,
-} from "@workspace-tasks/kernel/cli/flags.ts";
+import * as flags from "@workspace-tasks/kernel/cli/flags.ts";
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
 import { isHttpUrl } from "../../checks/service-url.ts";
 import { contractProfile } from "../../faults/contract-profile.ts";
@@ -18,42 +10,42 @@ export const receiverExpected =
 
 /** The flags that `mock` and `mock exec` share. */
 export const mockFlags = {
-  host: text("<name>", "address to listen on", "127.0.0.1"),
-  clock: choice(["real", "virtual"], "virtual: moves only on command", "real"),
-  seed: wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
+  host: flags.text("<name>", "address to listen on", "127.0.0.1"),
+  clock: flags.choice(["real", "virtual"], "virtual: moves only on command", "real"),
+  seed: flags.wholeNumber("equal seeds give equal keys, with a virtual clock also equal ids", {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     fallback: 1,
   }),
-  state: text("<file.json>", "resume from this snapshot, and update it"),
-  scenario: text("<file.json>", "run these steps before the mock is ready"),
-  deliverTo: flag("<url>", "send every event there, print the secret", {
+  state: flags.text("<file.json>", "resume from this snapshot, and update it"),
+  scenario: flags.text("<file.json>", "run these steps before the mock is ready"),
+  deliverTo: flags.flag("<url>", "send every event there, print the secret", {
     parse: (value) => (isHttpUrl(value) ? value : undefined),
     expected: receiverExpected,
   }),
-  allowHttpHost: list(
+  allowHttpHost: flags.list(
     "<name>",
     "also deliver over plain HTTP to this host, such as another container; repeatable",
     { accepts: isHostName, expected: "a host name without a port" },
   ),
-  deliverOnly: choice(["loopback"], "send no delivery to another computer"),
-  chaos: choice(["contract"], "duplicate, delay and reorder deliveries"),
-  settings: text("<file.json>", "retry schedule, limits, seed data, …"),
-  set: repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
-  allowHost: list("<name>", "serve under this host name too; repeatable", {
+  deliverOnly: flags.choice(["loopback"], "send no delivery to another computer"),
+  chaos: flags.choice(["contract"], "duplicate, delay and reorder deliveries"),
+  settings: flags.text("<file.json>", "retry schedule, limits, seed data, …"),
+  set: flags.repeated("<name>=<value>", "one setting, such as rateLimit.requests=5; repeatable"),
+  allowHost: flags.list("<name>", "serve under this host name too; repeatable", {
     accepts: isHostName,
     expected: "a host name without a port",
   }),
-  allowOrigin: list("<origin>", "serve web pages of this origin; repeatable", {
+  allowOrigin: flags.list("<origin>", "serve web pages of this origin; repeatable", {
     accepts: isOrigin,
     expected: "an origin such as http://localhost:3000",
   }),
 };
 
 export const portFlag = (fallback: number) =>
-  wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
+  flags.wholeNumber("port; 0 takes any that is free", { min: 0, max: 65_535, fallback });
 
-export type MockOptions = FlagValues<typeof mockFlags> & { readonly port: number };
+export type MockOptions = flags.FlagValues<typeof mockFlags> & { readonly port: number };
 
 export function serverOptionsOf(
   options: MockOptions,

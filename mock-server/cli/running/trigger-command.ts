@@ -1,6 +1,6 @@
 import { events, isKnownEventName, knownEventNames } from "@workspace-tasks/events/catalog";
 import { exampleFields } from "@workspace-tasks/events/example";
-import { defineCommand, onlyArgument, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { defineCommand, onlyArgument, write, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { type FlagValues, flag, text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
@@ -42,7 +42,8 @@ mock did not respond, 2 wrong arguments.`,
       const json = () => `${JSON.stringify({ event, subject, deliveries })}\n`;
       write(io, options.json ? json() : render(event, deliveries));
       const hasSucceeded = deliveries.length > 0 && deliveries.every(({ status }) => status === "succeeded");
-      if (!hasSucceeded) io.stderr.write(await hintFor(control, deliveries));
+      const hint = hasSucceeded ? undefined : await hintFor(control, deliveries);
+      if (hint !== undefined) writeNotice(io, "trigger", hint);
       return hasSucceeded ? 0 : 1;
     });
   },
@@ -126,14 +127,18 @@ function render(event: string, deliveries: readonly DeliverySummary[]): string {
 /** A receiver rejects signatures that are older than this, or from the future. */
 const signatureAgeMsMax = 5 * 60_000;
 
-async function hintFor(control: ControlApi, deliveries: readonly DeliverySummary[]): Promise<string> {
+async function hintFor(
+  control: ControlApi,
+  deliveries: readonly DeliverySummary[],
+): Promise<string | undefined> {
   if (deliveries.length === 0) {
-    return "trigger: nothing was sent; start the mock with --deliver-to <url>, or create an endpoint\n";
+    return "nothing was sent; start the mock with --deliver-to <url>, or create an endpoint";
   }
   const isRejected = deliveries.some(
     ({ lastStatus }) => lastStatus !== null && lastStatus >= 400 && lastStatus < 500,
   );
   const { now, mode } = await control.getClock();
-  if (!isRejected || mode === "real" || Math.abs(Date.parse(now) - Date.now()) < signatureAgeMsMax) return "";
-  return `trigger: the mock signs with its virtual time ${now}; a receiver with a clock of its own rejects that as too old or too new\n`;
+  if (!isRejected || mode === "real" || Math.abs(Date.parse(now) - Date.now()) < signatureAgeMsMax)
+    return undefined;
+  return `the mock signs with its virtual time ${now}; a receiver with a clock of its own rejects that as too old or too new`;
 }

@@ -1,34 +1,25 @@
 import { z } from "zod";
 import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
-import {
-  expectedNumber,
-  id,
-  listOf,
-  listQuery,
-  pageOf,
-  searchText,
-  time,
-  waitLimit,
-} from "../contract/fields.ts";
+import * as fields from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
-const attempt = z.object({ ...attemptFields, startedAt: time });
+const attempt = z.object({ ...attemptFields, startedAt: fields.time });
 
 const subject = z.string().describe("What the event is about: the task's id, for example.");
 
 const deliveryFields = {
-  id: id.describe("Also the `webhook-id`."),
+  id: fields.id.describe("Also the `webhook-id`."),
   event: z.string(),
-  eventId: id,
-  workspaceId: id,
-  endpointId: id,
+  eventId: fields.id,
+  workspaceId: fields.id,
+  endpointId: fields.id,
   status: deliveryStatusSchema,
   subject,
-  createdAt: time,
-  nextAttemptAt: time.nullable(),
+  createdAt: fields.time,
+  nextAttemptAt: fields.time.nullable(),
   url: z.string().nullable().describe("The endpoint's; `null` once it is deleted."),
-  taskId: id.nullable().describe("Of the task that the event is about, if any."),
+  taskId: fields.id.nullable().describe("Of the task that the event is about, if any."),
   client: z.string().nullable().describe("Name of the client that the event is about, if any."),
   nextTry: z
     .int()
@@ -47,11 +38,11 @@ export const deliverySummary = z.object({
 const deliveryDetail = z.object({ ...deliveryFields, attempts: z.array(attempt) });
 
 const deliveryFilter = {
-  endpointId: id.optional(),
+  endpointId: fields.id.optional(),
   event: z.string().optional(),
   status: deliveryStatusSchema.optional(),
   subject: subject.optional(),
-  workspaceId: id.optional(),
+  workspaceId: fields.id.optional(),
 };
 
 const trueOrFalse = z.enum(["true", "false"]).transform((value) => value === "true");
@@ -63,15 +54,15 @@ const deliverySearch = {
     .regex(/^([1-5]xx|[1-5][0-9]{2}|none)$/, "expected a status such as 503, a class such as 5xx, or none")
     .optional()
     .describe("HTTP status of the last attempt; `none`: it got no response."),
-  text: searchText.optional(),
+  text: fields.searchText.optional(),
 };
 
 export const expectedDeliveries = z.strictObject({
   ...deliveryFilter,
   attempted: z.boolean().optional().describe("`true`: only those with at least one attempt."),
   responseStatus: z.int().optional().describe("HTTP status of the last response."),
-  ...expectedNumber,
-  ...waitLimit,
+  ...fields.expectedNumber,
+  ...fields.waitLimit,
 });
 
 const bulkReplay = z.strictObject({
@@ -96,12 +87,12 @@ export const deliveryRoutes = {
   listDeliveries: defineRoute("GET /deliveries", {
     summary: "A page of deliveries.",
     input: z.strictObject({
-      ...listQuery,
+      ...fields.listQuery,
       ...deliveryFilter,
       ...deliverySearch,
       rejected: trueOrFalse.optional().describe("`true`: those whose last attempt failed."),
     }),
-    response: pageOf(deliverySummary),
+    response: fields.pageOf(deliverySummary),
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",
@@ -124,6 +115,6 @@ export const deliveryRoutes = {
     summary:
       "Responds once enough matching deliveries exist, or with 408, the nearest ones and why they differ.",
     input: expectedDeliveries,
-    response: listOf(deliverySummary),
+    response: fields.listOf(deliverySummary),
   }),
 };

@@ -2,20 +2,11 @@ import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { z } from "zod";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
-import {
-  expectedNumber,
-  listOf,
-  listQuery,
-  pageOf,
-  searchText,
-  texts,
-  time,
-  waitLimit,
-} from "../contract/fields.ts";
+import * as fields from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
-const request = z.object({ ...entryFields, at: time });
+const request = z.object({ ...entryFields, at: fields.time });
 
 const variables = z.record(z.string(), z.unknown());
 const status = z.int().min(100).max(599);
@@ -38,12 +29,12 @@ export const expectedRequests = z.strictObject({
   status: status.optional().describe("HTTP status of the response."),
   variables: variables.optional().describe(aboutVariables),
   after: after.optional().describe(aboutAfter),
-  ...expectedNumber,
-  ...waitLimit,
+  ...fields.expectedNumber,
+  ...fields.waitLimit,
 });
 
 const requestsQuery = z.strictObject({
-  ...listQuery,
+  ...fields.listQuery,
   ...requestFilter,
   status: z.coerce.number().pipe(status).optional(),
   variables: z
@@ -61,14 +52,14 @@ const requestsQuery = z.strictObject({
     .enum(["succeeded", "rejected", "faulty"])
     .optional()
     .describe("`faulty`: with an injected fault, whatever its response."),
-  text: searchText.optional(),
+  text: fields.searchText.optional(),
 });
 
 const requestDetail = request.extend({
   message: z
     .object({
-      requestHeaders: texts,
-      responseHeaders: texts,
+      requestHeaders: fields.texts,
+      responseHeaders: fields.texts,
       responseBody: z.string(),
       responseTruncated: z.boolean(),
     })
@@ -86,7 +77,7 @@ export const requestRoutes = {
   listRequests: defineRoute("GET /requests", {
     summary: "A page of the journal of GraphQL requests.",
     input: requestsQuery,
-    response: pageOf(request),
+    response: fields.pageOf(request),
   }),
   getRequest: defineRoute("GET /requests/{id}", {
     summary: "One GraphQL request, by its `sequence`, with its headers and response.",
@@ -96,6 +87,6 @@ export const requestRoutes = {
     summary:
       "Responds once enough matching requests were made, or with 408, the nearest ones and why they differ.",
     input: expectedRequests,
-    response: listOf(request),
+    response: fields.listOf(request),
   }),
 };

@@ -14,16 +14,9 @@ import { isRejected } from "../deliveries/delivery-controls.ts";
 import { viewEvents } from "../events/event-controls.ts";
 import { listPage } from "../lists/list-page.ts";
 import { createTextMatch } from "../lists/text-match.ts";
-import type {
-  SetTaskStatusInput,
-  StageView,
-  TaskDetail,
-  TaskPlanInput,
-  TaskSummary,
-  taskRoutes,
-} from "./task-routes.ts";
+import type * as routes from "./task-routes.ts";
 
-export type TaskControls = ControlsOf<typeof taskRoutes>;
+export type TaskControls = ControlsOf<typeof routes.taskRoutes>;
 
 export function createTaskControls(worlds: WorldHolder): TaskControls {
   return {
@@ -74,7 +67,7 @@ export function createTaskControls(worlds: WorldHolder): TaskControls {
 }
 
 /** The plan of the task's type with some parts replaced; `null` when none is. */
-function planOf(world: World, taskType: string, changes: TaskPlanInput): TaskPlan | null {
+function planOf(world: World, taskType: string, changes: routes.TaskPlanInput): TaskPlan | null {
   const { progression, stages, outcome } = changes;
   if (progression === undefined && stages === undefined && outcome === undefined) return null;
   const plan = planFor(world, taskType);
@@ -85,7 +78,9 @@ function planOf(world: World, taskType: string, changes: TaskPlanInput): TaskPla
   };
 }
 
-function toCustomerError(error: SetTaskStatusInput["customerError"]): CustomerError | null | undefined {
+function toCustomerError(
+  error: routes.SetTaskStatusInput["customerError"],
+): CustomerError | null | undefined {
   return error && { ...error, action: { ...error.action, connectionId: error.action.connectionId ?? null } };
 }
 
@@ -104,7 +99,7 @@ function addGeneratedClient(world: World, workspaceId: string): string {
   }).id;
 }
 
-function viewTask(world: World, task: TaskRecord): TaskDetail {
+function viewTask(world: World, task: TaskRecord): routes.TaskDetail {
   const upcoming = upcomingStages(world, task);
   const events = [...world.state.events.values()].filter(({ subject }) => subject === task.id);
   const views = viewEvents(world, events);
@@ -136,7 +131,7 @@ function countRejected({ state }: World): ReadonlyMap<string, number> {
   return counts;
 }
 
-const viewTaskSummary = (world: World, task: TaskRecord): TaskSummary => ({
+const viewTaskSummary = (world: World, task: TaskRecord): routes.TaskSummary => ({
   taskId: task.id,
   taskType: task.type,
   status: task.status,
@@ -150,7 +145,7 @@ const viewTaskSummary = (world: World, task: TaskRecord): TaskSummary => ({
   stages: task.stages.length + (upcomingStages(world, task)?.stages.length ?? 0),
 });
 
-const viewStage = (stage: StageRecord): StageView => ({
+const viewStage = (stage: StageRecord): routes.StageView => ({
   subTaskId: stage.id,
   subTaskType: stage.type,
   status: stage.status,

@@ -8,28 +8,9 @@ import { createJob, initiateImport } from "../../rules/partner/jobs.ts";
 import { createJobWorks } from "../../rules/partner/works.ts";
 import { listClientTasks, listWorkspaceTasks } from "../../rules/tasks/task-queries.ts";
 import { listCatalog, payloadSchemaOf } from "../../rules/webhooks/catalog.ts";
-import {
-  createEndpoint,
-  deleteEndpoint,
-  listEndpoints,
-  type RotateSecretInput,
-  rotateSecret,
-  updateEndpoint,
-} from "../../rules/webhooks/endpoints.ts";
-import {
-  addClientDocuments,
-  clientOrNull,
-  createClient,
-  listClients,
-  triggerTaxPrep,
-} from "../../rules/workspaces/clients.ts";
-import {
-  accountWorkspaces,
-  addUsersToWorkspace,
-  createWorkspace,
-  userOf,
-  workspaceOf,
-} from "../../rules/workspaces/workspaces.ts";
+import * as endpoints from "../../rules/webhooks/endpoints.ts";
+import * as clients from "../../rules/workspaces/clients.ts";
+import * as workspaces from "../../rules/workspaces/workspaces.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import type { World } from "../../world/world.ts";
 
@@ -75,17 +56,17 @@ const served = {
   Mutation: {
     exchangeSurfaceRefreshTokenForAccessTokens: (_parent, input, { world }) => exchangeApiKey(world, input),
     loginViaPersonalApiToken: (_parent, { token }, { world }) => loginPartner(world, token),
-    createWorkspace: callWithInput(createWorkspace),
-    addUsersToTheWorkspace: call(addUsersToWorkspace),
-    createWebhookEndpoint: callWithInput(createEndpoint),
-    updateWebhookEndpoint: callWithInput(updateEndpoint),
+    createWorkspace: callWithInput(workspaces.createWorkspace),
+    addUsersToTheWorkspace: call(workspaces.addUsersToWorkspace),
+    createWebhookEndpoint: callWithInput(endpoints.createEndpoint),
+    updateWebhookEndpoint: callWithInput(endpoints.updateEndpoint),
     deleteWebhookEndpoint: (_parent, { endpointId }, { world, caller }) =>
-      deleteEndpoint(world, caller, endpointId),
+      endpoints.deleteEndpoint(world, caller, endpointId),
     rotateWebhookEndpointSecret: (_parent, { input }, { world, caller }) =>
-      rotateSecret(world, caller, input as RotateSecretInput),
-    createClient: callWithInput(createClient),
-    addClientDocuments: callWithInput(addClientDocuments),
-    triggerTaxPrep: callWithInput(triggerTaxPrep),
+      endpoints.rotateSecret(world, caller, input as endpoints.RotateSecretInput),
+    createClient: callWithInput(clients.createClient),
+    addClientDocuments: callWithInput(clients.addClientDocuments),
+    triggerTaxPrep: callWithInput(clients.triggerTaxPrep),
     startProviderConnection: call(startConnection),
     collectProviderConnection: call(collectConnection),
     createConnectionJob: call(createJob),
@@ -98,21 +79,21 @@ const served = {
     __resolveType: (record) => ("workspaceId" in record ? "WorkspaceUser" : "User"),
   },
   User: {
-    workspaces: (user, _args, { world }) => accountWorkspaces(world, user),
+    workspaces: (user, _args, { world }) => workspaces.accountWorkspaces(world, user),
   },
   // Of the vendor's own integrations, which the mock does not have.
   UserShortDetails: { emailHash: () => null, novuHash: () => null },
   WorkspaceShortDetails: { createdAt },
   WorkspaceUser: {
     createdAt,
-    user: (membership, _args, { world }) => userOf(world, membership),
-    workspace: (membership, _args, { world }) => workspaceOf(world, membership),
+    user: (membership, _args, { world }) => workspaces.userOf(world, membership),
+    workspace: (membership, _args, { world }) => workspaces.workspaceOf(world, membership),
   },
   Workspace: {
-    clients: (workspace, args, { world }) => listClients(world, workspace, args),
-    client: (workspace, { id }, { world }) => clientOrNull(world, workspace, id),
+    clients: (workspace, args, { world }) => clients.listClients(world, workspace, args),
+    client: (workspace, { id }, { world }) => clients.clientOrNull(world, workspace, id),
     tasks: (workspace, args, { world }) => listWorkspaceTasks(world, workspace, args),
-    webhookEndpoints: (_workspace, args, { world, caller }) => listEndpoints(world, caller, args),
+    webhookEndpoints: (_workspace, args, { world, caller }) => endpoints.listEndpoints(world, caller, args),
   },
   WebhookEndpoint: { createdAt, updatedAt },
   Client: {

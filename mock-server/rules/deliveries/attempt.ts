@@ -5,27 +5,21 @@ import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts"
 import type { DeliveryResponse } from "../../outbound/port.ts";
 import { responseBodyCharsMax } from "../../settings/bounds.ts";
 import type { DeliveryFault } from "../../state/fault.ts";
-import type {
-  AttemptKind,
-  AttemptRecord,
-  DeliveryRecord,
-  EventRecord,
-  WebhookEndpointRecord,
-} from "../../state/records.ts";
+import type * as records from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { rejectionOf } from "./retry-plan.ts";
 import { liveSecrets, signDelivery } from "./signing.ts";
 
 export interface AttemptInput {
-  readonly delivery: DeliveryRecord;
-  readonly event: EventRecord;
-  readonly endpoint: WebhookEndpointRecord;
-  readonly kind: AttemptKind;
+  readonly delivery: records.DeliveryRecord;
+  readonly event: records.EventRecord;
+  readonly endpoint: records.WebhookEndpointRecord;
+  readonly kind: records.AttemptKind;
   readonly faults: readonly DeliveryFault[];
 }
 
 /** An attempt before it has its number among the delivery's attempts. */
-export type AttemptResult = Omit<AttemptRecord, "number">;
+export type AttemptResult = Omit<records.AttemptRecord, "number">;
 
 /**
  * Signs and sends one attempt. Timestamp and signature are created here, at the last moment, so each attempt has

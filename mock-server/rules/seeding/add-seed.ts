@@ -1,10 +1,4 @@
-import type {
-  ClientSeed,
-  ConnectionSeed,
-  MemberSeed,
-  SeedPlan,
-  WorkspaceSeed,
-} from "../../settings/seed-plan.ts";
+import type * as plan from "../../settings/seed-plan.ts";
 import type { ClientRecord, ConnectionRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { findRecord } from "../find-record.ts";
@@ -28,7 +22,7 @@ const exampleMember = { name: "Example Admin", email: "admin@example.com" };
  * Adds the records, all or none. One whose name exists already is kept as it is; every member gets another key.
  * @throws ServiceError for an endpoint that the service would not accept
  */
-export function addSeed(world: World, { workspaces }: SeedPlan, partnerId: string | null): AddedSeed {
+export function addSeed(world: World, { workspaces }: plan.SeedPlan, partnerId: string | null): AddedSeed {
   for (const { endpoints = [] } of workspaces) {
     for (const endpoint of endpoints) checkEndpoint(world, endpoint);
   }
@@ -36,7 +30,7 @@ export function addSeed(world: World, { workspaces }: SeedPlan, partnerId: strin
   return { workspaceIds: added.map(({ id }) => id), apiKeys: added.flatMap(({ apiKeys }) => apiKeys) };
 }
 
-function addWorkspaceSeed(world: World, seed: WorkspaceSeed, partnerId: string | null) {
+function addWorkspaceSeed(world: World, seed: plan.WorkspaceSeed, partnerId: string | null) {
   const { name: displayName, firmSize = null, clients = [], connections = [], endpoints = [] } = seed;
   const existing = findWorkspace(world, displayName);
   const { id } = existing ?? addWorkspace(world, { displayName, firmSize, partnerId });
@@ -52,7 +46,7 @@ function addWorkspaceSeed(world: World, seed: WorkspaceSeed, partnerId: string |
   return { id, apiKeys };
 }
 
-const newClient = ({ name, externalId = name, returnType, taxYear }: ClientSeed): NewClient => ({
+const newClient = ({ name, externalId = name, returnType, taxYear }: plan.ClientSeed): NewClient => ({
   name,
   externalId,
   ...(returnType === undefined ? {} : { returnType }),
@@ -63,7 +57,7 @@ const newClient = ({ name, externalId = name, returnType, taxYear }: ClientSeed)
 function addMemberSeed(
   world: World,
   workspaceId: string,
-  { email, name, role = "admin", access }: MemberSeed,
+  { email, name, role = "admin", access }: plan.MemberSeed,
 ): string {
   const address = email.toLowerCase();
   const user =
@@ -74,7 +68,7 @@ function addMemberSeed(
   return createApiKey(world, { ...ids, access }).apiKey;
 }
 
-function addConnectionSeed(world: World, workspaceId: string, seed: ConnectionSeed): void {
+function addConnectionSeed(world: World, workspaceId: string, seed: plan.ConnectionSeed): void {
   const { name, providerKey = name, status = "active", settings = null, jobs = [] } = seed;
   const added = { workspaceId, providerKey, status, displayName: name, startInputs: null, settings };
   const connection = findConnection(world, workspaceId, name) ?? addConnection(world, added);

@@ -1,11 +1,5 @@
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import {
-  type CommandIo,
-  defineCommand,
-  onlyArgument,
-  toJson,
-  write,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { flagName, list, text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isReceiverError } from "@workspace-tasks/receiver-kit";
 import { auditReceiver } from "../check-receiver/audit-receiver.ts";
@@ -39,7 +33,7 @@ const flags = {
 };
 
 /** Runs `workspace-tasks check-receiver` and returns its exit code. */
-export const runCheckReceiverCommand = defineCommand({
+export const runCheckReceiverCommand = cli.defineCommand({
   name: "check-receiver",
   synopsis: "<url> --secret whsec_… [options]",
   about: `Attacks a webhook receiver, in any language, and reports how it responds. The
@@ -50,8 +44,8 @@ run it against production.`,
 listens there, for example) or wrong arguments.`,
   async run(args, io) {
     const { list, json, ...options } = args.flags;
-    if (list) return write(io, listOfChecks(json));
-    const url = onlyArgument(args, "one URL");
+    if (list) return cli.write(io, listOfChecks(json));
+    const url = cli.onlyArgument(args, "one URL");
     const secret = options.secret ?? io.env[secretVariable];
     if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
     const progress = progressTo(io);
@@ -61,7 +55,7 @@ listens there, for example) or wrong arguments.`,
     );
     const color = io.isTTY === true && !io.env["NO_COLOR"];
     const couldNotRun = report.problem !== undefined && report.results.length === 0;
-    if (json) write(io, renderJsonReport(report));
+    if (json) cli.write(io, renderJsonReport(report));
     else (couldNotRun ? io.stderr : io.stdout).write(renderTextReport(report, { color }));
     return exitCodeOf(report);
   },
@@ -78,7 +72,7 @@ async function audit(options: AuditOptions) {
 }
 
 function listOfChecks(json: boolean): string {
-  if (json) return toJson(auditChecks.map(describedCheck));
+  if (json) return cli.toJson(auditChecks.map(describedCheck));
   const width = Math.max(...auditChecks.map(({ id }) => id.length));
   return auditChecks
     .map(({ id, requirement, title }) => `${requirement.padEnd(6)}  ${id.padEnd(width)}  ${title}\n`)
@@ -88,10 +82,11 @@ function listOfChecks(json: boolean): string {
 const progressEveryMs = 5_000;
 
 /** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
-function progressTo({ stderr }: CommandIo) {
+function progressTo(io: cli.CommandIo) {
+  const { stderr } = io;
   let latest = "waiting for the response to a valid delivery";
   const timer = setInterval(() => {
-    if (stderr.isTTY !== true) stderr.write(`check-receiver: ${latest}\n`);
+    if (stderr.isTTY !== true) cli.writeNotice(io, "check-receiver", latest);
   }, progressEveryMs);
   return {
     onProgress({ done, total, id }: AuditProgress) {

@@ -4,14 +4,7 @@ import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
-import {
-  failedEnd,
-  isSuperseded,
-  type RowEnd,
-  type RowEndResult,
-  settledEnd,
-  settleOutcome,
-} from "../row-end.ts";
+import * as rowEnd from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
 import { reconcileCandidates } from "./memory-candidates.ts";
 import { claimRows, renewLeases, repairTimes } from "./memory-claims.ts";
@@ -118,23 +111,23 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     const commit = async () => {
       ended = true;
       const held = this.#held(claim);
-      const isLate = held && isSuperseded(settlement, held.key.head?.position);
+      const isLate = held && rowEnd.isSuperseded(settlement, held.key.head?.position);
       if (isLate && changes.length > 0) return "superseded";
       if (held) for (const change of changes) change();
-      const end = settledEnd(claim, settlement);
-      return settleOutcome(end, this.#end(end));
+      const end = rowEnd.settledEnd(claim, settlement);
+      return rowEnd.settleOutcome(end, this.#end(end));
     };
     return { handle: { apply }, commit, rollback };
   };
 
   readonly fail: Methods["fail"] = async (claim, failure) =>
-    this.#end(failedEnd(claim, failure)) !== undefined;
+    this.#end(rowEnd.failedEnd(claim, failure)) !== undefined;
 
   #held(claim: InboxClaim) {
     return findHeld(this.#keys, this.#rows, claim);
   }
 
-  #end(end: RowEnd): RowEndResult | undefined {
+  #end(end: rowEnd.RowEnd): rowEnd.RowEndResult | undefined {
     const held = this.#held(end.claim);
     const ended = held && endRow(this.#keys, held, end, this.#clock.now());
     if (ended?.hasMore) this.#subscribers.wake(end.claim.source);

@@ -1,19 +1,8 @@
 import { ReceiverError } from "../../errors.ts";
-import type {
-  InboxClaim,
-  InboxLease,
-  InboxRetention,
-  InboxRowDetails,
-  InboxRowFilter,
-  InboxRowReference,
-  InboxRowState,
-  InboxRowSummary,
-  InboxStats,
-  NewInboxRow,
-} from "../inbox.ts";
+import type * as inbox from "../inbox.ts";
 import { emptyStates } from "../sql/inbox-row.ts";
 
-interface RowFields extends Omit<InboxRowDetails, "bodyBytes"> {
+interface RowFields extends Omit<inbox.InboxRowDetails, "bodyBytes"> {
   /** 0 until the first failure: a clock that is set cannot delay the row. */
   readonly dueAtMs: number;
   /** When the last attempt failed; 0 before. */
@@ -45,7 +34,7 @@ export class MemoryRows {
     this.#rowsMax = rowsMax;
   }
 
-  get({ source, id }: InboxRowReference): MemoryRow | undefined {
+  get({ source, id }: inbox.InboxRowReference): MemoryRow | undefined {
     return this.#rows.get(JSON.stringify([source, id]));
   }
 
@@ -53,7 +42,7 @@ export class MemoryRows {
     return this.#rows.values();
   }
 
-  add({ quarantine, ...newRow }: NewInboxRow, state: InboxRowState, nowMs: number): MemoryRow {
+  add({ quarantine, ...newRow }: inbox.NewInboxRow, state: inbox.InboxRowState, nowMs: number): MemoryRow {
     if (this.#rows.size >= this.#rowsMax) {
       throw new ReceiverError("INBOX_FULL", `memory inbox: full, expected at most ${this.#rowsMax} rows`);
     }
@@ -72,7 +61,7 @@ export class MemoryRows {
     source,
     beforeSeq = Number.POSITIVE_INFINITY,
     limit = 50,
-  }: InboxRowFilter): readonly InboxRowSummary[] {
+  }: inbox.InboxRowFilter): readonly inbox.InboxRowSummary[] {
     return [...this.#rows.values()]
       .reverse()
       .filter((row) => (!states || states.includes(row.state)) && (source ?? row.source) === row.source)
@@ -82,7 +71,11 @@ export class MemoryRows {
   }
 
   /** Returns how many rows it changed. */
-  purge({ bodiesMs, rowsMs, unhandledBodiesMs }: InboxRetention, rowsMax: number, nowMs: number): number {
+  purge(
+    { bodiesMs, rowsMs, unhandledBodiesMs }: inbox.InboxRetention,
+    rowsMax: number,
+    nowMs: number,
+  ): number {
     let changed = 0;
     for (const [name, row] of this.#rows) {
       if (changed >= rowsMax) break;
@@ -97,7 +90,7 @@ export class MemoryRows {
     return changed;
   }
 
-  stats(nowMs: number): InboxStats {
+  stats(nowMs: number): inbox.InboxStats {
     const rows = emptyStates();
     let oldestPendingMs: number | null = null;
     let newestAtMs = nowMs;
@@ -112,27 +105,27 @@ export class MemoryRows {
 }
 
 /** States whose rows retention may remove; dead and quarantined rows wait for an operator, without their bodies. */
-const settledStates: ReadonlySet<InboxRowState> = new Set(["done", "stale", "discarded", "inline"]);
+const settledStates: ReadonlySet<inbox.InboxRowState> = new Set(["done", "stale", "discarded", "inline"]);
 
 /** A row that was replayed is as old as its replay. */
 const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryRow): number => replayedAtMs ?? receivedAtMs;
 
 const dueAtMs = (row: MemoryRow): number => row.dueAtMs || storedAtMs(row);
 
-function toSummary(row: MemoryRow): InboxRowSummary {
+function toSummary(row: MemoryRow): inbox.InboxRowSummary {
   const { body, replayedAtMs, failedAtMs, inlineLease, ...columns } = row;
   const attempts = row.attempts + (row.state === "running" ? 1 : 0);
   return { ...columns, attempts, dueAtMs: dueAtMs(row), bodyBytes: body?.byteLength ?? null };
 }
 
-export function toDetails(row: MemoryRow): InboxRowDetails {
+export function toDetails(row: MemoryRow): inbox.InboxRowDetails {
   return { ...toSummary(row), body: row.body };
 }
 
 export function toClaim(
   { state, dueAtMs, failedAtMs, lastError, replayedAtMs, inlineLease, ...row }: MemoryRow,
-  lease: InboxLease,
+  lease: inbox.InboxLease,
   head: string | null,
-): InboxClaim {
+): inbox.InboxClaim {
   return { ...row, attempts: row.attempts + 1, body: row.body ?? new Uint8Array(), lease, head };
 }

@@ -1,15 +1,5 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
-import {
-  boolean,
-  clock,
-  durationMs,
-  objectWith,
-  optional,
-  positiveInteger,
-  strictOptions,
-  stringLike,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
@@ -61,20 +51,20 @@ export interface PostgresInboxOptions {
   readonly clock?: Clock | undefined;
 }
 
-const postgresOptions = strictOptions<PostgresInboxOptions>()({
-  schema: withDefault(
-    stringLike(/^[a-z_][a-z0-9_]{0,49}$/, "1 to 50 lower case letters, digits and _"),
+const postgresOptions = s.strictOptions<PostgresInboxOptions>()({
+  schema: s.withDefault(
+    s.stringLike(/^[a-z_][a-z0-9_]{0,49}$/, "1 to 50 lower case letters, digits and _"),
     defaults.postgres.schema,
   ),
-  migrate: withDefault(boolean, true),
-  queryTimeoutMs: withDefault(durationMs, defaults.postgres.queryTimeoutMs),
-  eventsPerTransactionMax: withDefault(positiveInteger, defaults.postgres.eventsPerTransactionMax),
-  turnMs: withDefault(durationMs, defaults.postgres.turnMs),
-  resetSessions: optional(boolean),
-  clock: optional(clock),
+  migrate: s.withDefault(s.boolean, true),
+  queryTimeoutMs: s.withDefault(s.durationMs, defaults.postgres.queryTimeoutMs),
+  eventsPerTransactionMax: s.withDefault(s.positiveInteger, defaults.postgres.eventsPerTransactionMax),
+  turnMs: s.withDefault(s.durationMs, defaults.postgres.turnMs),
+  resetSessions: s.optional(s.boolean),
+  clock: s.optional(s.clock),
 });
 
-const postgresPool = objectWith<PostgresPool>("a Pool of the package pg", "connect");
+const postgresPool = s.objectWith<PostgresPool>("a Pool of the package pg", "connect");
 
 /**
  * A durable inbox in PostgreSQL 13 or later, shared by any number of receiver processes.

@@ -1,26 +1,12 @@
 // Both databases name their columns alike, so their rows are read in one place.
 
-import {
-  type DeliveryChannel,
-  type InboxClaim,
-  type InboxHead,
-  type InboxLease,
-  type InboxMarks,
-  type InboxRowDetails,
-  type InboxRowReference,
-  type InboxRowState,
-  type InboxRowSummary,
-  type InboxStats,
-  type ReconcileCandidate,
-  rowStates,
-  type StoredInboxRow,
-} from "../inbox.ts";
+import * as inbox from "../inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** From rows in the order of their keys and positions. A claim of an expired lease counts as an attempt, too. */
-export function toClaims(rows: readonly SqlRow[], worker: string): readonly InboxClaim[] {
-  const leases = new Map<number, InboxLease>();
+export function toClaims(rows: readonly SqlRow[], worker: string): readonly inbox.InboxClaim[] {
+  const leases = new Map<number, inbox.InboxLease>();
   return rows.map((row) => {
     const keyId = Number(row["key_id"]);
     const lease = leases.get(keyId) ?? {
@@ -40,25 +26,25 @@ export function toClaims(rows: readonly SqlRow[], worker: string): readonly Inbo
   });
 }
 
-export function toSummary(row: SqlRow): InboxRowSummary {
+export function toSummary(row: SqlRow): inbox.InboxRowSummary {
   return {
     ...toStoredRow(row),
-    state: row["state"] as InboxRowState,
+    state: row["state"] as inbox.InboxRowState,
     dueAtMs: Number(row["due_at"]),
     lastError: toText(row["last_error"]),
     bodyBytes: toNumber(row["body_bytes"]),
   };
 }
 
-export function toDetails(row: SqlRow): InboxRowDetails {
+export function toDetails(row: SqlRow): inbox.InboxRowDetails {
   return { ...toSummary(row), body: toBytes(row["body"]) };
 }
 
-export function toReference(row: SqlRow): InboxRowReference {
+export function toReference(row: SqlRow): inbox.InboxRowReference {
   return { source: String(row["source"]), id: String(row["webhook_id"]) };
 }
 
-export function toHead(row: SqlRow | undefined): InboxHead | undefined {
+export function toHead(row: SqlRow | undefined): inbox.InboxHead | undefined {
   return (
     row && {
       position: String(row["position"]),
@@ -69,32 +55,35 @@ export function toHead(row: SqlRow | undefined): InboxHead | undefined {
 }
 
 /** A key may be found for several reasons; the first counts. */
-export function toCandidates(rows: readonly SqlRow[]): readonly ReconcileCandidate[] {
-  const found = new Map<string, ReconcileCandidate>();
+export function toCandidates(rows: readonly SqlRow[]): readonly inbox.ReconcileCandidate[] {
+  const found = new Map<string, inbox.ReconcileCandidate>();
   for (const row of rows) {
     const key = String(row["order_key"]);
-    const reason = row["reason"] as ReconcileCandidate["reason"];
+    const reason = row["reason"] as inbox.ReconcileCandidate["reason"];
     if (!found.has(key)) found.set(key, { key, reason, workspaceId: toText(row["workspace"]) });
   }
   return [...found.values()];
 }
 
 /** From rows of `name` and `value`; one without a name where there are no marks. */
-export function toMarks(rows: readonly SqlRow[]): InboxMarks {
+export function toMarks(rows: readonly SqlRow[]): inbox.InboxMarks {
   const named = rows.filter((row) => row["name"] !== null);
   return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
 }
 
-export function emptyStates(): Record<InboxRowState, number> {
-  return Object.fromEntries(rowStates.map((state) => [state, 0])) as Record<InboxRowState, number>;
+export function emptyStates(): Record<inbox.InboxRowState, number> {
+  return Object.fromEntries(inbox.rowStates.map((state) => [state, 0])) as Record<
+    inbox.InboxRowState,
+    number
+  >;
 }
 
 /** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
-export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): InboxStats {
+export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): inbox.InboxStats {
   const rows = emptyStates();
   let oldestPendingMs: number | null = null;
   for (const { state, count, oldest } of counts) {
-    rows[state as InboxRowState] = Number(count);
+    rows[state as inbox.InboxRowState] = Number(count);
     const pendingMs = state === "pending" ? toNumber(oldest) : null;
     // Below 0 for rows stored before the clock was set back.
     if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
@@ -102,7 +91,7 @@ export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): 
   return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
-function toStoredRow(row: SqlRow): StoredInboxRow {
+function toStoredRow(row: SqlRow): inbox.StoredInboxRow {
   return {
     source: String(row["source"]),
     id: String(row["webhook_id"]),
@@ -112,7 +101,7 @@ function toStoredRow(row: SqlRow): StoredInboxRow {
     status: toText(row["status"]),
     workspaceId: toText(row["workspace"]),
     seq: Number(row["seq"]),
-    channel: row["channel"] as DeliveryChannel,
+    channel: row["channel"] as inbox.DeliveryChannel,
     timestamp: Number(row["signed_at"]),
     receivedAtMs: Number(row["received_at"]),
     secretIndex: toNumber(row["secret_index"]),

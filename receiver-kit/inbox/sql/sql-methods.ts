@@ -2,51 +2,32 @@
 
 import { tenantRange } from "../../signature/tenant.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
-import type {
-  InboxClaim,
-  InboxInsertResult,
-  InboxRowState,
-  InboxRowSummary,
-  InboxSettlement,
-  InboxSettleOutcome,
-  InboxStore,
-  NewInboxRow,
-} from "../inbox.ts";
+import type * as inbox from "../inbox.ts";
 import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
-import {
-  type SqlRow,
-  toBoolean,
-  toCandidates,
-  toDetails,
-  toHead,
-  toMarks,
-  toNumber,
-  toStats,
-  toSummary,
-} from "./inbox-row.ts";
+import * as inboxRow from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
 export interface SqlExecutor {
   /** Returns the rows of a statement that changes nothing. */
-  read(statement: string, values: readonly unknown[]): Promise<readonly SqlRow[]>;
+  read(statement: string, values: readonly unknown[]): Promise<readonly inboxRow.SqlRow[]>;
   /** Returns how many rows a statement changed. */
   change(statement: string, values: readonly unknown[]): Promise<number>;
-  insertRow(row: NewInboxRow): Promise<InboxInsertResult>;
+  insertRow(row: inbox.NewInboxRow): Promise<inbox.InboxInsertResult>;
   endRow(end: RowEnd): Promise<RowEndResult | undefined>;
-  replayRow: InboxStore["replay"];
+  replayRow: inbox.InboxStore["replay"];
   /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
-  countStates(): Promise<readonly SqlRow[]>;
+  countStates(): Promise<readonly inboxRow.SqlRow[]>;
   /** How many rows one statement reads at most to find those of a list; it may block other work. */
   readonly listStepRows: number;
   /** Stores a row begun inline, or takes over one whose lease ended; returns no row when it did neither. */
-  beginInline(webhook: VerifiedWebhook, options: InlineOptions): Promise<readonly SqlRow[]>;
+  beginInline(webhook: VerifiedWebhook, options: InlineOptions): Promise<readonly inboxRow.SqlRow[]>;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
   /** Called when rows of `source` may have become claimable. */
   wake(source: string): void;
 }
 
-export type InlineOptions = Parameters<InboxStore["beginInline"]>[1];
+export type InlineOptions = Parameters<inbox.InboxStore["beginInline"]>[1];
 
 export interface SqlMethodStatements extends SqlStatements {
   readonly finishInline: string;
@@ -59,12 +40,12 @@ type Method =
   | ("head" | "readMarks" | "writeMarks" | "repairTimes")
   | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
 
-export interface SqlMethods extends Pick<InboxStore, Method> {
+export interface SqlMethods extends Pick<inbox.InboxStore, Method> {
   /** Settles a row whose handlers used no transaction, together with others. */
-  settle(claim: InboxClaim, settlement: InboxSettlement): Promise<InboxSettleOutcome>;
+  settle(claim: inbox.InboxClaim, settlement: inbox.InboxSettlement): Promise<inbox.InboxSettleOutcome>;
 }
 
-const isUnhandledState = (state: InboxRowState) => state === "dead" || state === "quarantined";
+const isUnhandledState = (state: inbox.InboxRowState) => state === "dead" || state === "quarantined";
 
 /** How many keys one statement reads at most. */
 const pageKeys = 5_000;
@@ -72,7 +53,7 @@ const pageKeys = 5_000;
 export function sqlMethods(
   executor: SqlExecutor,
   sql: SqlMethodStatements,
-  toList: (states: readonly InboxRowState[]) => unknown,
+  toList: (states: readonly inbox.InboxRowState[]) => unknown,
 ): SqlMethods {
   const { read, change, now, wake, countStates, listStepRows, beginInline } = executor;
   const endRow = async (requested: RowEnd) => {
@@ -91,7 +72,7 @@ export function sqlMethods(
     while (young - expired > 1) {
       const middle = Math.floor((expired + young) / 2);
       const [row] = await read(sql.rowFrom, [now(), afterMs, middle, asOfMs]);
-      if (row && toBoolean(row["is_expired"])) expired = Number(row["seq"]);
+      if (row && inboxRow.toBoolean(row["is_expired"])) expired = Number(row["seq"]);
       else young = middle;
     }
     return young;
@@ -102,7 +83,7 @@ export function sqlMethods(
     let changed = 0;
     while (changed < headsMax) {
       const [page] = await read(sql.keysPage, [purgedTo, pageKeys]);
-      const last = toNumber(page?.["last"]);
+      const last = inboxRow.toNumber(page?.["last"]);
       if (last !== null) {
         const values = [now(), afterMs, headsMax - changed, asOfMs, purgedTo, last];
         changed += await change(sql.purgeHeads, values);
@@ -113,8 +94,8 @@ export function sqlMethods(
     }
     return changed;
   };
-  const head: InboxStore["head"] = async (source, key) =>
-    toHead((await read(sql.headOf, [now(), source, key]))[0]);
+  const head: inbox.InboxStore["head"] = async (source, key) =>
+    inboxRow.toHead((await read(sql.headOf, [now(), source, key]))[0]);
   return {
     head,
     async insert(row) {
@@ -139,23 +120,23 @@ export function sqlMethods(
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       if (states?.every(isUnhandledState)) {
         const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, toList(states), limit];
-        return (await read(sql.listUnhandled, values)).map(toSummary);
+        return (await read(sql.listUnhandled, values)).map(inboxRow.toSummary);
       }
       const { first, last } = await readRange();
-      const found: InboxRowSummary[] = [];
+      const found: inbox.InboxRowSummary[] = [];
       let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);
       while (below > first && found.length < limit) {
         const from = Math.max(first, below - listStepRows);
         const left = limit - found.length;
         const rows = await read(sql.listRows, [below, source, states ? toList(states) : null, left, from]);
-        for (const row of rows) found.push(toSummary(row));
+        for (const row of rows) found.push(inboxRow.toSummary(row));
         below = from;
       }
       return found;
     },
     async get({ source, id }) {
       const [row] = await read(sql.getRow, [source, id]);
-      return row && toDetails(row);
+      return row && inboxRow.toDetails(row);
     },
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
     async beginInline(webhook, inlineOptions) {
@@ -180,10 +161,12 @@ export function sqlMethods(
       return keys + leases;
     },
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
-      toCandidates(await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit])),
+      inboxRow.toCandidates(
+        await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit]),
+      ),
     async readMarks(source) {
       const rows = await read(sql.readMarks, [now(), source]);
-      return { nowMs: Number(rows[0]?.["now"]), marks: toMarks(rows) };
+      return { nowMs: Number(rows[0]?.["now"]), marks: inboxRow.toMarks(rows) };
     },
     async writeMarks(source, marks) {
       for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
@@ -207,6 +190,6 @@ export function sqlMethods(
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () => toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
+    stats: async () => inboxRow.toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
   };
 }

@@ -1,12 +1,6 @@
 // Claims on SQLite, each in one synchronous step inside a transaction of the writer.
 
-import {
-  type InboxClaimOptions,
-  type InboxClaimResult,
-  type InboxLease,
-  type InboxRowReference,
-  leaseExpired,
-} from "../inbox.ts";
+import * as inbox from "../inbox.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
 import { toBoolean, toClaims, toNumber, toReference } from "../sql/inbox-row.ts";
 import type { SqliteConnection, SqliteRow } from "./sqlite-driver.ts";
@@ -14,12 +8,12 @@ import * as sql from "./sqlite-statements.ts";
 
 export function claimRows(
   connection: SqliteConnection,
-  options: InboxClaimOptions,
+  options: inbox.InboxClaimOptions,
   nowMs: number,
-): InboxClaimResult {
+): inbox.InboxClaimResult {
   const { source, worker, rowsMax, reclaimUntilMs } = options;
   const taken = new Taken(options);
-  const died: InboxRowReference[] = [];
+  const died: inbox.InboxRowReference[] = [];
   let mayHaveMore = true;
   let recovered = 0;
   // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
@@ -52,11 +46,11 @@ const roundsMax = 4;
 /** The rows of a claim, up to its limits. */
 class Taken {
   readonly rows: SqliteRow[] = [];
-  readonly #options: InboxClaimOptions;
+  readonly #options: inbox.InboxClaimOptions;
   #bytes = 0;
   isFull = false;
 
-  constructor(options: InboxClaimOptions) {
+  constructor(options: inbox.InboxClaimOptions) {
     this.#options = options;
   }
 
@@ -79,7 +73,7 @@ function claimKey(
   connection: SqliteConnection,
   key: SqliteRow,
   taken: Taken,
-  { worker, leaseMs, rowsPerKeyMax, keyOrder }: InboxClaimOptions,
+  { worker, leaseMs, rowsPerKeyMax, keyOrder }: inbox.InboxClaimOptions,
   nowMs: number,
 ): void {
   const keyId = Number(key["id"]);
@@ -114,12 +108,12 @@ function recoverKey(
   connection: SqliteConnection,
   key: SqliteRow,
   recovered: number,
-  { attemptsMax, retry }: InboxClaimOptions,
+  { attemptsMax, retry }: inbox.InboxClaimOptions,
   nowMs: number,
-): readonly InboxRowReference[] {
+): readonly inbox.InboxRowReference[] {
   const keyId = Number(key["id"]);
   const handled = connection.firstPrepared(sql.handledRow, [keyId, key["claimed"] as string | null]);
-  const died: InboxRowReference[] = [];
+  const died: inbox.InboxRowReference[] = [];
   let dueAtMs = 0;
   if (handled) {
     const place = [keyId, String(handled["position"]), Number(handled["seq"])] as const;
@@ -129,7 +123,7 @@ function recoverKey(
       connection.changePrepared(sql.countAttempt, [...place, dueAtMs, nowMs]);
     } else {
       connection.firstPrepared(sql.dequeueRow, place);
-      const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, leaseExpired]);
+      const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, inbox.leaseExpired]);
       if (row) died.push(toReference(row));
     }
   }
@@ -141,10 +135,10 @@ function recoverKey(
 /** Returns the leases that are still held. */
 export function renewLeases(
   connection: SqliteConnection,
-  leases: readonly InboxLease[],
+  leases: readonly inbox.InboxLease[],
   leaseMs: number,
   nowMs: number,
-): ReadonlySet<InboxLease> {
+): ReadonlySet<inbox.InboxLease> {
   const held = leases.filter(
     ({ keyId, worker, generation }) =>
       connection.changePrepared(sql.renewLease, [nowMs, leaseMs, keyId, worker, generation]) > 0,

@@ -1,12 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import {
-  durationMs,
-  optional,
-  positiveInteger,
-  refine,
-  strictOptions,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
@@ -50,17 +43,17 @@ export interface SqliteInboxOptions {
   readonly clock?: Clock | undefined;
 }
 
-const sqliteOptions = strictOptions<SqliteInboxOptions>()({
-  path: refine<string>("a file name", (given) => typeof given === "string" && given !== ""),
-  driver: optional(
-    refine<SqliteDriverName | SqliteOpener>(
+const sqliteOptions = s.strictOptions<SqliteInboxOptions>()({
+  path: s.refine<string>("a file name", (given) => typeof given === "string" && given !== ""),
+  driver: s.optional(
+    s.refine<SqliteDriverName | SqliteOpener>(
       `one of ${sqliteDriverNames.join(", ")} or a function that opens a file`,
       (given) => typeof given === "function" || sqliteDriverNames.includes(given as SqliteDriverName),
     ),
   ),
-  busyTimeoutMs: withDefault(durationMs, defaults.sqlite.busyTimeoutMs),
-  transactionTimeoutMs: withDefault(durationMs, defaults.sqlite.transactionTimeoutMs),
-  eventsPerTransactionMax: withDefault(positiveInteger, defaults.sqlite.eventsPerTransactionMax),
+  busyTimeoutMs: s.withDefault(s.durationMs, defaults.sqlite.busyTimeoutMs),
+  transactionTimeoutMs: s.withDefault(s.durationMs, defaults.sqlite.transactionTimeoutMs),
+  eventsPerTransactionMax: s.withDefault(s.positiveInteger, defaults.sqlite.eventsPerTransactionMax),
   clock: sharedOptions.clock,
 });
 

@@ -118,6 +118,13 @@ export function write(io: CommandIo, text: string): 0 {
   return 0;
 }
 
+/** Writes a line to stderr, after what the user typed. @param name of the command; empty for the program itself */
+export function writeNotice({ program, stderr }: CommandIo, name: string, message: string): void {
+  stderr.write(`${fullName(program, name)}: ${message}\n`);
+}
+
+const fullName = (program: string, name: string) => [program, name].filter(Boolean).join(" ");
+
 export const toJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 function asksForHelp(argv: readonly string[]): boolean {
@@ -127,9 +134,8 @@ function asksForHelp(argv: readonly string[]): boolean {
 
 function report(error: unknown, name: string, io: CommandIo): number {
   if (!(error instanceof CommandError)) throw error;
-  const program = [io.program, name].filter(Boolean).join(" ");
-  const hint = error instanceof UsageError ? `Try ${program} --help\n` : "";
-  io.stderr.write(`${name || program}: ${error.message}\n${hint}`);
+  writeNotice(io, name, error.message);
+  if (error instanceof UsageError) io.stderr.write(`Try ${fullName(io.program, name)} --help\n`);
   return error.exitCode;
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { markdownTable } from "../../../scripts/markdown-table.ts";
+import { markdownTable } from "../../support/markdown-table.ts";
 import { auditDeviations, specificationDeviations } from "./audit-deviations.ts";
 import { type RuleId, rules } from "./rules.ts";
 

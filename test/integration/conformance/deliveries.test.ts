@@ -30,6 +30,9 @@ async function expectArrival({ receiver }: Subscriber, afterMs: number, count: n
   expect(receiver.deliveries).toHaveLength(count);
 }
 
+const instruct = ({ endpointId }: Subscriber, ...instructions: DeliveryFault[]) =>
+  service.control.setFaults({ deliveries: [{ endpointId, instructions }] });
+
 /** Starts a task, and returns its delivery. */
 async function nextDelivery(of: Subscriber): Promise<CapturedDelivery> {
   const { length } = of.receiver.deliveries;
@@ -283,9 +286,6 @@ describe("D5 at-least-once delivery", () => {
     expect(signed).toHaveLength(deliveries.length);
   });
 
-  const instruct = ({ endpointId }: Subscriber, ...instructions: DeliveryFault[]) =>
-    service.control.setFaults({ deliveries: [{ endpointId, instructions }] });
-
   mockTest("D5 the fault duplicate sends the same delivery again", async () => {
     await using all = await subscribe(service);
     await instruct(all, { kind: "duplicate", copies: 2 });
@@ -441,9 +441,7 @@ describe("W13 rotating a secret", () => {
   mockTest("W13 the fault old-secret-only leaves out the new secret's signature once", async () => {
     await using all = await subscribe(service);
     const fresh = await rotate(all);
-    await service.control.setFaults({
-      deliveries: [{ endpointId: all.endpointId, instructions: [{ kind: "old-secret-only" }] }],
-    });
+    await instruct(all, { kind: "old-secret-only" });
     expect(secretsThatSigned(await nextDelivery(all), [fresh, all.secret])).toEqual([all.secret]);
     expect(secretsThatSigned(await nextDelivery(all), [fresh, all.secret])).toEqual([fresh, all.secret]);
   });

@@ -7,6 +7,7 @@ import {
   type MockServerOptions,
 } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, it, vi } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 
 // The service under test. The suite sees it over HTTP only. By default each test file starts a mock; with
 // WORKSPACE_TASKS_TARGET the suite tests another service:
@@ -137,19 +138,10 @@ export function useService(options: MockServerOptions = {}): Harness {
     },
     async graphql(query, variables, { token, router = "base", headers } = {}) {
       const bearer = token === undefined ? await defaultToken() : token;
-      const response = await fetchWithRetries(
-        `${router === "base" ? harness.baseUrl : harness.gatewayUrl}/graphql`,
-        {
-          method: "POST",
-          headers: {
-            "content-type": "application/json",
-            ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
-            ...headers,
-          },
-          body: JSON.stringify({ query, ...(variables ? { variables } : {}) }),
-        },
-      );
-      return readResponse(response);
+      const url = `${router === "base" ? harness.baseUrl : harness.gatewayUrl}/graphql`;
+      const post = jsonPost({ query, ...(variables ? { variables } : {}) }, bearer ?? undefined);
+      const sent = { ...post, headers: { ...post.headers, ...headers } };
+      return readResponse(await fetchWithRetries(url, sent));
     },
     async tokens(apiKey = harness.apiKey, expiresInSeconds) {
       const response = await harness.graphql(exchangeDocument, { apiKey, expiresInSeconds }, { token: null });

@@ -6,8 +6,8 @@ import { errorCodes } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
-import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
-import { projectFiles } from "../../../scripts/project-files.mjs";
+import { projectFiles } from "../../../scripts/project-files.ts";
+import { blocksOf, type MarkedBlock } from "../../support/marked-blocks.ts";
 
 const documents = projectFiles(".", ".md");
 const read = (file: string) => readFileSync(file, "utf8");
@@ -31,11 +31,11 @@ it("each block of the README and docs/ is copied from a tested file, run by a te
   expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
 });
 
-it("every path that a document names exists", () => {
+it("every path that a document names exists, alone or in a command", () => {
   const named = documents.flatMap((file) =>
     [
       ...read(file).matchAll(
-        /`((?:test|docs|examples|scripts|bench|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)`/g,
+        /`(?:[^`\n]* )?((?:test|docs|examples|scripts|sdk|mock-server|receiver-kit)\/[^\s`*{}]+)(?: [^`\n]*)?`/g,
       ),
     ].map(([, path = ""]) => ({ file, path })),
   );

@@ -15,12 +15,7 @@
 import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../../receiver-kit/inbox/inbox.ts";
 import type { Choice, Execution, Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
-import {
-  createExploredProcess,
-  createTime,
-  type ExploredProcess,
-  type ExploredTimers,
-} from "./explored-process.ts";
+import * as explored from "./explored-process.ts";
 import { createInboxLedger, type InboxLedger } from "./inbox-ledger.ts";
 import type { StoreUnderTest } from "./inbox-stores.ts";
 import { visibleState } from "./visible-state.ts";
@@ -46,7 +41,7 @@ export interface ExploredEvent {
 export interface InboxScopeOptions {
   readonly name: string;
   readonly parts: typeof Parts;
-  readonly createStore: (parts: typeof Parts, time: ExploredTimers) => Promise<StoreUnderTest>;
+  readonly createStore: (parts: typeof Parts, time: explored.ExploredTimers) => Promise<StoreUnderTest>;
   readonly events: readonly ExploredEvent[];
   readonly workers: number;
   readonly budgets?: Partial<InboxBudgets> | undefined;
@@ -61,10 +56,10 @@ const turnsMax = 20;
 const noBudgets: InboxBudgets = { crashes: 0, pauses: 0, duplicates: 0, handlerFailures: 0, lostCalls: 0 };
 
 /** Of an event: the processes that it was sent to and that have not responded. */
-const createSending = () => ({ by: [] as ExploredProcess[], isAcknowledged: false });
+const createSending = () => ({ by: [] as explored.ExploredProcess[], isAcknowledged: false });
 
 interface Member {
-  readonly process: ExploredProcess;
+  readonly process: explored.ExploredProcess;
   /** Something of it is with the store. */
   isBusy(): boolean;
   send(event: ExploredEvent): void;
@@ -76,7 +71,7 @@ export function inboxScope(options: InboxScopeOptions): Scope {
 
 async function startInboxExecution(options: InboxScopeOptions): Promise<Execution> {
   const { parts, events, workers } = options;
-  const time = createTime();
+  const time = explored.createTime();
   const store = await options.createStore(parts, time);
   const left = { ...noBudgets, ...options.budgets };
   // Where no copy can arrive meanwhile and no insert fails, a delivery is sent and stored in one step: until it is stored
@@ -122,6 +117,13 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
   const options_ = () => {
     const found = new Map<string, { readonly isFault: boolean; readonly run: () => unknown }>();
     const add = (label: string, isFault: boolean, run: () => unknown) => found.set(label, { isFault, run });
+    const addFault = (budget: keyof InboxBudgets, label: string, run: () => unknown) => {
+      if (left[budget] === 0) return;
+      add(label, true, () => {
+        left[budget] -= 1;
+        return run();
+      });
+    };
     if (isSettled()) return found;
     for (const { process, send } of members) {
       const { name } = process;
@@ -138,49 +140,30 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
           void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
         };
         add(`${event.id} is sent to ${name}`, mayRepeat, deliver);
-        if (isFused && left.crashes > 0) {
-          add(`${name}: ${event.id} is stored, then ${name} crashes`, true, async () => {
-            left.crashes -= 1;
-            send(event);
-            await drain();
-            process.pause();
-            void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
-            return "crash";
-          });
-        }
-      }
-      for (const call of new Map(process.parked.map((each) => [each.name, each])).values()) {
-        add(`${name}: ${call.name}`, false, () => void call.run());
-        if (left.crashes > 0) {
-          add(`${name}: ${call.name}, then ${name} crashes`, true, () => {
-            left.crashes -= 1;
-            process.pause();
-            void call.run();
-            return "crash";
-          });
-        }
-        if (left.handlerFailures > 0 && call.name.startsWith("handler")) {
-          add(`${name}: ${call.name} fails`, true, () => {
-            left.handlerFailures -= 1;
-            call.fail(new Error("failed"));
-          });
-        }
-        if (left.lostCalls > 0 && !call.name.startsWith("handler")) {
-          add(`${name}: ${call.name} is lost`, true, () => {
-            left.lostCalls -= 1;
-            call.fail(new Error("connection lost"));
-          });
-        }
-      }
-      if (process.state === "running" && left.crashes > 0) {
-        add(`${name} crashes`, true, () => {
-          left.crashes -= 1;
+        if (!isFused) continue;
+        addFault("crashes", `${name}: ${event.id} is stored, then ${name} crashes`, async () => {
+          send(event);
+          await drain();
+          process.pause();
+          void process.parked.find((call) => call.name === `insert ${event.id}`)?.run();
           return "crash";
         });
       }
-      if (process.state === "running" && left.pauses > 0 && !process.isIdle) {
-        add(`${name} is paused`, true, () => {
-          left.pauses -= 1;
+      for (const call of new Map(process.parked.map((each) => [each.name, each])).values()) {
+        add(`${name}: ${call.name}`, false, () => void call.run());
+        addFault("crashes", `${name}: ${call.name}, then ${name} crashes`, () => {
+          process.pause();
+          void call.run();
+          return "crash";
+        });
+        const fail = (message: string) => call.fail(new Error(message));
+        if (call.name.startsWith("handler"))
+          addFault("handlerFailures", `${name}: ${call.name} fails`, () => fail("failed"));
+        else addFault("lostCalls", `${name}: ${call.name} is lost`, () => fail("connection lost"));
+      }
+      if (process.state === "running") addFault("crashes", `${name} crashes`, () => "crash");
+      if (process.state === "running" && !process.isIdle) {
+        addFault("pauses", `${name} is paused`, () => {
           ledger.paused(process);
           process.pause();
         });
@@ -219,10 +202,8 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       startMember();
       await drain();
     }
-    await ledger.observe(
-      store,
-      new Set(events.map(({ id }) => id).filter((id) => sent.get(id)?.isAcknowledged)),
-    );
+    const acknowledged = events.map(({ id }) => id).filter((id) => sent.get(id)?.isAcknowledged);
+    await ledger.observe(store, new Set(acknowledged));
   };
 
   for (let count = 0; count < workers; count++) startMember();
@@ -248,13 +229,8 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       const deliveries = [...sent].map(
         ([id, { by, isAcknowledged }]) => `${id} ${by.length} ${isAcknowledged}`,
       );
-      return JSON.stringify([
-        processes.sort(),
-        store.fingerprint(time),
-        deliveries,
-        left,
-        ledger.fingerprint(),
-      ]);
+      const stored = [store.fingerprint(time), deliveries, left, ledger.fingerprint()];
+      return JSON.stringify([processes.sort(), ...stored]);
     },
     violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
     dispose: () => store.dispose(),
@@ -263,7 +239,7 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
 
 interface MemberContext {
   readonly name: string;
-  readonly time: ExploredTimers;
+  readonly time: explored.ExploredTimers;
   readonly store: StoreUnderTest;
   readonly ledger: InboxLedger;
 }
@@ -272,7 +248,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   const { parts, concurrency = 2, attemptsMax = 3, keyOrder = "latest" } = options;
   const phases = new Map<string, string>();
   const memory = () => memoryOf({ worker, inProgress: ingest, phases: [...phases].sort() }, time, store);
-  const process: ExploredProcess = createExploredProcess({ name, time, memory });
+  const process: explored.ExploredProcess = explored.createExploredProcess({ name, time, memory });
   const connection = store.connect(process);
   const inbox = parkCalls(process, connection, store, ledger);
   // Distinct names, the same in every run.
@@ -280,14 +256,8 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   const random = () => (drawn++ < 16 ? ((Number(name.slice(1)) * 7 + drawn) % 32) / 32 : 0.5);
   // Without the time limits of calls: the explorer decides when a call ends.
   const limited = parts.resolveReceiverOptions<unknown>({
-    ...{
-      secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
-      inbox,
-      random,
-      concurrency,
-      keyOrder,
-      leaseMs,
-    },
+    ...{ inbox, random, concurrency, keyOrder, leaseMs },
+    secrets: ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="],
     clock: process.clock,
     pollMs: leaseMs,
     acceptTimeoutMs: 3 * leaseMs,
@@ -320,14 +290,8 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
     }
   });
   handlers.onState("task", async (event, { transaction, id }) => {
-    await store.writeState(
-      transaction,
-      () => ledger.setState(event.taskId, event.status, event.occurredAt, id),
-      {
-        ...event,
-        deliveryId: id,
-      },
-    );
+    const apply = () => ledger.setState(event.taskId, event.status, event.occurredAt, id);
+    await store.writeState(transaction, apply, { ...event, deliveryId: id });
   });
   const open = parts.openOnce(settings.inbox);
   const worker = new parts.Worker<unknown>({ ...settings, handlers });
@@ -353,7 +317,7 @@ const ignored: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-function memoryOf(parts: object, time: ExploredTimers, store: StoreUnderTest): string {
+function memoryOf(parts: object, time: explored.ExploredTimers, store: StoreUnderTest): string {
   const textOf = (value: object) => {
     if ("keyId" in value) return store.leaseText(value as InboxLease);
     if (!("lease" in value) || !("attempts" in value)) return undefined;
@@ -367,20 +331,15 @@ const bodyOf = ({ id, taskId, status, at }: ExploredEvent) =>
   Buffer.from(
     JSON.stringify({
       ...{ id: `event-${id}`, event: `task.${status.toLowerCase()}`, version: "2", workspaceId: "workspace" },
-      ...{
-        occurredAt: `2026-03-01T09:30:0${at}.000Z`,
-        clientId: "client",
-        taskId,
-        taskType: "TAX_PREP",
-        status,
-      },
+      ...{ occurredAt: `2026-03-01T09:30:0${at}.000Z`, clientId: "client", taskId, taskType: "TAX_PREP" },
+      status,
     }),
   );
 
 type Connection = ReturnType<StoreUnderTest["connect"]>;
 
 function parkCalls(
-  process: ExploredProcess,
+  process: explored.ExploredProcess,
   connection: Connection,
   store: StoreUnderTest,
   ledger: InboxLedger,

@@ -1,11 +1,5 @@
 import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
-import {
-  type InboxClaim,
-  type InboxLease,
-  type InboxRowSummary,
-  type InboxStore,
-  storeOf,
-} from "../../../receiver-kit/inbox/inbox.ts";
+import * as inbox from "../../../receiver-kit/inbox/inbox.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 
@@ -13,17 +7,17 @@ import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-p
 export interface StoreUnderTest {
   /** Turns of the event loop that follow a call until all that it causes has happened. */
   readonly quietTurns: number;
-  connect(process: ExploredProcess): InboxStore<unknown>;
+  connect(process: ExploredProcess): inbox.InboxStore<unknown>;
   /** What was not committed is lost. */
   crash(process: ExploredProcess): Promise<void>;
-  claimed(process: ExploredProcess, claims: readonly InboxClaim[]): void;
+  claimed(process: ExploredProcess, claims: readonly inbox.InboxClaim[]): void;
   /** The keys whose leases a process holds. */
   heldBy(process: ExploredProcess): string;
   /** The key of a lease, and how many leases of it have followed. */
-  leaseText(lease: InboxLease): string;
+  leaseText(lease: inbox.InboxLease): string;
   /** Rows, heads and leases, with times relative to now. */
   fingerprint(time: ExploredTimers): string;
-  rows(): Promise<readonly InboxRowSummary[]>;
+  rows(): Promise<readonly inbox.InboxRowSummary[]>;
   /** Writes through the transaction of a handler; `note` is called for effects in memory, when they are committed. */
   writeEffect(transaction: unknown, note: () => void, id: string): Promise<void>;
   writeState(transaction: unknown, note: () => void, event: StateWrite): Promise<void>;
@@ -72,7 +66,7 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
     monotonic: () => time.nowMs,
     schedule: () => () => {},
   };
-  const memory = storeOf(parts.memoryInbox({ clock: storeTime }));
+  const memory = inbox.storeOf(parts.memoryInbox({ clock: storeTime }));
   const visible = memory as unknown as VisibleMemoryInbox;
   const holders = new Map<string, ExploredProcess>();
   const keys = () => [...visible.private_keys.private_byId.values()];
@@ -82,8 +76,8 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
     quietTurns: 1,
     connect(process) {
       // Its own object: the receiver limits the calls of each connection.
-      return new Proxy(memory as InboxStore<unknown>, {
-        get(target, name: keyof InboxStore<unknown>) {
+      return new Proxy(memory as inbox.InboxStore<unknown>, {
+        get(target, name: keyof inbox.InboxStore<unknown>) {
           if (name === "durable") return true;
           if (name === "subscribe")
             return (wake: () => void) => target.subscribe?.(() => wakeIfRunning(process, wake));

@@ -11,9 +11,9 @@ import {
 } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { contractProfile } from "../../../mock-server/faults/contract-profile.ts";
+import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
 
-const json = { "content-type": "application/json" };
 const runs = Number(process.env["CHAOS_RUNS"] ?? 4);
 
 const faults: FaultPlan = {
@@ -65,8 +65,8 @@ async function startTasks({ control, clock, baseUrl }: MockWorld) {
   await control.startTask({ taskType: "BINDER" });
   await clock.advance("1s");
   for (let call = 0; call < 8; call++) {
-    const body = JSON.stringify({ query: `{ webhookEventCatalog { name } } # ${call % 3}` });
-    await (await fetch(`${baseUrl}/graphql`, { method: "POST", headers: json, body })).text();
+    const request = jsonPost({ query: `{ webhookEventCatalog { name } } # ${call % 3}` });
+    await (await fetch(`${baseUrl}/graphql`, request)).text();
   }
 }
 

@@ -1,5 +1,6 @@
 import { type ApiFault, createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 import { workspaceToken } from "../../support/mock-client.ts";
 
 const createDocument = `mutation {
@@ -19,9 +20,7 @@ describe.each(transports)("a fault that is injected %s", (_, transport) => {
     await mock.control.setFaults({ api: [{ operation: "createWebhookEndpoint", instructions }] });
     const send = (init: RequestInit = {}) =>
       transport(mock)("/graphql", {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-        body: JSON.stringify({ query: createDocument }),
+        ...jsonPost({ query: createDocument }, token),
         ...init,
       });
     const effects = async () => (await mock.control.getSnapshot()).state.endpoints.length;
@@ -119,8 +118,7 @@ describe.each(transports)("a fault that is injected %s", (_, transport) => {
       });
     }
     expect(await call.effects()).toBe(0);
-    const fresh = { authorization: `Bearer ${await workspaceToken(call.mock)}` };
-    const headers = { "content-type": "application/json", ...fresh };
+    const { headers } = jsonPost({}, await workspaceToken(call.mock));
     expect(await (await call.send({ headers })).json()).not.toHaveProperty("errors");
   });
 

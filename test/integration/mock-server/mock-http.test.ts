@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
 
 // The HTTP adapter over real sockets, with requests that `fetch` cannot send.
@@ -26,11 +27,7 @@ async function exchange(mock: MockServer, text: string): Promise<string> {
 }
 
 async function expectAlive(mock: MockServer): Promise<void> {
-  const response = await fetch(`${mock.baseUrl}/graphql`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"query":"{ __typename }"}',
-  });
+  const response = await fetch(`${mock.baseUrl}/graphql`, jsonPost({ query: "{ __typename }" }));
   expect(await response.json()).toEqual({ data: { __typename: "Query" } });
 }
 
@@ -81,11 +78,7 @@ describe("closing a mock", () => {
       clock: "virtual",
       faults: { api: [{ instructions: [{ kind: "delay", delayMs: 60_000 }] }] },
     });
-    const waiting = fetch(`${mock.baseUrl}/graphql`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"query":"{ __typename }"}',
-    }).then(
+    const waiting = fetch(`${mock.baseUrl}/graphql`, jsonPost({ query: "{ __typename }" })).then(
       (response) => response.status,
       () => "cut",
     );

@@ -11,11 +11,11 @@ import {
 } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 
 const exchange =
   "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";
 const bodyOf = (mock: MockServer) => JSON.stringify({ query: exchange, variables: { key: mock.apiKey } });
-const json = { "content-type": "application/json" };
 
 const virtualMock = (options: MockServerOptions = {}) => createMockServer({ clock: "virtual", ...options });
 
@@ -60,7 +60,7 @@ describe("virtual time", () => {
         new Promise((resolve, reject) => {
           const request = httpRequest(
             `${mock.baseUrl}/graphql`,
-            { method: "POST", headers: json },
+            { method: "POST", headers: { "content-type": "application/json" } },
             (response) => {
               response.resume().once("end", resolve);
             },
@@ -77,8 +77,7 @@ describe("virtual time", () => {
           });
           socket.resume().once("close", resolve);
         }),
-      fetch: async () =>
-        (await fetch(`${mock.baseUrl}/graphql`, { method: "POST", headers: json, body })).text(),
+      fetch: async () => (await fetch(`${mock.baseUrl}/graphql`, jsonPost(body))).text(),
     };
     const sent = sends[name]?.() ?? Promise.reject(new Error("unknown"));
     // A raw socket is not known before its request is received.
@@ -91,8 +90,7 @@ describe("virtual time", () => {
 
   it("moves while a response is delayed by a fault, and while it stalls", async () => {
     await using mock = await virtualMock();
-    const send = () =>
-      fetch(`${mock.baseUrl}/graphql`, { method: "POST", headers: json, body: bodyOf(mock) });
+    const send = () => fetch(`${mock.baseUrl}/graphql`, jsonPost(bodyOf(mock)));
     await mock.control.setFaults({
       api: [{ instructions: [{ kind: "delay", delayMs: 5_000 }, { kind: "stall" }] }],
     });
@@ -107,11 +105,7 @@ describe("virtual time", () => {
 
   it("does not wait for a response that its client never reads", async () => {
     await using mock = await virtualMock();
-    const response = await fetch(`${mock.baseUrl}/graphql`, {
-      method: "POST",
-      headers: json,
-      body: bodyOf(mock),
-    });
+    const response = await fetch(`${mock.baseUrl}/graphql`, jsonPost(bodyOf(mock)));
     await mock.clock.advance("1h");
     expect(response.status).toBe(200);
   });
@@ -120,7 +114,7 @@ describe("virtual time", () => {
     await using mock = await virtualMock({
       faults: { api: [{ instructions: [{ kind: "reset-before-effect" }] }] },
     });
-    const options = { method: "POST", headers: json, body: bodyOf(mock) };
+    const options = jsonPost(bodyOf(mock));
     await expect(fetch(`${mock.baseUrl}/graphql`, options)).rejects.toThrow("fetch failed");
     const abort = new AbortController();
     const aborted = fetch(`${mock.baseUrl}/graphql`, { ...options, signal: abort.signal });

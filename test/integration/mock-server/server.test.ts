@@ -1,5 +1,6 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 
 const callsDelayed = 20;
 
@@ -23,11 +24,7 @@ describe("delay faults", () => {
       faults: { api: [{ chances: [{ probability: 1, fault: { kind: "delay", delayMs: 1_000 } }] }] },
     });
     const call = async () => {
-      const response = await mock.fetch("/graphql", {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ query: "{ webhookEventCatalog { name } }" }),
-      });
+      const response = await mock.fetch("/graphql", jsonPost({ query: "{ webhookEventCatalog { name } }" }));
       return response.status;
     };
     const responses = Array.from({ length: callsDelayed }, call);

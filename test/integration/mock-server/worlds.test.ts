@@ -8,18 +8,13 @@ import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
 import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";
 import { defaultSettings } from "../../../mock-server/settings/settings.ts";
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
+import { jsonPost } from "../../support/json-post.ts";
 
-const json = { "content-type": "application/json" };
 const exchange =
   "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";
 
 async function callAt(url: string, query: string, { token, key }: { token?: string; key?: string } = {}) {
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`${url}/graphql`, {
-    method: "POST",
-    headers: { ...json, ...authorization },
-    body: JSON.stringify({ query, variables: { key } }),
-  });
+  const response = await fetch(`${url}/graphql`, jsonPost({ query, variables: { key } }, token));
   // biome-ignore lint/suspicious/noExplicitAny: tests look into responses of every shape
   return (await response.json()) as { data: any; errors?: readonly { message: string }[] };
 }
@@ -185,11 +180,7 @@ describe("isolation of worlds", () => {
       faults: ({ control }) => control.setFaults({ profile: "contract" }),
       advance: ({ clock }) => clock.advance("10m"),
       call: ({ baseUrl, fetch, apiKey }) =>
-        fetch(`${baseUrl}/graphql`, {
-          method: "POST",
-          headers: json,
-          body: JSON.stringify({ query: exchange, variables: { key: apiKey } }),
-        }),
+        fetch(`${baseUrl}/graphql`, jsonPost({ query: exchange, variables: { key: apiKey } })),
       reset: ({ control }) => control.reset(),
       restore: async ({ control }) => control.restoreSnapshot(await control.getSnapshot()),
     };

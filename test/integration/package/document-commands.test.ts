@@ -10,10 +10,10 @@ import { runResendCommand } from "../../../mock-server/cli/running/resend-comman
 import { runResetCommand } from "../../../mock-server/cli/running/reset-command.ts";
 import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-command.ts";
 import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
-import { blocksOf } from "../../../scripts/marked-blocks.ts";
-import { projectFiles } from "../../../scripts/project-files.mjs";
+import { projectFiles } from "../../../scripts/project-files.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { startCapturingReceiver } from "../../support/capturing-receiver.ts";
+import { blocksOf } from "../../support/marked-blocks.ts";
 import { runCommand, startCommand } from "../../support/run-command.ts";
 import { linesOf, shellBlockOf, shownArguments } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";

@@ -1,12 +1,4 @@
-import {
-  createReceiver,
-  createVerifier,
-  type DeliverySink,
-  isReceiverError,
-  type MemoryTransaction,
-  memoryInbox,
-  type ReceiverOptions,
-} from "@workspace-tasks/receiver-kit";
+import * as kit from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
   orderWebhook,
@@ -19,19 +11,19 @@ import { describe, expect, it } from "vitest";
 import { secretA } from "../../support/signed-delivery.ts";
 
 const secrets = [secretA];
-const inbox = memoryInbox();
+const inbox = kit.memoryInbox();
 const pool: PostgresPool = {
   connect: () => Promise.reject(new Error("not connected")),
 };
 
 /** Each factory, given these options beside the required ones. */
 const factories: Record<string, (options: object) => unknown> = {
-  createReceiver: (options) => createReceiver({ secrets, inbox, ...options }),
-  createVerifier: (options) => createVerifier({ secrets, ...options }),
+  createReceiver: (options) => kit.createReceiver({ secrets, inbox, ...options }),
+  createVerifier: (options) => kit.createVerifier({ secrets, ...options }),
   verifyWebhook: (options) => verifyWebhook({ secrets, ...options }),
   dedupeWebhook: (options) => dedupeWebhook({ inbox, ...options }),
   orderWebhook: (options) => orderWebhook({ inbox, ...options }),
-  memoryInbox: (options) => memoryInbox(options),
+  memoryInbox: (options) => kit.memoryInbox(options),
   sqliteInbox: (options) => sqliteInbox({ path: "webhooks.db", ...options }),
   postgresInbox: (options) => postgresInbox(pool, options),
 };
@@ -40,7 +32,7 @@ function messageOf(create: () => unknown): string {
   try {
     create();
   } catch (error) {
-    if (isReceiverError(error, "CONFIGURATION_INVALID")) return error.message;
+    if (kit.isReceiverError(error, "CONFIGURATION_INVALID")) return error.message;
     throw error;
   }
   return "accepted";
@@ -142,10 +134,10 @@ describe("options of the receiver kit", () => {
   });
 
   it("webhookMiddleware rejects what is no receiver, and a sink whose limits are no limits", () => {
-    const receiver = createReceiver({ secrets, inbox });
+    const receiver = kit.createReceiver({ secrets, inbox });
     const { verifier } = receiver;
     const sink = { verifier, accept: receiver.accept, limits: receiver.limits };
-    const mount = (given: unknown) => messageOf(() => webhookMiddleware(given as DeliverySink));
+    const mount = (given: unknown) => messageOf(() => webhookMiddleware(given as kit.DeliverySink));
     expect(mount(sink)).toBe("accepted");
     const expected = "webhookMiddleware: expected a receiver, such as createReceiver(…), got";
     expect(mount(undefined)).toBe(`${expected} undefined`);
@@ -158,12 +150,12 @@ describe("options of the receiver kit", () => {
   it.each<[string, () => unknown, string]>([
     [
       "createReceiver without options",
-      () => createReceiver(undefined as never),
+      () => kit.createReceiver(undefined as never),
       "createReceiver: expected an object, got undefined",
     ],
     [
       "createReceiver without an inbox",
-      () => createReceiver({ secrets } as unknown as ReceiverOptions<MemoryTransaction>),
+      () => kit.createReceiver({ secrets } as unknown as kit.ReceiverOptions<kit.MemoryTransaction>),
       "createReceiver: inbox: expected an inbox such as sqliteInbox(path), postgresInbox(pool) or memoryInbox(), got undefined",
     ],
     [
@@ -178,7 +170,7 @@ describe("options of the receiver kit", () => {
     ],
     [
       "createVerifier with the secret itself",
-      () => createVerifier(secretA as never),
+      () => kit.createVerifier(secretA as never),
       "createVerifier: expected an object, got a string",
     ],
   ])("%s is rejected, and the message contains no secret", (_, create, message) => {
@@ -187,7 +179,7 @@ describe("options of the receiver kit", () => {
   });
 
   it("reconcile and close reject unknown options with ARGUMENT_INVALID", async () => {
-    await using receiver = createReceiver({ secrets, inbox: memoryInbox() });
+    await using receiver = kit.createReceiver({ secrets, inbox: kit.memoryInbox() });
     const client = { tasks: { async *list() {} } };
     await expect(receiver.reconcile(client, { taskIdz: 1 } as object)).rejects.toMatchObject({
       code: "ARGUMENT_INVALID",

@@ -137,10 +137,7 @@ async function send<Transaction>(
 const triesMax = 5;
 
 /** Repeats the work until it succeeds. Fails when it hangs while time passes. */
-async function retry<Transaction>(
-  options: ScenarioOptions<Transaction>,
-  work: () => Promise<unknown>,
-): Promise<void> {
+async function retry<Transaction>(options: ScenarioOptions<Transaction>, work: () => Promise<unknown>) {
   const clock = { advance: (byMs: number) => pass(options, byMs) };
   let failure: unknown;
   for (let tries = 0; tries < triesMax; tries++) {

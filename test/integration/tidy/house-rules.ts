@@ -188,7 +188,7 @@ export const houseRules: readonly HouseRule[] = [
   {
     name: "tests are declared with it",
     reason: "one way to declare a test",
-    files: /^(test|examples|bench)\/.*\.ts$/,
+    files: /^(test|examples)\/.*\.ts$/,
     check: ({ text }) =>
       /import \{[^}]*\btest\b[^}]*\} from "(vitest|\.[^"]*)"/.test(text) ? ["imports test"] : [],
   },

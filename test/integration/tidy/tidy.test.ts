@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { packages } from "../../../scripts/packages.mjs";
-import { projectFiles } from "../../../scripts/project-files.mjs";
+import { packages } from "../../../scripts/packages.ts";
+import { projectFiles } from "../../../scripts/project-files.ts";
 import { longestFiles } from "../../support/longest-files.ts";
 import { houseRules, packagesByFolder, violations } from "./house-rules.ts";
 import type { SourceFile } from "./import-graph.ts";

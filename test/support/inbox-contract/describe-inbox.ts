@@ -57,11 +57,7 @@ function describeChecks<Fixture extends InboxFixture>(
 const longTimeoutMs = 600_000;
 
 /** Compares random operations with the naive model; a sequence that differs is shrunk. */
-export function describeRandomOperations(
-  subject: string,
-  create: () => Promise<InboxFixture>,
-  runs: number,
-): void {
+export function describeRandomOperations(subject: string, create: () => Promise<InboxFixture>, runs: number) {
   const isSame = (keyOrder: InboxKeyOrder, some: readonly Operation[]) => async () => {
     const step = fc.record({ operation: fc.constantFrom(...some), seed: fc.nat(1_000_000) });
     const steps = fc.array(step, { maxLength: 120, size: "max" });

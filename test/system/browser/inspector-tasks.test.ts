@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
@@ -108,11 +109,8 @@ describe("tasks of a developer in the inspector", () => {
     await page.getByText("the next 3 times").waitFor();
     await page.getByRole("link", { name: "3 faults are active" }).waitFor();
     for (const expected of [429, 429, 429, 200]) {
-      const response = await fixture.mock.fetch("/graphql", {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-        body: '{"query":"{ me { __typename } }"}',
-      });
+      const request = jsonPost({ query: "{ me { __typename } }" }, token);
+      const response = await fixture.mock.fetch("/graphql", request);
       const { status, headers } = response;
       expect([status, headers.get("retry-after")]).toEqual([expected, expected === 429 ? "1" : null]);
       expect((await response.text()).includes('"RATE_LIMITED"')).toBe(expected === 429);

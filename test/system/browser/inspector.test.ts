@@ -1,6 +1,7 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
+import { jsonPost } from "../../support/json-post.ts";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
@@ -121,9 +122,8 @@ describe("the deliveries view of the inspector", () => {
   it("shows the exact body, as text, as hex and in a curl command", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
-      hash: `#/deliveries/${deliveryId}`,
-    });
+    const hash = `#/deliveries/${deliveryId}`;
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
     await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const body = attempt?.requestBody ?? "";
@@ -149,9 +149,8 @@ describe("the signatures view of the inspector", () => {
   it("reports a valid attempt, and the mistake in an altered paste", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
-      hash: `#/deliveries/${deliveryId}`,
-    });
+    const hash = `#/deliveries/${deliveryId}`;
+    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
     const { page } = inspector;
     await page.getByRole("link", { name: "Check the signature" }).click();
     await page.getByText("The signature is right, but its time is far").waitFor();
@@ -207,12 +206,9 @@ describe("the faults view of the inspector", () => {
     const active = page.getByRole("listitem");
     await active.filter({ hasText: "429 of the service" }).getByText("the next time").waitFor();
     await page.getByRole("link", { name: "1 fault is active" }).waitFor();
-    const rejected = await fixture.mock.fetch("/graphql", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: '{"query":"{ webhookEventCatalog { name } }"}',
-    });
-    expect(rejected.status).toBe(200); // The catalog is public, and not counted.
+    const request = jsonPost({ query: "{ webhookEventCatalog { name } }" });
+    // The catalog is public, and not counted.
+    expect((await fixture.mock.fetch("/graphql", request)).status).toBe(200);
     await inspector.button("end the rule: 429 of the service, retry after 1 s").click();
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("Add the contract's faults").click();

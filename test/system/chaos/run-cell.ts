@@ -7,15 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createRandom } from "../../integration/simulation/random.ts";
 import { DeliverySender, type DeliveryToSend } from "../../support/delivery-sender.ts";
 import { machineMicros } from "../../support/machine-time.ts";
-import {
-  type ChaosCell,
-  type ChaosWorld,
-  type Effect,
-  type FaultyWorld,
-  type Load,
-  readEffects,
-  readStates,
-} from "./chaos-cell.ts";
+import * as chaos from "./chaos-cell.ts";
 import { createTraffic, shuffled } from "./traffic.ts";
 
 export interface CellReport {
@@ -41,17 +33,17 @@ export interface CellReport {
 
 export const isFlawless = (
   report: CellReport,
-  { rejectsNothing }: Pick<ChaosCell, "rejectsNothing">,
+  { rejectsNothing }: Pick<chaos.ChaosCell, "rejectsNothing">,
 ): boolean => report.lost + report.twice + report.wrong === 0 && !(rejectsNothing && report.rejected > 0);
 
-const usualLoad: Load = { tasks: 150, beforeMs: 400, afterMs: 400, gapMs: 40, drainTimeoutMs: 60_000 };
+const usualLoad: chaos.Load = { tasks: 150, beforeMs: 400, afterMs: 400, gapMs: 40, drainTimeoutMs: 60_000 };
 const senders = 8;
 /** Of one request: the service does not wait without a limit either. */
 const responseTimeoutMs = 5_000;
 
 export async function runCell(
-  cell: Omit<ChaosCell, "start">,
-  world: FaultyWorld,
+  cell: Omit<chaos.ChaosCell, "start">,
+  world: chaos.FaultyWorld,
   seed: number,
 ): Promise<CellReport> {
   const { tasks, beforeMs, afterMs, gapMs, drainTimeoutMs } = cell.load ?? usualLoad;
@@ -72,7 +64,7 @@ export async function runCell(
   traffic.finish(5 * drainTimeoutMs);
   await sending;
   await waitForEffects(world, traffic.acknowledged, drainTimeoutMs);
-  const effects = (await readEffects(world)).filter(({ id }) => id.startsWith(`${name}-`));
+  const effects = (await chaos.readEffects(world)).filter(({ id }) => id.startsWith(`${name}-`));
   const { lost, twice, wrong, examples } = await count(world, traffic.acknowledged, effects, finalStates);
   const handledAtMs = effects.map(({ atMicros }) => atMicros / 1_000).toSorted((a, b) => a - b);
   return {
@@ -87,7 +79,7 @@ class Traffic implements Disposable {
   readonly acknowledged = new Set<string>();
   readonly acknowledgedAtMs: number[] = [];
   rejected = 0;
-  readonly #world: ChaosWorld;
+  readonly #world: chaos.ChaosWorld;
   readonly #all: readonly DeliveryToSend[];
   readonly #pending: DeliveryToSend[];
   readonly #senders: DeliverySender[] = [];
@@ -96,7 +88,7 @@ class Traffic implements Disposable {
   #isOver = false;
   #deadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(world: ChaosWorld, deliveries: readonly DeliveryToSend[], gapMs: number) {
+  constructor(world: chaos.ChaosWorld, deliveries: readonly DeliveryToSend[], gapMs: number) {
     this.#gapMs = gapMs;
     this.#world = world;
     this.#all = deliveries;
@@ -158,13 +150,13 @@ class Traffic implements Disposable {
 }
 
 async function waitForEffects(
-  world: ChaosWorld,
+  world: chaos.ChaosWorld,
   acknowledged: ReadonlySet<string>,
   drainTimeoutMs: number,
 ): Promise<void> {
   const deadlineMs = nowMs() + drainTimeoutMs;
   while (nowMs() < deadlineMs) {
-    const effects = await readEffects(world).catch(() => []);
+    const effects = await chaos.readEffects(world).catch(() => []);
     const handled = new Set(effects.map(({ id }) => id));
     if ([...acknowledged].every((id) => handled.has(id))) return;
     await pause(100);
@@ -172,16 +164,16 @@ async function waitForEffects(
 }
 
 async function count(
-  world: ChaosWorld,
+  world: chaos.ChaosWorld,
   acknowledged: ReadonlySet<string>,
-  effects: readonly Effect[],
+  effects: readonly chaos.Effect[],
   finalStates: ReadonlyMap<string, string>,
 ) {
   const times = new Map<string, number>();
   for (const { id } of effects) times.set(id, (times.get(id) ?? 0) + 1);
   const lost = [...acknowledged].filter((id) => !times.has(id));
   const twice = [...times].filter(([, number]) => number > 1).map(([id]) => id);
-  const states = await readStates(world);
+  const states = await chaos.readStates(world);
   const wrongStates = [...finalStates]
     .filter(([task, status]) => states.get(task) !== status)
     .map(([task]) => task);
@@ -192,7 +184,7 @@ async function count(
 }
 
 /** Events that were handled after a newer one of their task, and were not called stale. */
-function outOfOrder(effects: readonly Effect[]): readonly string[] {
+function outOfOrder(effects: readonly chaos.Effect[]): readonly string[] {
   const newest = new Map<string, string>();
   const found: string[] = [];
   for (const { id, task, occurredAt, isStale } of effects.toSorted((a, b) => a.atMicros - b.atMicros)) {
@@ -204,7 +196,7 @@ function outOfOrder(effects: readonly Effect[]): readonly string[] {
 }
 
 /** Events that began while another one of their task was handled. */
-function overlapping(effects: readonly Effect[]): readonly string[] {
+function overlapping(effects: readonly chaos.Effect[]): readonly string[] {
   const ends = new Map<string, number>();
   const found: string[] = [];
   for (const { id, task, beganMicros, atMicros } of effects.toSorted(

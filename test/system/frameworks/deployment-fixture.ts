@@ -2,8 +2,8 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { tarballName } from "../../../scripts/pack.mjs";
-import { packages, readJson } from "../../../scripts/packages.mjs";
+import { tarballName } from "../../../scripts/pack.ts";
+import { packages, readJson } from "../../../scripts/packages.ts";
 import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");
@@ -22,11 +22,7 @@ const [production = [], development = []] = shellBlockOf("docs/deployment.md", "
 );
 
 /** A folder as a user's repository: its files, a manifest with what docs/deployment.md installs, a lock file. */
-export async function createApplication(
-  folder: string,
-  files: readonly string[],
-  manifest: object = {},
-): Promise<void> {
+export async function createApplication(folder: string, files: readonly string[], manifest: object = {}) {
   mkdirSync(folder, { recursive: true });
   for (const file of files) cpSync(join(deployment, file), join(folder, file));
   const text = JSON.stringify({

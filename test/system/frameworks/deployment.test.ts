@@ -260,7 +260,7 @@ describe("the workflow that releases", () => {
     const commands = steps.flatMap(({ run }: Loose): string[] => run ?? []);
     expect(commands).toHaveLength(4);
     const missing = commands.filter((command: string) => {
-      const [, program = ""] = /^(?:node )?(\S+)/.exec(command) ?? [];
+      const [, program = ""] = /^(?:node (?:--import tsx )?)?(\S+)/.exec(command) ?? [];
       return !existsSync(join(deployment, "../..", program));
     });
     expect(missing).toEqual([]);

@@ -1,4 +1,4 @@
-// Recipes with the real frameworks, against the packed build: `node scripts/framework-recipes.mjs` prepares and runs them.
+// Recipes with the real frameworks, against the packed build: `node --import tsx test/gates/framework-recipes.mjs` prepares and runs them.
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

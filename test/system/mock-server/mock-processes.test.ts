@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { isAlive } from "../../support/is-alive.ts";
+import { jsonPost } from "../../support/json-post.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageFlags } from "../../support/package-flags.ts";
 
@@ -59,11 +60,10 @@ describe("a mock whose output is not read", () => {
       );
     await expect.poll(isReady).toBe(true);
     // The longest lines, of which 100 per second are written: more than the pipe holds.
-    const body = JSON.stringify({ query: `{ me { ${"x".repeat(450)} } }` });
-    const headers = { "content-type": "application/json" };
+    const request = jsonPost({ query: `{ me { ${"x".repeat(450)} } }` });
     const endMs = Date.now() + 2_200;
     for (let sent = 0; sent < 300 || Date.now() < endMs; sent++) {
-      await (await fetch(`${url}/graphql`, { method: "POST", headers, body })).text();
+      await (await fetch(`${url}/graphql`, request)).text();
     }
     const ended = firstMatch(shell.stderr, /ended (\d+)/);
     process.kill(Number(pid), "SIGTERM");

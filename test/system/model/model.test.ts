@@ -9,13 +9,7 @@ import { describeWithSpin } from "../../support/with-spin.ts";
 import { checkModel } from "./check-model.ts";
 import { modelChecks } from "./models.ts";
 import { replayAll, replayedBounds } from "./replay-checks.ts";
-import {
-  loadReplayedParts,
-  memoryStore,
-  postgresStore,
-  type ReplayedStore,
-  sqliteStore,
-} from "./replayed-stores.ts";
+import * as stores from "./replayed-stores.ts";
 
 const [oneKey, twoKeys] = replayedBounds;
 
@@ -29,16 +23,16 @@ describeWithSpin("the model of the inbox", () => {
   );
 
   describe("replayed", () => {
-    let parts: Awaited<ReturnType<typeof loadReplayedParts>>;
+    let parts: Awaited<ReturnType<typeof stores.loadReplayedParts>>;
     beforeAll(async () => {
-      parts = await loadReplayedParts();
+      parts = await stores.loadReplayedParts();
     });
     afterAll(() => parts[Symbol.dispose]());
 
     it.each(atDepth([oneKey!], [oneKey!, twoKeys!]))(
       "the memory inbox does what the model does in every transition with $KEYS key(s)",
       async (bounds) => {
-        const replayed = await replayAll(memoryStore(parts.module), bounds);
+        const replayed = await replayAll(stores.memoryStore(parts.module), bounds);
         expect(replayed).toMatchObject({ covered: replayed.transitions, difference: undefined });
       },
       120_000,
@@ -47,7 +41,7 @@ describeWithSpin("the model of the inbox", () => {
     it.each([oneKey!, twoKeys!])(
       "the SQLite inbox does what the model does in a sample of runs with $KEYS key(s)",
       async (bounds) => {
-        await using store = await sqliteStore(parts.module);
+        await using store = await stores.sqliteStore(parts.module);
         expect(await replayAll(store, bounds, { callsMax: 1_000 })).toMatchObject({ difference: undefined });
       },
       120_000,
@@ -57,15 +51,15 @@ describeWithSpin("the model of the inbox", () => {
       "the PostgreSQL inbox does what the model does in a sample of runs",
       async () => {
         await using database = await (await sharedPostgres()).database();
-        await using store = await postgresStore(parts.module, database.pool());
+        await using store = await stores.postgresStore(parts.module, database.pool());
         expect(await replayAll(store, twoKeys!, { callsMax: 200 })).toMatchObject({ difference: undefined });
       },
       120_000,
     );
 
     it("an inbox without fencing differs from the model", async () => {
-      const store = memoryStore(parts.module);
-      const unfenced: ReplayedStore = {
+      const store = stores.memoryStore(parts.module);
+      const unfenced: stores.ReplayedStore = {
         ...store,
         async open(clock) {
           const opened = await store.open(clock);

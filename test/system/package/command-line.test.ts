@@ -84,7 +84,7 @@ describe("workspace-tasks", () => {
   it.each([
     [[], "Usage: workspace-tasks <command> [options]"],
     [["triger"], "did you mean trigger?"],
-    [["mock", "--colour"], "mock: unknown flag --colour"],
+    [["mock", "--colour"], "workspace-tasks mock: unknown flag --colour"],
   ])("workspace-tasks %j exits with 2 and prints %s on stderr", async (argv, message) => {
     const { code, out, err } = await run(...argv).ended();
     expect([code, out]).toEqual([2, ""]);

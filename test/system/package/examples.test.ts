@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** Runs an example as `npm run example` does, in an empty folder. */
 const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  new RunningProgram([join(root, "scripts/example.mjs"), ...args], {
+  new RunningProgram([join(root, "examples/run.mjs"), ...args], {
     cwd: folder,
     env: { ...packageEnvironment, ...env },
   });

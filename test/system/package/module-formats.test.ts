@@ -1,5 +1,5 @@
 // The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
-// other tools (Jest, NestJS, TypeScript) is in scripts/consumer-matrix.mjs.
+// other tools (Jest, NestJS, TypeScript) is in test/gates/consumer-matrix.mjs.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { deadLinks } from "../../../scripts/dead-links.mjs";
-import { unpackPackages } from "../../../scripts/pack.mjs";
-import { packages } from "../../../scripts/packages.mjs";
+import { unpackPackages } from "../../../scripts/pack.ts";
+import { packages } from "../../../scripts/packages.ts";
+import { deadLinks } from "../../support/dead-links.ts";
 
 let project: string;
 let installed: ReadonlyMap<string, string>;
@@ -78,39 +78,33 @@ describe("import and require in one process", () => {
     const [esm, cjs] = await load("sdk");
     const [esmMock, cjsMock] = await load("mock-server");
     const [esmKit, cjsKit] = await load("receiver-kit");`;
+  const runBoth = (text: string) => run(bothCopies + text, commonJs);
 
   it("two copies of the package recognise each other's errors", async () => {
-    const output = await run(
-      `${bothCopies}
+    const output = await runBoth(`
       const errorOf = (call) => { try { call(); } catch (error) { return error; } };
       console.log(
         esm.isWorkspaceTasksError(errorOf(() => cjs.createClient({})), "CONFIGURATION_INVALID"),
         cjs.isWorkspaceTasksError(errorOf(() => esm.createClient({})), "CONFIGURATION_INVALID"),
         esmKit.isReceiverError(new cjsKit.NonRetryableError(""), "NON_RETRYABLE"),
         esmMock.isMockServerError(await cjsMock.createMockServer({ port: "x" }).catch((error) => error)),
-      );`,
-      commonJs,
-    );
+      );`);
     expect(output).toBe("true true true true");
   });
 
   it("two copies of the package share the rate limit of a key, and give their mocks different URLs", async () => {
-    const output = await run(
-      `${bothCopies}
+    const output = await runBoth(`
       const mocks = await Promise.all([esmMock, cjsMock].map(({ createMockServer }) => createMockServer({ listen: false, seed: 1 })));
       const [{ baseUrl, apiKey, fetch }, other] = mocks;
       const clients = [esm, cjs].map(({ createClient }) => createClient({ baseUrl, apiKey, fetch }));
       for (const client of clients) await client.me();
       console.log(clients.map((client) => client.rateLimit().used).join(), baseUrl === other.baseUrl);
-      await Promise.all([...clients, ...mocks].map((each) => each.close()));`,
-      commonJs,
-    );
+      await Promise.all([...clients, ...mocks].map((each) => each.close()));`);
     expect(output).toBe("2,2 false");
   });
 
   it("a middleware of one copy rejects for a receiver of the other as for its own", async () => {
-    const output = await run(
-      `${bothCopies}
+    const output = await runBoth(`
       const { webhookMiddleware } = require("@workspace-tasks/receiver-kit/express");
       const rejected = [];
       const receiver = esmKit.createReceiver({
@@ -124,9 +118,7 @@ describe("import and require in one process", () => {
         console.log(status, rejected.join());
         server.close();
         await receiver.close();
-      });`,
-      commonJs,
-    );
+      });`);
     expect(output).toBe("400 HEADER_MISSING");
   });
 });

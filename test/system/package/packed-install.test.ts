@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { blocksOf, type MarkedBlock } from "../../../scripts/marked-blocks.ts";
-import { packPackages, unpackPackages } from "../../../scripts/pack.mjs";
-import { packages } from "../../../scripts/packages.mjs";
+import { packPackages, unpackPackages } from "../../../scripts/pack.ts";
+import { packages } from "../../../scripts/packages.ts";
 import { freePort } from "../../support/listen.ts";
+import { blocksOf, type MarkedBlock } from "../../support/marked-blocks.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
 // The packed tarball in an empty folder outside the repository, and the README from top to bottom. What npm would install

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { packages } from "../../../scripts/packages.mjs";
+import { packages } from "../../../scripts/packages.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
 interface Document {
@@ -59,7 +59,7 @@ async function publish(
   const registry = `http://127.0.0.1:${port}/`;
   const settings = join(folder, "npmrc");
   writeFileSync(settings, `registry=${registry}\n//127.0.0.1:${port}/:_authToken=token\nfetch-retries=0\n`);
-  using running = new RunningProgram(["scripts/publish.mjs"], {
+  using running = new RunningProgram(["--import", "tsx", "scripts/publish.mjs"], {
     env: { ...env, npm_config_userconfig: settings, npm_config_registry: registry },
   });
   return await running.ended();

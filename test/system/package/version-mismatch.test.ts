@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { unpackPackages } from "../../../scripts/pack.mjs";
-import { packages } from "../../../scripts/packages.mjs";
+import { unpackPackages } from "../../../scripts/pack.ts";
+import { packages } from "../../../scripts/packages.ts";
 import { version } from "../../../sdk/kernel/version.ts";
 
 // The packed packages, of which one says that it is of another release.

@@ -1,5 +1,5 @@
 // check-receiver against receivers that are not its reference. What it finds of other libraries is in
-// docs/maintainers/receiver-reports.md, by scripts/receiver-reports.ts.
+// docs/maintainers/receiver-reports.md, by docs/generate/receiver-reports.ts.
 
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";

@@ -24,7 +24,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-const run = (...argv: readonly string[]) => runCommand(runInboxCommand, argv);
+const run = (...argv: readonly string[]) =>
+  runCommand(runInboxCommand, argv, { program: "workspace-tasks-inbox" });
 
 /** One row done, one dead, two quarantined, one of them replayable. */
 async function fill(inbox: InboxStore): Promise<void> {
@@ -146,7 +147,7 @@ for (const kind of ["SQLite", "PostgreSQL"])
 describe("the inbox command", () => {
   it.each([
     [[], "Usage:"],
-    [["list"], "expected --store <file or URL> or WORKSPACE_TASKS_INBOX"],
+    [["list"], "workspace-tasks-inbox list: expected --store <file or URL> or WORKSPACE_TASKS_INBOX"],
     [["lst", "--store", "x"], "did you mean list?"],
     [["show", "a", "--store", "x", "--limit", "5"], "unknown flag --limit"],
     [["list", "--store", "/nowhere/at-all.db"], "--store: no file /nowhere/at-all.db"],

@@ -72,14 +72,7 @@ async function check(name: StoreName): Promise<void> {
 }
 
 describe("an event whose handler ends the process each time", () => {
-  it(
-    "ends as dead, and all others of its task and of other tasks are handled, on SQLite",
-    () => check("sqlite"),
-    timeoutMs,
-  );
-  itWithPostgres(
-    "ends as dead, and all others of its task and of other tasks are handled, on PostgreSQL",
-    () => check("postgres"),
-    timeoutMs,
-  );
+  const sentence = "ends as dead, and all others of its task and of other tasks are handled";
+  it(`${sentence}, on SQLite`, () => check("sqlite"), timeoutMs);
+  itWithPostgres(`${sentence}, on PostgreSQL`, () => check("postgres"), timeoutMs);
 });

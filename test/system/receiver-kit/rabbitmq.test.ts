@@ -1,21 +1,8 @@
 // The intake and the consumer on a real broker, which all tests of this file share: each has queues of its own.
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import {
-  createReceiver,
-  type MemoryTransaction,
-  memoryInbox,
-  type Receiver,
-  silentLogger,
-} from "@workspace-tasks/receiver-kit";
-import {
-  type RabbitmqConsumerOptions,
-  type RabbitmqIntakeOptions,
-  rabbitmqConsumer,
-  rabbitmqIntake,
-  type ShardReceiver,
-  shardOf,
-} from "@workspace-tasks/receiver-rabbitmq";
+import * as kit from "@workspace-tasks/receiver-kit";
+import * as rabbitmq from "@workspace-tasks/receiver-rabbitmq";
 import { connect } from "amqplib";
 import { beforeAll, expect, it, onTestFinished } from "vitest";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
@@ -31,16 +18,16 @@ import { describeWithRabbitmq } from "../../support/with-rabbitmq.ts";
 let url: string;
 let names = 0;
 
-type Topology = Omit<RabbitmqIntakeOptions, "secrets"> & { readonly name: string };
+type Topology = Omit<rabbitmq.RabbitmqIntakeOptions, "secrets"> & { readonly name: string };
 
 const createTopology = (fields: Partial<Topology> = {}): Topology => {
   names += 1;
   const name = `test-${process.pid}-${names}`;
-  return { partitions: 2, logger: silentLogger, ...fields, urls: fields.urls ?? [url], name };
+  return { partitions: 2, logger: kit.silentLogger, ...fields, urls: fields.urls ?? [url], name };
 };
 
-async function startIntake(topology: Topology, fields: Partial<RabbitmqIntakeOptions> = {}) {
-  const intake = rabbitmqIntake({ ...topology, secrets: [secretA], ...fields });
+async function startIntake(topology: Topology, fields: Partial<rabbitmq.RabbitmqIntakeOptions> = {}) {
+  const intake = rabbitmq.rabbitmqIntake({ ...topology, secrets: [secretA], ...fields });
   onTestFinished(() => intake.close({ graceMs: 0 }));
   await intake.start();
   return intake;
@@ -48,10 +35,10 @@ async function startIntake(topology: Topology, fields: Partial<RabbitmqIntakeOpt
 
 async function startConsumer(
   topology: Topology,
-  receivers: readonly ShardReceiver[],
-  fields: Partial<RabbitmqConsumerOptions> = {},
+  receivers: readonly rabbitmq.ShardReceiver[],
+  fields: Partial<rabbitmq.RabbitmqConsumerOptions> = {},
 ) {
-  const consumer = rabbitmqConsumer({ ...topology, receivers, ...fields });
+  const consumer = rabbitmq.rabbitmqConsumer({ ...topology, receivers, ...fields });
   onTestFinished(() => consumer.close({ graceMs: 0 }));
   await consumer.start();
   return consumer;
@@ -67,8 +54,8 @@ function requestOf(taskId: string, id: string, fields: Readonly<Record<string, u
 /** A receiver of one shard, and the ids of what it handled. */
 async function startReceiver() {
   const handled: string[] = [];
-  const receiver: Receiver<MemoryTransaction> = createReceiver({
-    ...{ secrets: [secretA], inbox: memoryInbox(), logger: silentLogger },
+  const receiver: kit.Receiver<kit.MemoryTransaction> = kit.createReceiver({
+    ...{ secrets: [secretA], inbox: kit.memoryInbox(), logger: kit.silentLogger },
   });
   receiver.on("task.*", async (_event, { id }) => {
     handled.push(id);
@@ -81,7 +68,7 @@ async function startReceiver() {
 /** A receiver that stores ids in memory, or fails as `failing` says. */
 function createStore(failing: (id: string) => boolean = () => false) {
   const stored: string[] = [];
-  const receiver: ShardReceiver = {
+  const receiver: rabbitmq.ShardReceiver = {
     async accept({ id }) {
       if (failing(id)) throw new Error("the inbox is unavailable");
       stored.push(id);
@@ -115,7 +102,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     await poll(() => consumer.stats().messages.stored).toBe(61);
     await poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
     for (const shard of [0, 1] as const) {
-      const expected = sent.filter(({ task }) => shardOf(task, 2) === shard).map(({ id }) => id);
+      const expected = sent.filter(({ task }) => rabbitmq.shardOf(task, 2) === shard).map(({ id }) => id);
       expect(shards[shard].handled.toSorted()).toEqual(expected.toSorted());
     }
     expect(intake.stats()).toMatchObject({
@@ -185,7 +172,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
   it("an intake names the remedy when a queue exists with other arguments", async () => {
     const topology = createTopology();
     await startIntake(topology);
-    const other = rabbitmqIntake({ ...topology, secrets: [secretA], queueBytesMax: 5_000_000 });
+    const other = rabbitmq.rabbitmqIntake({ ...topology, secrets: [secretA], queueBytesMax: 5_000_000 });
     onTestFinished(() => other.close());
     await expect(other.start()).rejects.toMatchObject({
       code: "BROKER_SETUP_INVALID",
@@ -209,7 +196,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(intake.stats().published.returned).toBe(1);
     // The queue is declared again.
     await poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
-    const missing = rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
+    const missing = rabbitmq.rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
     onTestFinished(() => missing.close());
     await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });
   });
@@ -244,7 +231,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       await using database = await (await sharedPostgres()).database();
       const port = await freePort();
       using example = new RunningProgram(
-        [fileURLToPath(new URL("../../../scripts/example.mjs", import.meta.url)), "receiver-rabbitmq"],
+        [fileURLToPath(new URL("../../../examples/run.mjs", import.meta.url)), "receiver-rabbitmq"],
         {
           env: {
             ...packageEnvironment,
@@ -278,7 +265,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const intake = await startIntake(topology);
     let isAccepting = false;
     const stored: string[] = [];
-    const slow: ShardReceiver = {
+    const slow: rabbitmq.ShardReceiver = {
       async accept({ id }) {
         isAccepting = true;
         await pause(200);

@@ -17,7 +17,7 @@ beforeAll(async () => {
   if (!existsSync("sdk/dist/index.js")) throw new Error("there is nothing to pack: run npm run build first");
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ["scripts/runtime-matrix.mjs", "--json", "current"],
+    ["--import", "tsx", "test/gates/runtime-matrix.mjs", "--json", "current"],
     { maxBuffer: 16 * 1_048_576 },
   );
   walks = JSON.parse(stdout) as Walk[];

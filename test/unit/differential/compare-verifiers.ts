@@ -9,24 +9,17 @@ import {
   standardWebhooksDifferences,
   svixDifferences,
 } from "./verifier-differences.ts";
-import {
-  distinctHeaders,
-  type KitVerdict,
-  kitVerdict,
-  type PeerVerdict,
-  standardWebhooks,
-  svix,
-} from "./verifiers.ts";
+import * as verifiers from "./verifiers.ts";
 
 export interface Peer {
   readonly name: string;
-  readonly verdict: PeerVerdict;
+  readonly verdict: verifiers.PeerVerdict;
   readonly differences: Differences;
 }
 
 export const packagePeers: readonly Peer[] = [
-  { name: "standardwebhooks", verdict: standardWebhooks, differences: standardWebhooksDifferences },
-  { name: "svix", verdict: svix, differences: svixDifferences },
+  { name: "standardwebhooks", verdict: verifiers.standardWebhooks, differences: standardWebhooksDifferences },
+  { name: "svix", verdict: verifiers.svix, differences: svixDifferences },
 ];
 
 /** Adds to `counts` what was decided. Returns what is wrong, or undefined. */
@@ -35,13 +28,13 @@ async function compareRequest(
   peers: readonly Peer[],
   counts: Counts,
 ): Promise<string | undefined> {
-  const kit = await kitVerdict(request);
+  const kit = await verifiers.kitVerdict(request);
   counts.add(kit.accepts ? "accepted by the kit" : `rejected by the kit: ${kit.code}`);
   if (kit.accepts && mustReject(request)) return "the kit accepts what it must reject";
-  const distinct = await kitVerdict(request, distinctHeaders(request.lines));
+  const distinct = await verifiers.kitVerdict(request, verifiers.distinctHeaders(request.lines));
   if (!isDeepStrictEqual(distinct, kit)) return `headersDistinct: ${JSON.stringify([distinct, kit])}`;
   const headers = fetchHeaders(request);
-  const joined = headers && (await kitVerdict(request, headers));
+  const joined = headers && (await verifiers.kitVerdict(request, headers));
   if (joined && joined.accepts !== kit.accepts) return `Headers: ${JSON.stringify([joined, kit])}`;
   for (const peer of peers) {
     const problem = comparePeer(request, kit, peer, counts);
@@ -52,7 +45,7 @@ async function compareRequest(
 
 function comparePeer(
   request: GeneratedRequest,
-  kit: KitVerdict,
+  kit: verifiers.KitVerdict,
   peer: Peer,
   counts: Counts,
 ): string | undefined {

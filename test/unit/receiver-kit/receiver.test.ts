@@ -78,17 +78,12 @@ describe("receiver.close", () => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       codes.push((signal.reason as { code: string }).code);
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await fixture.clock.settle();
+    await fixture.startWithEvent();
     const closed = fixture.receiver.close({ graceMs: 1_000 });
     await fixture.clock.advance(1_000);
     await closed;
     expect(codes).toEqual(["RECEIVER_CLOSING"]);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "pending",
-      attempts: 0,
-    });
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "pending", attempts: 0 });
   });
 
   it.each(["claim", "renew", "commit", "fail", "insert", "readMarks", "writeMarks"])(

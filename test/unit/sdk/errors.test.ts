@@ -1,19 +1,14 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { FailureError, toError } from "../../../sdk/call/failure.ts";
-import {
-  ConfigurationError,
-  errorCodes,
-  isWorkspaceTasksError,
-  WorkspaceTasksError,
-} from "../../../sdk/errors.ts";
+import * as errors from "../../../sdk/errors.ts";
 
 describe("an error", () => {
   it("an error of every code is a WorkspaceTasksError, and CONFIGURATION_INVALID a ConfigurationError", () => {
-    for (const code of errorCodes) {
+    for (const code of errors.errorCodes) {
       const error = toError({ code, message: "x", outcome: "rejected", remedy: "none" }, { attempts: 1 });
       const isConfiguration = code === "CONFIGURATION_INVALID";
-      expect(error).toBeInstanceOf(isConfiguration ? ConfigurationError : WorkspaceTasksError);
+      expect(error).toBeInstanceOf(isConfiguration ? errors.ConfigurationError : errors.WorkspaceTasksError);
       expect(error.name).toBe(isConfiguration ? "ConfigurationError" : "WorkspaceTasksError");
       expect(error.code).toBe(code);
     }
@@ -23,10 +18,10 @@ describe("an error", () => {
     const copyPath = "../../../sdk/errors.ts?copy";
     const copy = (await import(/* @vite-ignore */ copyPath)) as typeof import("../../../sdk/errors.ts");
     const foreign = new copy.ConfigurationError("elsewhere");
-    expect(foreign).not.toBeInstanceOf(ConfigurationError);
-    expect(isWorkspaceTasksError(foreign)).toBe(true);
-    expect(isWorkspaceTasksError(foreign, "CONFIGURATION_INVALID")).toBe(true);
-    expect(isWorkspaceTasksError(foreign, "NOT_FOUND")).toBe(false);
+    expect(foreign).not.toBeInstanceOf(errors.ConfigurationError);
+    expect(errors.isWorkspaceTasksError(foreign)).toBe(true);
+    expect(errors.isWorkspaceTasksError(foreign, "CONFIGURATION_INVALID")).toBe(true);
+    expect(errors.isWorkspaceTasksError(foreign, "NOT_FOUND")).toBe(false);
   });
 
   it("a failure of a limiter or token that another copy of the package created is recognised", async () => {
@@ -41,21 +36,21 @@ describe("an error", () => {
   it.each([[null], [undefined], ["text"], [new Error("x")], [{ code: "NOT_FOUND" }]])(
     "%j is not an SDK error",
     (value) => {
-      expect(isWorkspaceTasksError(value)).toBe(false);
+      expect(errors.isWorkspaceTasksError(value)).toBe(false);
     },
   );
 
   it("an error prints no field without a value", () => {
     const details = { outcome: "rejected", attempts: 1 } as const;
-    expect(inspect(new WorkspaceTasksError("CONFLICT", "taken", details))).not.toContain("undefined");
+    expect(inspect(new errors.WorkspaceTasksError("CONFLICT", "taken", details))).not.toContain("undefined");
     const full = { ...details, retryAfterMs: 5, httpStatus: 429, operationName: "Me" };
-    expect(inspect(new WorkspaceTasksError("RATE_LIMITED", "wait", full))).toMatch(
+    expect(inspect(new errors.WorkspaceTasksError("RATE_LIMITED", "wait", full))).toMatch(
       /retryAfterMs: 5,\s+httpStatus: 429,\s+operationName: 'Me'/,
     );
   });
 
   it("an error as JSON has its fields but no data", () => {
-    const error = new WorkspaceTasksError("CONFLICT", "taken", {
+    const error = new errors.WorkspaceTasksError("CONFLICT", "taken", {
       outcome: "rejected",
       attempts: 2,
       data: { x: 1 },

@@ -168,22 +168,14 @@ describe("a call", () => {
     expect((await failureOf(client.me(call))).message).toMatch(/^me: /);
   });
 
-  it("a call to the gateway without gatewayUrl fails and names the option", async () => {
-    const engine = createTestEngine({ ...good, fetch: never });
-    const call = engine.execute({ ...probe.mutation, router: "gateway" }, {});
-    await expect(call).rejects.toMatchObject({
-      code: "CONFIGURATION_INVALID",
-      message: expect.stringContaining("gatewayUrl"),
-    });
-  });
-
-  it("a call to the base router of a partner-only client fails and names the option", async () => {
-    const engine = createTestEngine({ partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl, fetch: never });
-    const call = engine.execute(probe.query, {});
-    await expect(call).rejects.toMatchObject({
-      code: "CONFIGURATION_INVALID",
-      message: expect.stringContaining("apiKey"),
-    });
+  const partnerOnly = { partnerApiKey: "pk_1234567890", baseUrl: good.baseUrl };
+  it.each([
+    ["to the gateway without gatewayUrl", good, { ...probe.mutation, router: "gateway" }, "gatewayUrl"],
+    ["to the base router of a partner-only client", partnerOnly, probe.query, "apiKey"],
+  ] as const)("a call %s fails and names the option", async (_, options, operation, option) => {
+    const call = createTestEngine({ ...options, fetch: never }).execute(operation, {});
+    const message = expect.stringContaining(option);
+    await expect(call).rejects.toMatchObject({ code: "CONFIGURATION_INVALID", message });
   });
 });
 

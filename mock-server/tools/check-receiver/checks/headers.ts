@@ -1,29 +1,17 @@
 import { type Delivery, type HeaderLine, sign } from "../target/signing.ts";
 import type { CheckTable } from "./check.ts";
-import {
-  type Change,
-  each,
-  isHandled,
-  listed,
-  missingHeader,
-  mustAcknowledge,
-  mustReject,
-  probeCheck,
-  shouldAcknowledge,
-  shouldHandle,
-  shouldReject,
-} from "./probe-check.ts";
+import * as probe from "./probe-check.ts";
 
 // A server may close the connection on headers that are too large.
-const shouldHandleOrClose = probeCheck(
+const shouldHandleOrClose = probe.probeCheck(
   "SHOULD",
   "2xx, or 431 (or another 4xx), in time",
-  (result) => isHandled(result) || result.kind === "closed",
+  (result) => probe.isHandled(result) || result.kind === "closed",
 );
 
 /** Two ids, signed for the id that `choose` makes of them. */
 const twoIds =
-  (choose: (first: string, second: string) => string): Change =>
+  (choose: (first: string, second: string) => string): probe.Change =>
   (_, { nextId, compose }) => {
     const ids = [nextId(), nextId()] as const;
     const extraHeaders = ids.map((id): HeaderLine => ["webhook-id", id]);
@@ -39,19 +27,19 @@ const everyToken =
 
 /** Signs with the old secret; `combine` puts the signatures together. */
 const signedByOld =
-  (combine: (current: string, old: string) => string): Change =>
+  (combine: (current: string, old: string) => string): probe.Change =>
   (delivery, { oldSecret = "" }) => ({
     signature: combine(delivery.signature, sign(delivery, oldSecret)),
   });
 
 export const headerChecks: CheckTable = {
-  "headers.id-missing": mustReject({
+  "headers.id-missing": probe.mustReject({
     title: "rejects a delivery without an id",
     sent: "a delivery without webhook-id, and one where it is empty, signed over nothing in its place",
     fix: "Reject a request that lacks any of the three headers with 400; without an id nothing can be deduplicated.",
-    change: missingHeader("id"),
+    change: probe.missingHeader("id"),
   }),
-  "headers.repeated": shouldReject({
+  "headers.repeated": probe.shouldReject({
     title: "rejects a repeated header",
     sent: "deliveries with two ids, with two timestamps, and with two signature headers of which one is correct",
     fix: "Require each of the three headers exactly once. Frameworks join repeated headers or keep one of them, and a proxy in front may keep another.",
@@ -71,18 +59,18 @@ export const headerChecks: CheckTable = {
       }),
     },
   }),
-  "headers.many-signatures": shouldReject({
+  "headers.many-signatures": probe.shouldReject({
     title: "rejects more signatures than any rotation produces",
     sent: "deliveries with seventeen signatures, and with 10 KB of them, of which the last is correct",
     fix: "Limit the number of signatures (16 is plenty) and the length of the header (4 KB): a caller decides how much work the list makes.",
-    change: { seventeen: listed(`${"x".repeat(16)}o`), "10 KB": listed(`${"x".repeat(210)}o`) },
+    change: { seventeen: probe.listed(`${"x".repeat(16)}o`), "10 KB": probe.listed(`${"x".repeat(210)}o`) },
   }),
-  "headers.odd-id": shouldHandle({
+  "headers.odd-id": probe.shouldHandle({
     title: "handles long ids and unusual characters in an id",
     sent: "correctly signed deliveries whose ids have 4000 more characters, a quote, spaces, braces, dots, and a byte outside ASCII",
     fix: "Reject ids outside `[A-Za-z0-9._:~-]` or longer than your column (255 is plenty) with 400, and pass ids to the database as parameters only.",
     // Headers are sent in latin1; the signed bytes are UTF-8, as most servers decode a header.
-    change: each(
+    change: probe.each(
       [
         "x".repeat(4000),
         "'; DROP TABLE inbox; --",
@@ -99,7 +87,7 @@ export const headerChecks: CheckTable = {
       (odd) => JSON.stringify(odd.slice(0, 32)),
     ),
   }),
-  "headers.other-case": mustAcknowledge({
+  "headers.other-case": probe.mustAcknowledge({
     title: "accepts the headers in any case",
     sent: "deliveries whose header names are all capitals, and capitalized",
     fix: "Header names are case-insensitive; some proxies rewrite their case.",
@@ -108,13 +96,13 @@ export const headerChecks: CheckTable = {
       capitalized: () => ({ rename: (name) => name.replace(/(^|-)[a-z]/g, (text) => text.toUpperCase()) }),
     },
   }),
-  "headers.other-family-bad": shouldAcknowledge({
+  "headers.other-family-bad": probe.shouldAcknowledge({
     title: "ignores wrong headers of another family",
     sent: "a valid delivery that also has svix-id, svix-timestamp and svix-signature with wrong values",
     fix: "Read one family of headers only: with two, a caller chooses which one counts.",
     change: () => svixHeaders({ id: "other", timestamp: "1", signature: "v1,AAAA" }),
   }),
-  "headers.other-family-right": shouldReject({
+  "headers.other-family-right": probe.shouldReject({
     title: "does not accept proof from headers of another family",
     sent: "a forged delivery that also has the correct values as svix-id, svix-timestamp and svix-signature",
     fix: "Read one family of headers only; deduplicate by the id that was verified, not by the other one.",
@@ -130,26 +118,26 @@ export const headerChecks: CheckTable = {
     fix: "Limit the size of request headers in the server or the proxy in front of it.",
     change: () => ({ extraHeaders: [["x-audit", "x".repeat(64 * 1024)]] }),
   }),
-  "rotation.one-of-list": mustAcknowledge({
+  "rotation.one-of-list": probe.mustAcknowledge({
     title: "accepts a list of signatures of which one is correct",
     sent: "deliveries with a wrong signature before, behind, and ten before the correct one, and with tokens of other versions before it",
     fix: `${everyToken} Several rotations within one grace period make the list longer than two, and new versions may be added to it.`,
     change: {
-      "the second of two": listed("xo"),
-      "the first of two": listed("ox"),
-      "the last of eleven": listed("xxxxxxxxxxo"),
+      "the second of two": probe.listed("xo"),
+      "the first of two": probe.listed("ox"),
+      "the last of eleven": probe.listed("xxxxxxxxxxo"),
       "behind v1a and v9": ({ signature }) => ({
         signature: `v1a,${Buffer.alloc(64, 7).toString("base64")} v9,AAAA ${signature}`,
       }),
     },
   }),
-  "rotation.all-wrong": mustReject({
+  "rotation.all-wrong": probe.mustReject({
     title: "rejects a list without a correct signature",
     sent: "a delivery with three signatures by keys the receiver does not have",
     fix: "Having several signatures proves nothing; one of them must match.",
-    change: listed("xxx"),
+    change: probe.listed("xxx"),
   }),
-  "rotation.old-secret": mustAcknowledge({
+  "rotation.old-secret": probe.mustAcknowledge({
     needs: "oldSecret",
     title: "accepts the old secret during the grace period",
     sent: "deliveries signed with the secret given as --old-secret only, and with both secrets in both orders",

@@ -1,21 +1,12 @@
 import { knownEventNames } from "@workspace-tasks/events";
 import type { JsonObject, SampleEvents } from "../target/sample-events.ts";
 import type { CheckTable } from "./check.ts";
-import {
-  type Change,
-  each,
-  edited,
-  mustAcknowledge,
-  type ProbeCheck,
-  shouldAcknowledge,
-  shouldHandle,
-  unchanged,
-} from "./probe-check.ts";
+import * as probe from "./probe-check.ts";
 
 const acceptUnknown =
   "Store what you do not know and acknowledge it; a schema that rejects it makes the sender retry for days.";
 const event =
-  (payloadOf: (samples: SampleEvents) => JsonObject): Change =>
+  (payloadOf: (samples: SampleEvents) => JsonObject): probe.Change =>
   (_, { samples, compose }) =>
     compose({ payload: payloadOf(samples) });
 
@@ -23,7 +14,7 @@ const task = (overrides?: JsonObject) => event((samples) => samples.task(overrid
 const stage = (overrides?: JsonObject) => event((samples) => samples.stage(overrides));
 
 /** Writes text in front of the fields of a task event. */
-const withFields = (fields: string) => edited((text) => text.replace("{", `{${fields}`));
+const withFields = (fields: string) => probe.edited((text) => text.replace("{", `{${fields}`));
 
 const taskFailed = { event: "task.failed", status: "FAILED", errorMessage: "audit" };
 
@@ -35,21 +26,21 @@ const deepObject = `${'{"a":'.repeat(50_000)}1${"}".repeat(50_000)}`;
 const quarantineIt =
   "Parse the body in a try block after verifying; store what cannot be parsed, acknowledge it and raise an alarm.";
 
-const unusable = (check: ProbeCheck) =>
-  shouldHandle({ expected: "2xx (quarantined) or 4xx, in time", ...check });
+const unusable = (check: probe.ProbeCheck) =>
+  probe.shouldHandle({ expected: "2xx (quarantined) or 4xx, in time", ...check });
 
-const body = (text: string | Buffer) => edited(() => text);
+const body = (text: string | Buffer) => probe.edited(() => text);
 const occurredAt = (time: string) =>
-  edited((text) => text.replace(/"occurredAt":"[^"]*"/, `"occurredAt":"${time}"`));
+  probe.edited((text) => text.replace(/"occurredAt":"[^"]*"/, `"occurredAt":"${time}"`));
 
 export const payloadChecks: CheckTable = {
-  "events.catalog": mustAcknowledge({
+  "events.catalog": probe.mustAcknowledge({
     title: "accepts every event of the catalog",
     sent: "one delivery of each event of the catalog",
     fix: "Accept each event the endpoint is subscribed to; without a subscription list it receives all of them.",
-    change: each(knownEventNames, (name) => event((samples) => samples.of(name))),
+    change: probe.each(knownEventNames, (name) => event((samples) => samples.of(name))),
   }),
-  "events.unknown": mustAcknowledge({
+  "events.unknown": probe.mustAcknowledge({
     title: "acknowledges what later versions may add",
     sent: "an event with an unknown name, one with added fields, and new values of subTaskType and taskType",
     fix: `${acceptUnknown} The catalog grows, and subTaskType and the task type are free text: require what you use, ignore the rest.`,
@@ -60,13 +51,13 @@ export const payloadChecks: CheckTable = {
       taskType: task({ taskType: "AUDIT_INVENTED" }),
     },
   }),
-  "events.error-in-grace": mustAcknowledge({
+  "events.error-in-grace": probe.mustAcknowledge({
     title: "accepts a failed task without a customer error",
     sent: "task.failed with customerError null, as it is during the retry grace period",
     fix: "Treat customerError as optional: the event is sent before the failure is classified.",
     change: task(taskFailed),
   }),
-  "events.documents-other-list": mustAcknowledge({
+  "events.documents-other-list": probe.mustAcknowledge({
     title: "accepts documents.synced with any name of its list",
     sent: "documents.synced with its list under `files` instead of `documents`",
     fix: `${acceptUnknown} The interface does not name the list of documents.synced: look for it, do not require it.`,
@@ -75,7 +66,7 @@ export const payloadChecks: CheckTable = {
       return { ...rest, files: documents };
     }),
   }),
-  "events.documents-bare-envelope": shouldAcknowledge({
+  "events.documents-bare-envelope": probe.shouldAcknowledge({
     title: "accepts documents.synced without the envelope of task events",
     sent: "documents.synced with only the fields that the interface names for it",
     fix: `${acceptUnknown} The interface names no envelope for documents.synced; id, version and occurredAt may be absent.`,
@@ -84,13 +75,13 @@ export const payloadChecks: CheckTable = {
       return payload;
     }),
   }),
-  "events.odd-strings": shouldAcknowledge({
+  "events.odd-strings": probe.shouldAcknowledge({
     title: "accepts a NUL character and half a surrogate pair in a string",
     sent: "task events whose errorMessage contains the escape \\u0000, or the escape \\ud800 alone",
     fix: "Store the body as bytes; a text or JSON column may not be able to hold every valid JSON text: PostgreSQL's reject \\u0000.",
     change: { NUL: task({ errorMessage: "a\u0000b" }), surrogate: task({ errorMessage: "\ud800" }) },
   }),
-  "events.prototype-keys": mustAcknowledge({
+  "events.prototype-keys": probe.mustAcknowledge({
     title: "survives keys named like parts of the language",
     sent: "a task event with `__proto__`, `constructor` and `toString` keys, then an ordinary one",
     fix: "Do not merge received objects into others key by key; read the fields you need.",
@@ -98,16 +89,16 @@ export const payloadChecks: CheckTable = {
       "with the keys": withFields(
         '"__proto__":{"event":"x","polluted":true},"constructor":{"prototype":{"polluted":true}},"toString":1,',
       ),
-      afterwards: unchanged,
+      afterwards: probe.unchanged,
     },
   }),
-  "events.odd-json": shouldHandle({
+  "events.odd-json": probe.shouldHandle({
     title: "survives a body nested 50,000 levels deep, and a repeated key",
     sent: "a task event with an added field of 50,000 nested objects, an ordinary one, and one with occurredAt twice",
     fix: "Catch errors of the JSON parser, and walk received values without recursion. Use the last of repeated keys, as most parsers do.",
     change: {
       nested: withFields(`"deep":${deepObject},`),
-      afterwards: unchanged,
+      afterwards: probe.unchanged,
       "repeated key": withFields('"occurredAt":"2020-01-01T00:00:00Z",'),
     },
   }),
@@ -121,15 +112,15 @@ export const payloadChecks: CheckTable = {
       xml: body("<event/>"),
       truncated: body('{"event":"task.running","taskId":"'),
       NUL: body(Buffer.alloc(16)),
-      "byte order mark": edited((text) => `\uFEFF${text}`),
-      "0xFF": edited((text) => Buffer.from(text.replace("audit-", "\u00ff"), "latin1")),
+      "byte order mark": probe.edited((text) => `\uFEFF${text}`),
+      "0xFF": probe.edited((text) => Buffer.from(text.replace("audit-", "\u00ff"), "latin1")),
     },
   }),
   "bodies.not-an-event": unusable({
     title: "handles signed JSON that is not an event",
     sent: "correctly signed deliveries whose bodies are `[]`, `null`, `123`, a string, `{}`, only a name, and fields of wrong types",
     fix: `${quarantineIt} JSON.parse accepts \`null\` and arrays; reading their properties then fails.`,
-    change: each(
+    change: probe.each(
       [
         ...["[]", "null", "123", '"x"', "{}", '{"event":"task.completed"}'],
         '{"event":"task.completed","taskId":{"a":1},"occurredAt":12,"status":[]}',

@@ -4,16 +4,7 @@
 import { type Delivery, signaturePrefix, signedHeaders } from "../target/signing.ts";
 import type { RoundTrip, Target } from "../target/target.ts";
 import { type CheckDefinition, type CheckTable, type CheckTexts, failed, passed, passedIf } from "./check.ts";
-import {
-  type Change,
-  type Changes,
-  describeLabelled,
-  describeResult,
-  isAcknowledged,
-  isHandled,
-  type LabelledResult,
-  sendChanged,
-} from "./probe-check.ts";
+import * as probe from "./probe-check.ts";
 
 const timedDeliveries = 10;
 const constantText =
@@ -21,10 +12,10 @@ const constantText =
 const everything = "everything sent in this run";
 
 const forged =
-  (change: Partial<Delivery> = {}): Change =>
+  (change: Partial<Delivery> = {}): probe.Change =>
   (delivery, { signForged }) => ({ signature: signForged(delivery), ...change });
 
-const invalid: Changes = {
+const invalid: probe.Changes = {
   forged: forged(),
   "without headers": () => ({ without: signedHeaders }),
   "malformed signature": () => ({ signature: ",,, %" }),
@@ -36,10 +27,10 @@ const invalid: Changes = {
   "forged, without a type": forged({ contentType: undefined }),
 };
 
-const invalidRequests = new WeakMap<Target, Promise<readonly LabelledResult[]>>();
+const invalidRequests = new WeakMap<Target, Promise<readonly probe.LabelledResult[]>>();
 
-function sendInvalidRequests(target: Target): Promise<readonly LabelledResult[]> {
-  const sent = invalidRequests.get(target) ?? sendChanged(target, invalid);
+function sendInvalidRequests(target: Target): Promise<readonly probe.LabelledResult[]> {
+  const sent = invalidRequests.get(target) ?? probe.sendChanged(target, invalid);
   invalidRequests.set(target, sent);
   return sent;
 }
@@ -62,7 +53,7 @@ const noResponse = ({ what, bad, ...check }: ReviewCheck): CheckDefinition => ({
     const responses = target.transcript.filter(({ result }) => result.kind === "response");
     const found = responses.filter((roundTrip) => bad(textOf(roundTrip), roundTrip, target));
     if (found.length === 0) return passed(`none of ${responses.length} responses`);
-    const statuses = [...new Set(found.map(({ result }) => describeResult(result)))].join(", ");
+    const statuses = [...new Set(found.map(({ result }) => probe.describeResult(result)))].join(", ");
     return failed(`${what} in ${found.length} of ${responses.length} responses (status ${statuses})`);
   },
 });
@@ -85,9 +76,9 @@ export const responseChecks: CheckTable = {
     fix: "Catch errors of verifying and reading, and respond 400 or 401. A 5xx reports a fault of yours: it raises alarms, and any caller can cause it.",
     async run(target) {
       const results = await sendInvalidRequests(target);
-      const wrong = results.filter(({ result }) => !isHandled(result) && result.kind !== "closed");
+      const wrong = results.filter(({ result }) => !probe.isHandled(result) && result.kind !== "closed");
       if (wrong.length === 0) return passed(`${results.length} responses, all 4xx`);
-      return failed(wrong.map(describeLabelled).join("; "));
+      return failed(wrong.map(probe.describeLabelled).join("; "));
     },
   },
   "responses.no-redirect": noResponse({
@@ -140,7 +131,7 @@ export const responseChecks: CheckTable = {
       const times: number[] = [];
       while (times.length < timedDeliveries) {
         const result = await target.send(target.compose());
-        if (!isAcknowledged(result)) return failed(describeResult(result));
+        if (!probe.isAcknowledged(result)) return failed(probe.describeResult(result));
         times.push(result.durationMs);
       }
       times.sort((a, b) => a - b);

@@ -7,17 +7,7 @@ import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
 import { type CheckTable, type Finding, failed, passed, passedIf } from "./check.ts";
 import { acknowledgedWithEffects, counted } from "./effects.ts";
-import {
-  type Change,
-  describeResult,
-  isAcknowledged,
-  isHandled,
-  isRejected,
-  mustAcknowledge,
-  probeCheck,
-  shouldAcknowledge,
-  shouldReject,
-} from "./probe-check.ts";
+import * as probe from "./probe-check.ts";
 
 const compress = promisify(gzip);
 const idleConnections = 20;
@@ -37,10 +27,10 @@ function gzipBomb(): Promise<Buffer> {
   return bomb;
 }
 
-const shouldRejectInTime = probeCheck(
+const shouldRejectInTime = probe.probeCheck(
   "SHOULD",
   "415 or 413 (or another 4xx), in time",
-  (result) => isHandled(result) && isRejected(result),
+  (result) => probe.isHandled(result) && probe.isRejected(result),
 );
 
 const gzipped = (wireBody: Buffer): Partial<Delivery> => {
@@ -61,9 +51,9 @@ const reuseConnection = (forgedBytes: number, atOnce: boolean) => (target: Targe
     for (const [index, delivery] of deliveries.entries()) {
       if (!atOnce) void connection.write(target.request(delivery));
       const result = await target.receive(delivery, connection);
-      seen.push(describeResult(result));
+      seen.push(probe.describeResult(result));
       if (result.kind === "closed" && index > 0) break;
-      if (!(index === 1 ? isRejected : isAcknowledged)(result)) return failed(seen.join(", "));
+      if (!(index === 1 ? probe.isRejected : probe.isAcknowledged)(result)) return failed(seen.join(", "));
       const isClosing = result.kind === "response" && result.headers.get("connection") === "close";
       if (isClosing && index < 2) return passed(`${seen.join(", ")}, then closed`);
     }
@@ -79,7 +69,7 @@ const endEarly = (change: (body: Buffer) => Partial<Delivery>) => (target: Targe
     await connection.write(target.request(delivery));
     connection.finish();
     const result = await target.receive(delivery, connection);
-    return passedIf(isRejected(result), describeResult(result));
+    return passedIf(probe.isRejected(result), probe.describeResult(result));
   });
 };
 
@@ -97,7 +87,7 @@ function sendInPieces(
       await connection.write(bytes.subarray(at, at + pieceBytes));
     }
     const result = await target.receive(delivery, connection);
-    return passedIf(isAcknowledged(result), describeResult(result));
+    return passedIf(probe.isAcknowledged(result), probe.describeResult(result));
   });
 }
 
@@ -107,7 +97,7 @@ async function acknowledgesMeanwhile(target: Target, startOf: (request: Buffer) 
   try {
     await Promise.all(idle.map((each) => each.write(startOf(target.request(target.compose())))));
     const result = await target.send(target.compose());
-    return passedIf(isAcknowledged(result), describeResult(result));
+    return passedIf(probe.isAcknowledged(result), probe.describeResult(result));
   } finally {
     for (const connection of idle) connection.close();
   }
@@ -119,7 +109,7 @@ const upToHalfTheBody = (request: Buffer) =>
 
 /** A `task.completed` of at least `bytes`; real ones are long because of review items, too. */
 const ofSize =
-  (bytes: number): Change =>
+  (bytes: number): probe.Change =>
   (_, { samples, compose }) =>
     compose({ payload: samples.task(completedTaxPrep(Math.ceil(bytes / 65))) });
 
@@ -143,12 +133,12 @@ function streamUntilRejected(target: Target): Promise<Finding> {
     if (!isOver) return failed(`accepted all ${streamedBytesMax / 1024 ** 2} MB without a response`);
     const result = await response;
     const sentMb = (sentBytes / 1024 ** 2).toFixed(1);
-    return passedIf(isRejected(result), `${describeResult(result)} after ${sentMb} MB`);
+    return passedIf(probe.isRejected(result), `${probe.describeResult(result)} after ${sentMb} MB`);
   });
 }
 
 export const transferChecks: CheckTable = {
-  "transfer.chunked": mustAcknowledge({
+  "transfer.chunked": probe.mustAcknowledge({
     title: "accepts a body sent in chunks",
     sent: "a delivery with transfer-encoding: chunked and no content-length",
     fix: "Read the body to its end instead of reading content-length bytes; where the server cannot, put a proxy in front that can.",
@@ -206,13 +196,13 @@ export const transferChecks: CheckTable = {
       return acknowledgedWithEffects(target, [delivery]);
     },
   },
-  "transfer.length-and-chunked": shouldReject({
+  "transfer.length-and-chunked": probe.shouldReject({
     title: "rejects a request with two lengths",
     sent: "a delivery with both transfer-encoding: chunked and a content-length",
     fix: "Use a server that rejects both together: a proxy may read such a request differently (request smuggling).",
     change: () => ({ chunked: true, extraHeaders: [["content-length", "5"]] }),
   }),
-  "transfer.gzip": shouldReject({
+  "transfer.gzip": probe.shouldReject({
     title: "rejects a compressed body",
     sent: "a delivery compressed with gzip after signing",
     expected: "415 (or another 4xx)",
@@ -263,16 +253,16 @@ export const transferChecks: CheckTable = {
         const delivery = target.compose();
         await connection.write(upToHalfTheBody(target.request(delivery)));
         const result = await target.receive(delivery, connection, target.stallTimeoutMs);
-        return passedIf(isRejected(result), describeResult(result));
+        return passedIf(probe.isRejected(result), probe.describeResult(result));
       }),
   },
-  "limits.ordinary-size": mustAcknowledge({
+  "limits.ordinary-size": probe.mustAcknowledge({
     title: "accepts an event of 20 KB",
     sent: "task.completed with review items of 20 KB in all",
     fix: "Allow at least 1 MB; a signed delivery that gets a 413 is retried in vain.",
     change: ofSize(20 * 1024),
   }),
-  "limits.large-event": shouldAcknowledge({
+  "limits.large-event": probe.shouldAcknowledge({
     title: "accepts an event of 256 KB",
     sent: "task.completed with review items of 256 KB in all",
     fix: "Allow at least 1 MB (the default of Express is 100 KB: `express.raw({ limit: '1mb' })`).",
@@ -287,7 +277,7 @@ export const transferChecks: CheckTable = {
     async run(target) {
       const announced = { contentLength: 1024 ** 3, wireBody: Buffer.alloc(chunkBytes, 0x20) };
       const result = await target.send({ ...target.forge(), ...announced });
-      return isRejected(result) ? streamUntilRejected(target) : failed(describeResult(result));
+      return probe.isRejected(result) ? streamUntilRejected(target) : failed(probe.describeResult(result));
     },
   },
 };

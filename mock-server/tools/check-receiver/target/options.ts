@@ -1,17 +1,5 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
-import {
-  abortSignal,
-  array,
-  clock,
-  durationMs,
-  functionOf,
-  optional,
-  positiveInteger,
-  refine,
-  strictOptions,
-  string,
-  withDefault,
-} from "@workspace-tasks/kernel/schema.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { defaults, parseOptions, parseSecret } from "@workspace-tasks/receiver-kit/parts";
 
 export interface AuditOptions {
@@ -68,28 +56,28 @@ export const auditDefaults = {
   concurrency: 4,
 } as const;
 
-const httpUrl = refine<string>(
+const httpUrl = s.refine<string>(
   "an http or https URL",
   (given) => typeof given === "string" && URL.canParse(given) && /^https?:/i.test(given),
 );
 
-const schema = strictOptions<AuditOptions>()({
+const schema = s.strictOptions<AuditOptions>()({
   url: httpUrl,
-  secret: string,
-  oldSecret: optional(string),
-  only: withDefault(array(string), []),
-  toleranceSeconds: withDefault(positiveInteger, auditDefaults.toleranceSeconds),
-  observeUrl: optional(httpUrl),
-  observeTimeoutMs: withDefault(durationMs, auditDefaults.observeTimeoutMs),
-  observeSettleMs: withDefault(durationMs, auditDefaults.observeSettleMs),
-  timeoutMs: withDefault(durationMs, auditDefaults.timeoutMs),
-  stallTimeoutMs: withDefault(durationMs, auditDefaults.stallTimeoutMs),
-  responseTimeMsMax: withDefault(durationMs, auditDefaults.responseTimeMsMax),
-  runTimeoutMs: withDefault(durationMs, auditDefaults.runTimeoutMs),
-  concurrency: withDefault(positiveInteger, auditDefaults.concurrency),
-  signal: optional(abortSignal),
-  onProgress: optional(functionOf<(progress: AuditProgress) => void>()),
-  clock: withDefault(clock, systemClock),
+  secret: s.string,
+  oldSecret: s.optional(s.string),
+  only: s.withDefault(s.array(s.string), []),
+  toleranceSeconds: s.withDefault(s.positiveInteger, auditDefaults.toleranceSeconds),
+  observeUrl: s.optional(httpUrl),
+  observeTimeoutMs: s.withDefault(s.durationMs, auditDefaults.observeTimeoutMs),
+  observeSettleMs: s.withDefault(s.durationMs, auditDefaults.observeSettleMs),
+  timeoutMs: s.withDefault(s.durationMs, auditDefaults.timeoutMs),
+  stallTimeoutMs: s.withDefault(s.durationMs, auditDefaults.stallTimeoutMs),
+  responseTimeMsMax: s.withDefault(s.durationMs, auditDefaults.responseTimeMsMax),
+  runTimeoutMs: s.withDefault(s.durationMs, auditDefaults.runTimeoutMs),
+  concurrency: s.withDefault(s.positiveInteger, auditDefaults.concurrency),
+  signal: s.optional(s.abortSignal),
+  onProgress: s.optional(s.functionOf<(progress: AuditProgress) => void>()),
+  clock: s.withDefault(s.clock, systemClock),
 });
 
 export type ResolvedAuditOptions = ReturnType<typeof resolveAuditOptions>;

@@ -4,15 +4,7 @@ import { UnfinishedError, UnreachableError } from "./errors.ts";
 import type { Observer } from "./observer.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
 import { createSampleEvents, type JsonObject, type SampleEvents } from "./sample-events.ts";
-import {
-  type Delivery,
-  type HeaderLine,
-  keyOf,
-  type SignedContent,
-  sign,
-  signedHeaders,
-  signWithKey,
-} from "./signing.ts";
+import * as signing from "./signing.ts";
 
 export interface ComposeOptions {
   readonly id?: string;
@@ -24,7 +16,7 @@ export interface ComposeOptions {
 }
 
 export interface RoundTrip {
-  readonly delivery: Delivery;
+  readonly delivery: signing.Delivery;
   readonly result: ProbeResult;
 }
 
@@ -39,20 +31,20 @@ export interface Target extends ResolvedAuditOptions {
   reveals(text: string): boolean;
   nextId(): string;
   /** A delivery that a correct receiver acknowledges. */
-  compose(options?: ComposeOptions): Delivery;
+  compose(options?: ComposeOptions): signing.Delivery;
   /** The same, signed with a key that the receiver cannot know. */
-  forge(options?: ComposeOptions): Delivery;
-  sign(content: SignedContent): string;
-  signForged(content: SignedContent): string;
+  forge(options?: ComposeOptions): signing.Delivery;
+  sign(content: signing.SignedContent): string;
+  signForged(content: signing.SignedContent): string;
   /** Sends one request on its own connection. @throws {UnreachableError} */
-  send(delivery: Delivery): Promise<ProbeResult>;
+  send(delivery: signing.Delivery): Promise<ProbeResult>;
   connect(): Connection;
   /** Uses one connection and closes it. */
   withConnection<Result>(use: (connection: Connection) => Promise<Result>): Promise<Result>;
   /** The bytes of a request, for checks that use a connection themselves. */
-  request(delivery: Delivery): Buffer;
+  request(delivery: signing.Delivery): Buffer;
   /** Waits for a response to `delivery` on an own connection, and adds it to the transcript. @throws {UnreachableError} */
-  receive(delivery: Delivery, connection: Connection, timeoutMs?: number): Promise<ProbeResult>;
+  receive(delivery: signing.Delivery, connection: Connection, timeoutMs?: number): Promise<ProbeResult>;
   wait(ms: number): Promise<void>;
   /** What is left of the time limit of the whole run. */
   leftMs(): number;
@@ -73,7 +65,7 @@ export function createTarget(options: ResolvedAuditOptions): Target {
   const samples = createSampleEvents(canary, nextId, clock.now);
   const secrets = [secret, oldSecret ?? secret];
   const keyForms = secrets.flatMap((each) =>
-    (["base64", "base64url", "hex"] as const).map((encoding) => keyOf(each).toString(encoding)),
+    (["base64", "base64url", "hex"] as const).map((encoding) => signing.keyOf(each).toString(encoding)),
   );
   const revealing = [...secrets.map((each) => each.replace(/^whsec_/, "")), ...keyForms];
 
@@ -94,8 +86,8 @@ export function createTarget(options: ResolvedAuditOptions): Target {
       const delivery = target.compose(composeOptions);
       return { ...delivery, signature: target.signForged(delivery) };
     },
-    sign: (content) => sign(content, secret),
-    signForged: (content) => signWithKey(content, unknownKey),
+    sign: (content) => signing.sign(content, secret),
+    signForged: (content) => signing.signWithKey(content, unknownKey),
     send(delivery) {
       return target.withConnection((connection) => {
         // Not awaited: a receiver may respond without reading the body to its end.
@@ -135,11 +127,11 @@ export function createTarget(options: ResolvedAuditOptions): Target {
   return target;
 }
 
-function requestBytes({ host, pathname, search }: URL, delivery: Delivery): Buffer {
+function requestBytes({ host, pathname, search }: URL, delivery: signing.Delivery): Buffer {
   const { method = "POST", without = [], rename = String, extraHeaders = [] } = delivery;
   const body = delivery.wireBody ?? delivery.body;
   const contentType = "contentType" in delivery ? delivery.contentType : "application/json";
-  const lines: readonly HeaderLine[] = [
+  const lines: readonly signing.HeaderLine[] = [
     ["host", host],
     ["user-agent", "workspace-tasks-check-receiver"],
     ["connection", delivery.keepAlive ? "keep-alive" : "close"],
@@ -147,7 +139,7 @@ function requestBytes({ host, pathname, search }: URL, delivery: Delivery): Buff
     delivery.chunked
       ? ["transfer-encoding", "chunked"]
       : ["content-length", String(delivery.contentLength ?? body.length)],
-    ...signedHeaders
+    ...signing.signedHeaders
       .filter((header) => !without.includes(header))
       .map((header) => [rename(`webhook-${header}`), delivery[header]] as const),
     ...extraHeaders,

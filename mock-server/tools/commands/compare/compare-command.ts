@@ -1,11 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import {
-  type CommandIo,
-  defineCommand,
-  noArgument,
-  write,
-} from "@workspace-tasks/kernel/cli/command-line.ts";
+import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings, reasonOf, usesColor } from "@workspace-tasks/mock-server/parts";
@@ -29,7 +24,7 @@ import { compareProgress } from "./compare-progress.ts";
 import { confirmWrites } from "./confirm-writes.ts";
 
 /** Runs `workspace-tasks compare` and returns its exit code. */
-export const runCompareCommand = defineCommand({
+export const runCompareCommand = cli.defineCommand({
   name: "compare",
   synopsis: "--base-url <url> [--gateway-url <url>] [options]",
   about: `Sends requests to the real service and to a mock, and reports where they differ:
@@ -47,7 +42,7 @@ Keys come from the environment; each one makes more rules testable:
   notes: `Exit code: 0 no rule is refuted, 1 at least one is, 2 could not run, did not
 finish, a file could not be written, or wrong arguments.`,
   async run(args, io) {
-    noArgument(args);
+    cli.noArgument(args);
     try {
       return await run(args.flags, io);
     } catch (error) {
@@ -70,7 +65,7 @@ interface Given {
   readonly captured: Captured | undefined;
 }
 
-async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
+async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const isOffline = needsNoService(flags, io);
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
@@ -78,10 +73,10 @@ async function run(flags: CompareFlags, io: CommandIo): Promise<number> {
   const given = { flags, settings, captured };
   const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
   // The report is printed first: what a run has found is not lost when a file cannot be written.
-  if (flags.json) write(io, renderJsonReport(report));
+  if (flags.json) cli.write(io, renderJsonReport(report));
   else (report.problem ? io.stderr : io.stdout).write(renderTextReport(report, { color: usesColor(io) }));
   const failures = [...problems, ...(await writeOutputs(flags, report, io))];
-  for (const failure of failures) io.stderr.write(`compare: ${failure}\n`);
+  for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
@@ -102,7 +97,7 @@ const recordOf = async ({ record }: CompareFlags, plan: Plan, onProblem?: () => 
 
 const problemsOf = (record: OpenRecord | null) => [record?.problem() ?? []].flat();
 
-async function compareNow({ flags, settings, captured }: Given, io: CommandIo): Promise<Compared> {
+async function compareNow({ flags, settings, captured }: Given, io: cli.CommandIo): Promise<Compared> {
   const access = accessOf(flags, io);
   const plan = planOf(flags, access);
   if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type CommandIo, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { reasonOf, secretForm } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { parseCaptured } from "../../compare/observe/captured-file.ts";
@@ -74,9 +74,9 @@ async function writeSettings(path: string, report: CompareReport, io: CommandIo)
   const { settings, notExpressed } = report;
   const $schema = "./node_modules/@workspace-tasks/mock-server/mock-settings.schema.json";
   await save("--write", path, `${JSON.stringify({ $schema, ...settings }, null, 2)}\n`);
-  io.stderr.write(`compare: wrote ${path}; use it with workspace-tasks mock --settings ${path}\n`);
+  writeNotice(io, "compare", `wrote ${path}; use it with workspace-tasks mock --settings ${path}`);
   if (notExpressed.length > 0) {
-    io.stderr.write(`compare: no setting expresses ${notExpressed.join(", ")}\n`);
+    writeNotice(io, "compare", `no setting expresses ${notExpressed.join(", ")}`);
   }
 }
 

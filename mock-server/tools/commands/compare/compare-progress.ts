@@ -1,4 +1,4 @@
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type CommandIo, writeNotice } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { Observation } from "../../compare/observe/observation.ts";
 
 const everyMs = 5_000;
@@ -6,13 +6,17 @@ const everyMs = 5_000;
 const shownFromMs = 2_000;
 
 /** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
-export function compareProgress({ stderr }: CommandIo) {
+export function compareProgress(io: CommandIo) {
+  const { stderr } = io;
   const isTerminal = stderr.isTTY === true;
   let latest = () => "connecting";
   let position = "";
   // A line that wraps could not be overwritten. The last column stays free, where some terminals wrap already.
   const fitting = (text: string) => text.slice(0, Math.max(1, (stderr.columns || 80) - 1));
-  const print = () => stderr.write(isTerminal ? `\r\u001b[K${fitting(latest())}` : `compare: ${latest()}\n`);
+  const print = () => {
+    if (isTerminal) stderr.write(`\r\u001b[K${fitting(latest())}`);
+    else writeNotice(io, "compare", latest());
+  };
   const show = (text: () => string) => {
     latest = text;
     if (isTerminal) print();

@@ -16,17 +16,7 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { collectFields, type Router, routerSchema } from "@workspace-tasks/mock-server/parts";
-import {
-  type DocumentNode,
-  type GraphQLObjectType,
-  type GraphQLOutputType,
-  getNamedType,
-  isEnumType,
-  isObjectType,
-  isUnionType,
-  Kind,
-  type SelectionSetNode,
-} from "graphql";
+import * as graphql from "graphql";
 import { isWord, wordFields } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
 import { summarizeSchema } from "./summarize-schema.ts";
@@ -51,7 +41,7 @@ export function createPseudonyms(startedAtMs: number): Pseudonyms {
 
 export interface RedactionContext {
   readonly router: Router;
-  readonly document: DocumentNode | null;
+  readonly document: graphql.DocumentNode | null;
   readonly pseudonyms: Pseudonyms;
   /** Texts of the request: a value that repeats one of them tells nothing new. */
   readonly sent: ReadonlySet<string>;
@@ -67,14 +57,14 @@ export function redactData(data: unknown, context: RedactionContext): Shape {
 export interface SelectedField {
   readonly coordinate: string;
   /** `null` when the contract has no such field. */
-  readonly type: GraphQLOutputType | null;
-  readonly below: readonly SelectionSetNode[];
+  readonly type: graphql.GraphQLOutputType | null;
+  readonly below: readonly graphql.SelectionSetNode[];
 }
 
 export function selectedFields(
-  document: DocumentNode,
-  type: GraphQLObjectType,
-  selections: readonly SelectionSetNode[],
+  document: graphql.DocumentNode,
+  type: graphql.GraphQLObjectType,
+  selections: readonly graphql.SelectionSetNode[],
 ): ReadonlyMap<string, SelectedField> {
   const collected = collectFields(document, selections, (condition) => condition === type.name);
   const fields = [...collected].map(([key, nodes]): [string, SelectedField] => {
@@ -86,17 +76,17 @@ export function selectedFields(
 }
 
 /** The operation of a document, with the type that its router has for it; `null` when there is none. */
-export function rootOf(document: DocumentNode | null, router: Router) {
-  const operation = document?.definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-  if (operation?.kind !== Kind.OPERATION_DEFINITION) return null;
+export function rootOf(document: graphql.DocumentNode | null, router: Router) {
+  const operation = document?.definitions.find(({ kind }) => kind === graphql.Kind.OPERATION_DEFINITION);
+  if (operation?.kind !== graphql.Kind.OPERATION_DEFINITION) return null;
   const type = routerSchema(router).getRootType(operation.operation);
   return type ? { type, selections: [operation.selectionSet] } : null;
 }
 
 function redactObject(
   value: unknown,
-  type: GraphQLObjectType,
-  selections: readonly SelectionSetNode[],
+  type: graphql.GraphQLObjectType,
+  selections: readonly graphql.SelectionSetNode[],
   context: RedactionContext,
 ): Shape {
   if (!isPlainObject(value) || !context.document) return kindOf(value);
@@ -116,9 +106,9 @@ const typeNameTag = (value: unknown): Shape =>
 function redactField(value: unknown, field: SelectedField, context: RedactionContext): Shape {
   if (value === null || value === undefined) return null;
   if (Array.isArray(value)) return value.map((item) => redactField(item, field, context));
-  const type = field.type && getNamedType(field.type);
-  if (isObjectType(type)) return redactObject(value, type, field.below, context);
-  if (isUnionType(type)) {
+  const type = field.type && graphql.getNamedType(field.type);
+  if (graphql.isObjectType(type)) return redactObject(value, type, field.below, context);
+  if (graphql.isUnionType(type)) {
     const name = isPlainObject(value) ? value["__typename"] : undefined;
     const member = type.getTypes().find((each) => each.name === name);
     if (member) return redactObject(value, member, field.below, context);
@@ -127,7 +117,7 @@ function redactField(value: unknown, field: SelectedField, context: RedactionCon
   if (field.coordinate === "WebhookEventType.payloadSchema") return summarizeSchema(value);
   if (type?.name === "JSON") return `json:${jsonKindOf(value)}`;
   if (typeof value !== "string") return kindOf(value);
-  if (isEnumType(type)) return isWord(value) ? `enum:${value}` : "text";
+  if (graphql.isEnumType(type)) return isWord(value) ? `enum:${value}` : "text";
   if (wordFields.has(field.coordinate)) return wordTag(value);
   return textTag(value, field.coordinate, context);
 }

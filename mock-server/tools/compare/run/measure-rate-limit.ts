@@ -18,20 +18,13 @@ import { type Facts, type Observation, rateLimitProbe } from "../observe/observa
 import { observeResponse } from "../observe/observe-response.ts";
 import { createPseudonyms } from "../observe/redact-data.ts";
 import { createPacer } from "./pacer.ts";
-import {
-  createSender,
-  graphqlRequest,
-  SendError,
-  type Sender,
-  type SenderOptions,
-  type SentResponse,
-} from "./send-request.ts";
+import * as http from "./send-request.ts";
 import { type Access, createSession, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
-interface Context extends Omit<SenderOptions, "pacer" | "writes"> {
+interface Context extends Omit<http.SenderOptions, "pacer" | "writes"> {
   readonly access: Access;
-  readonly sender: Sender;
+  readonly sender: http.Sender;
   readonly clock: Clock | VirtualClock;
   /** The limit of the mock that the service is compared with. */
   readonly rateLimit: Pick<Settings["rateLimit"], "requests" | "windowMs">;
@@ -50,14 +43,14 @@ export async function measureRateLimit(context: Context): Promise<Observation> {
   const { access, clock } = context;
   const { stats } = context.sender;
   const pacer = createPacer(clock, unpaced);
-  const sender = createSender({ ...context, pacer, writes: false, expectsRateLimit: true, stats });
+  const sender = http.createSender({ ...context, pacer, writes: false, expectsRateLimit: true, stats });
   try {
     const facts = await measure({ ...context, sender, session: createSession(access, sender, clock) });
     return typeof facts === "string"
       ? { ...common, outcome: "failed", reason: facts }
       : { ...common, outcome: "measured", facts };
   } catch (error) {
-    if (!(error instanceof SendError) && !(error instanceof NoTokenError)) throw error;
+    if (!(error instanceof http.SendError) && !(error instanceof NoTokenError)) throw error;
     return { ...common, outcome: "failed", reason: error.message };
   }
 }
@@ -111,7 +104,7 @@ async function measure(context: Measuring): Promise<Facts | string> {
   };
 }
 
-type Send = () => Promise<SentResponse>;
+type Send = () => Promise<http.SentResponse>;
 
 /** Sends `me` with a token of the key; the partner's key on the gateway only. */
 function meSender(
@@ -121,12 +114,12 @@ function meSender(
 ): Send {
   const url = router === "base" ? access.baseUrl : String(access.gatewayUrl);
   return async () =>
-    sender.send(graphqlRequest(url, { query: "{ me { __typename } }" }, await session.token(token)));
+    sender.send(http.graphqlRequest(url, { query: "{ me { __typename } }" }, await session.token(token)));
 }
 
 interface Burst {
   readonly accepted: number;
-  readonly rejection: SentResponse | null;
+  readonly rejection: http.SentResponse | null;
 }
 
 async function burst(send: Send, max: number): Promise<Burst> {
@@ -146,7 +139,7 @@ async function whileRejected(context: Measuring): Promise<Facts> {
   const { admin, readOnly, partner } = access.keys;
   const variables = { refreshToken: admin ?? readOnly };
   const exchangeBody = { query: operationDocuments.ExchangeApiKey.text, variables };
-  const exchange = await sender.send(graphqlRequest(access.baseUrl, exchangeBody));
+  const exchange = await sender.send(http.graphqlRequest(access.baseUrl, exchangeBody));
   const onGateway = async (token: "reader" | "partner") => {
     if (access.gatewayUrl === null) return null;
     try {
@@ -165,12 +158,12 @@ async function whileRejected(context: Measuring): Promise<Facts> {
 }
 
 /** Only whole seconds are what the interface says. */
-function retryAfterMs({ headers }: SentResponse): number | null {
+function retryAfterMs({ headers }: http.SentResponse): number | null {
   const text = headers.get("retry-after") ?? "";
   return /^\d{1,6}$/.test(text) ? Number(text) * 1_000 : null;
 }
 
-const observe = (response: SentResponse, { clock }: Measuring) =>
+const observe = (response: http.SentResponse, { clock }: Measuring) =>
   observeResponse(response, {
     router: "base",
     document: null,

@@ -9,20 +9,14 @@ import { observeResponse, type RawResponse } from "../observe/observe-response.t
 import { createPseudonyms, type Pseudonyms } from "../observe/redact-data.ts";
 import { withoutTexts } from "../observe/without-texts.ts";
 import type { KeyName, Probe, SendContext } from "../rules/probe.ts";
-import {
-  graphqlRequest,
-  SendError,
-  type Sender,
-  type SentResponse,
-  type WireRequest,
-} from "./send-request.ts";
+import * as http from "./send-request.ts";
 import { type Access, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
 export interface RunOptions {
   readonly access: Access;
   readonly clock: Clock | VirtualClock;
-  readonly sender: Sender;
+  readonly sender: http.Sender;
   readonly session: Session;
   /** Path of the URLs of this run, by which its objects are found. */
   readonly mark: string;
@@ -109,7 +103,7 @@ async function observe(run: Run, probe: Probe): Promise<Observation | string> {
       const absent = error instanceof UnresolvedError ? probe.absent : undefined;
       return { ...common, outcome: "skipped", reason: absent ?? error.message };
     }
-    if (!(error instanceof SendError)) throw error;
+    if (!(error instanceof http.SendError)) throw error;
     if (error.kind === "stopped") return "stopped";
     if (error.kind === "rate-limited") return error.message;
     return { ...common, outcome: "failed", reason: error.message };
@@ -158,7 +152,7 @@ async function sendProbe(
   probe: Probe,
   variables: unknown,
   context: SendContext,
-): Promise<SentResponse> {
+): Promise<http.SentResponse> {
   const { session, sender, access } = options;
   const { token } = probe;
   const send = async () => {
@@ -180,15 +174,15 @@ function toWire(
   { router, request, headers }: Probe,
   bearer: string | null,
   variables: unknown,
-): WireRequest {
+): http.WireRequest {
   const url = router === "base" ? access.baseUrl : String(access.gatewayUrl);
   if ("document" in request) {
     const { document: query, operationName } = request;
-    const wire = graphqlRequest(url, { query, variables, operationName }, bearer);
+    const wire = http.graphqlRequest(url, { query, variables, operationName }, bearer);
     return { ...wire, headers: { ...wire.headers, ...headers } };
   }
   const { method, path, contentType, body } = request;
-  const { "content-type": _, ...common } = graphqlRequest(url, {}, bearer).headers;
+  const { "content-type": _, ...common } = http.graphqlRequest(url, {}, bearer).headers;
   const type = contentType === null ? {} : { "content-type": contentType };
   return { url: `${url}${path}`, method, headers: { ...common, ...type, ...headers }, body };
 }

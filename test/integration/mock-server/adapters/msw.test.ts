@@ -4,6 +4,7 @@ import { mockHandlers } from "@workspace-tasks/mock-server/msw";
 import { HttpResponse, http } from "msw";
 import { setupServer } from "msw/node";
 import { afterEach, expect, it } from "vitest";
+import { jsonPost } from "../../../support/json-post.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 const addresses = { baseUrl: "https://api.example.com/v2", gatewayUrl: "https://partners.example.com/gw/" };
@@ -24,11 +25,7 @@ async function intercept(): Promise<MockServer> {
   return mock;
 }
 
-const query = (text: string, token?: string) => ({
-  method: "POST",
-  headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-  body: JSON.stringify({ query: text }),
-});
+const query = (text: string, token?: string) => jsonPost({ query: text }, token);
 
 it("mockHandlers responds to requests to the client's URLs, each router at its own", async () => {
   const mock = await intercept();

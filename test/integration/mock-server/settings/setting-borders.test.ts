@@ -3,6 +3,7 @@
 import { createMockServer, isMockServerError, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { defaultSettings, type SettingsChanges } from "../../../../mock-server/settings/settings.ts";
+import { jsonPost } from "../../../support/json-post.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 interface Border {
@@ -21,11 +22,7 @@ const times = async (count: number, use: (index: number) => Promise<string>) => 
 };
 
 async function post(mock: MockServer, body: string, token?: string): Promise<string> {
-  const response = await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-    body,
-  });
+  const response = await mock.fetch("/graphql", jsonPost(body, token));
   const { errors } = (await response.json()) as { errors?: { extensions: { code: string } }[] };
   return response.status === 200 ? (errors?.[0]?.extensions.code ?? "200") : String(response.status);
 }

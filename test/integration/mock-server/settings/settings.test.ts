@@ -2,15 +2,16 @@ import { readFileSync } from "node:fs";
 import { createMockServer, isMockServerError } from "@workspace-tasks/mock-server";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
+import { withSettingsTable } from "../../../../docs/generate/settings-table.ts";
 import { isReceiverUrl } from "../../../../mock-server/checks/service-url.ts";
+import { plugin as settingsJsonSchema } from "../../../../mock-server/codegen/settings-schema-plugin.ts";
 import {
   defaultSettings,
   type SettingsChanges,
   withSettings,
 } from "../../../../mock-server/settings/settings.ts";
 import { settingDescriptions } from "../../../../mock-server/settings/settings-schema.ts";
-import { blocksOf } from "../../../../scripts/marked-blocks.ts";
-import { settingsJsonSchema, withSettingsTable } from "../../../../scripts/settings-docs.ts";
+import { blocksOf } from "../../../support/marked-blocks.ts";
 
 describe("withSettings", () => {
   it("replaces lists and the seed data as a whole", () => {

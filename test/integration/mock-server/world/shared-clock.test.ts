@@ -1,5 +1,6 @@
 import { createMockServer, createVirtualClock, isMockServerError } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
+import { jsonPost } from "../../../support/json-post.ts";
 import { workspaceToken } from "../../../support/mock-client.ts";
 
 describe("a virtual clock", () => {
@@ -23,11 +24,7 @@ describe("a virtual clock", () => {
     await using first = await createMockServer({ listen: false, clock: "virtual" });
     await using second = await createMockServer({ listen: false, clock: first.clock, seed: 2 });
     const me = async (mock: typeof first, token: string) => {
-      const response = await mock.fetch("/graphql", {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-        body: '{"query":"{ me { __typename } }"}',
-      });
+      const response = await mock.fetch("/graphql", jsonPost({ query: "{ me { __typename } }" }, token));
       return ((await response.json()) as { data: { me: unknown } }).data.me;
     };
     const tokens = [await workspaceToken(first), await workspaceToken(second)] as const;

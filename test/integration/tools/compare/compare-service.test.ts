@@ -19,6 +19,7 @@ import {
   startComparedService,
 } from "../../../support/compared-service.ts";
 import { atDepth } from "../../../support/depth.ts";
+import { jsonPost } from "../../../support/json-post.ts";
 
 const writing = { permissions: ["read", "write"] } as const;
 const plan: Plan = { permissions: new Set(["read"]), keys: new Set(keyNames), hasGateway: true };
@@ -202,11 +203,8 @@ describe("compare with an equal service has no refuted rule", () => {
     const another = async (): Promise<void> => {
       others += 1;
       const { workspaceToken } = await mock.control.createTokens();
-      const response = await mock.fetch("/graphql", {
-        method: "POST",
-        headers: { "content-type": "application/json", authorization: `Bearer ${workspaceToken}` },
-        body: '{"query":"{ me { __typename } }"}',
-      });
+      const request = jsonPost({ query: "{ me { __typename } }" }, workspaceToken);
+      const response = await mock.fetch("/graphql", request);
       expect(response.status).toBe(200);
       clock.schedule(800, () => void clock.track(another()));
     };

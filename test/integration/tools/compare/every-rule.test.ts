@@ -7,12 +7,7 @@ import {
   type Observation,
   rateLimitProbe,
 } from "../../../../mock-server/tools/compare/observe/observation.ts";
-import {
-  type Fact,
-  isUnknown,
-  type Rule,
-  type Unknown,
-} from "../../../../mock-server/tools/compare/rules/rule.ts";
+import * as rules from "../../../../mock-server/tools/compare/rules/rule.ts";
 import { isPlainObject } from "../../../../sdk/kernel/plain-object.ts";
 import { observeEverything } from "../../../support/compared-service.ts";
 
@@ -49,7 +44,7 @@ function* changed(value: unknown): Generator<unknown> {
 }
 
 /** What the rule finds; nothing in an observation of another form. */
-function find(rule: Rule, evidence: Evidence): Fact | Unknown {
+function find(rule: rules.Rule, evidence: Evidence): rules.Fact | rules.Unknown {
   try {
     return rule.expect(evidence);
   } catch {
@@ -57,16 +52,16 @@ function find(rule: Rule, evidence: Evidence): Fact | Unknown {
   }
 }
 
-function isRefutable(rule: Rule, evidence: Evidence): boolean {
+function isRefutable(rule: rules.Rule, evidence: Evidence): boolean {
   const expected = rule.expect(evidence);
-  if (isUnknown(expected)) return false;
+  if (rules.isUnknown(expected)) return false;
   const agrees = rule.agrees ?? isDeepStrictEqual;
   const read = rule.send.length > 0 ? rule.send.map(({ id }) => id) : [...evidence.keys()].toReversed();
   return read.some((id) => {
     const seen = new Map(evidence);
     for (const other of changed(evidence.get(id))) {
       const received = find(rule, seen.set(id, other as Observation));
-      if (!isUnknown(received) && !agrees(expected, received)) return true;
+      if (!rules.isUnknown(received) && !agrees(expected, received)) return true;
     }
     return false;
   });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { isBuilt } from "../../../../scripts/build-inputs.mjs";
+import { isBuilt } from "../../../../scripts/build-inputs.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const sources = join(root, "mock-server/inspector/page");

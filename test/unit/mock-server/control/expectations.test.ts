@@ -1,6 +1,7 @@
 import { createControlClient, type MockServer } from "@workspace-tasks/mock-server";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
+import { jsonPost } from "../../../support/json-post.ts";
 import { callGraphql, checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
 const receiverUrl = "http://127.0.0.1:1/webhooks";
@@ -70,16 +71,9 @@ describe("POST /requests/wait", () => {
 
   it("names the nearest requests and why they differ", async ({ mock }) => {
     await makeRequests(mock, "Ada", "Ben");
-    const response = await mock.fetch("/_mock/v1/requests/wait", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        operation: "createClient",
-        status: 200,
-        variables: { input: { name: "Bob", returnType: "F1040" } },
-        timeoutMs: 1,
-      }),
-    });
+    const variables = { input: { name: "Bob", returnType: "F1040" } };
+    const expected = { operation: "createClient", status: 200, variables, timeoutMs: 1 };
+    const response = await mock.fetch("/_mock/v1/requests/wait", jsonPost(expected));
     expect(response.status).toBe(408);
     const { error } = (await response.json()) as { error: { message: string } };
     expect(error.message.split("\n")).toEqual([

@@ -1,5 +1,6 @@
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { expect } from "vitest";
+import { jsonPost } from "../../../support/json-post.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
 
@@ -62,20 +63,12 @@ it("a credential of another shape in a misspelled argument of the exchange is no
   mock,
 }) => {
   const query = `mutation ($k: String!) { ${exchange}(refreshTokn: $k, apiKy: "live-key-of-production") { userToken } }`;
-  await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query, variables: { k: "live-key-of-production" } }),
-  });
+  await mock.fetch("/graphql", jsonPost({ query, variables: { k: "live-key-of-production" } }));
   expect(JSON.stringify(await mock.control.listRequests())).not.toContain("live-key");
 });
 
 it("long names in a document do not fill the journal", async ({ mock }) => {
   const name = "x".repeat(500_000);
-  await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ query: `query ${name} { ${name.slice(0, 400_000)} }` }),
-  });
+  await mock.fetch("/graphql", jsonPost({ query: `query ${name} { ${name.slice(0, 400_000)} }` }));
   expect(JSON.stringify(await mock.control.listRequests()).length).toBeLessThan(15_000);
 });

@@ -1,6 +1,7 @@
 import type { MockServer, OverrideOptions, OverrideResponse } from "@workspace-tasks/mock-server";
 import { mockTest } from "@workspace-tasks/mock-server/vitest";
 import { describe, expect } from "vitest";
+import { jsonPost } from "../../../support/json-post.ts";
 import { checkedControlClient, workspaceToken } from "../../../support/mock-client.ts";
 
 const it = mockTest.extend({ mockOptions: { listen: false, clock: "virtual" } });
@@ -17,12 +18,8 @@ async function send(
   variables: object = {},
   token?: string,
 ): Promise<Response_> {
-  const authorization = `Bearer ${token ?? (await workspaceToken(mock))}`;
-  const response = await mock.fetch("/graphql", {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization },
-    body: JSON.stringify({ query, variables }),
-  });
+  const sent = jsonPost({ query, variables }, token ?? (await workspaceToken(mock)));
+  const response = await mock.fetch("/graphql", sent);
   return (await response.json()) as Response_;
 }
 
@@ -264,11 +261,7 @@ describe("the fault rate-limited", () => {
       "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";
     expect((await send(mock, exchange, { key: mock.apiKey })).errors).toBeUndefined();
     const token = await workspaceToken(mock);
-    const limited = await mock.fetch("/graphql", {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-      body: JSON.stringify({ query: me }),
-    });
+    const limited = await mock.fetch("/graphql", jsonPost({ query: me }, token));
     expect([limited.status, limited.headers.get("retry-after"), await limited.json()]).toEqual([
       429,
       "7",

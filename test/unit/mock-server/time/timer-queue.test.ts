@@ -9,14 +9,8 @@ describe("timer queue", () => {
       fc.asyncProperty(
         fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), rank: fc.integer() })),
         async (entries) => {
-          const { world, clock } = createTestWorld();
           const ran: { entry: TimerQueueEntry; atMs: number }[] = [];
-          const queue = createTimerQueue<TimerQueueEntry>({
-            schedule: world.schedule,
-            monotonic: world.clock.monotonic,
-            isLive: () => true,
-            run: (entry) => ran.push({ entry, atMs: clock.monotonic() }),
-          });
+          const { queue, clock } = createQueue((entry) => void ran.push({ entry, atMs: clock.monotonic() }));
           for (const entry of entries) queue.add(entry);
           await clock.advance(20);
           expect(ran.map(({ atMs }) => atMs)).toEqual(ran.map(({ entry }) => entry.dueMs));
@@ -29,16 +23,10 @@ describe("timer queue", () => {
 
   it("warns of an entry that throws, and runs the others", async () => {
     const warned = new Promise<Error>((resolve) => process.once("warning", resolve));
-    const { world, clock } = createTestWorld();
     const ran: number[] = [];
-    const queue = createTimerQueue<TimerQueueEntry>({
-      schedule: world.schedule,
-      monotonic: world.clock.monotonic,
-      isLive: () => true,
-      run({ rank }) {
-        if (rank === 1) throw new Error("a bug of the entry");
-        ran.push(rank);
-      },
+    const { queue, clock } = createQueue(({ rank }) => {
+      if (rank === 1) throw new Error("a bug of the entry");
+      ran.push(rank);
     });
     for (const rank of [0, 1, 2]) queue.add({ dueMs: 10, rank });
     queue.add({ dueMs: 20, rank: 3 });
@@ -59,16 +47,10 @@ describe("timer queue", () => {
   });
 
   it("runs an entry that is added for the current instant within that instant", async () => {
-    const { world, clock } = createTestWorld();
     const ran: number[] = [];
-    const queue = createTimerQueue<TimerQueueEntry>({
-      schedule: world.schedule,
-      monotonic: world.clock.monotonic,
-      isLive: () => true,
-      run({ dueMs, rank }) {
-        ran.push(clock.monotonic());
-        if (rank < 3) queue.add({ dueMs, rank: rank + 1 });
-      },
+    const { queue, clock } = createQueue(({ dueMs, rank }) => {
+      ran.push(clock.monotonic());
+      if (rank < 3) queue.add({ dueMs, rank: rank + 1 });
     });
     queue.add({ dueMs: 5, rank: 0 });
     await clock.advance(10);
@@ -85,16 +67,21 @@ describe("timer queue", () => {
   });
 });
 
+function createQueue<Entry extends TimerQueueEntry>(
+  run: (entry: Entry) => void,
+  isLive = (_: Entry) => true,
+) {
+  const { world, clock } = createTestWorld();
+  const { monotonic } = world.clock;
+  const queue = createTimerQueue<Entry>({ schedule: world.schedule, monotonic, isLive, run });
+  return { world, clock, queue };
+}
+
 /** A timer queue of notes that records which ones ran. */
 function createNotes() {
-  const { world, clock } = createTestWorld();
   const ran: string[] = [];
   const cancelled = new Set<string>();
-  const queue = createTimerQueue<TimerQueueEntry & { readonly note: string }>({
-    schedule: world.schedule,
-    monotonic: world.clock.monotonic,
-    isLive: ({ note }) => !cancelled.has(note),
-    run: ({ note }) => ran.push(note),
-  });
-  return { world, clock, queue, ran, cancelled };
+  const isLive = ({ note }: { readonly note: string }) => !cancelled.has(note);
+  const run = ({ note }: TimerQueueEntry & { readonly note: string }) => ran.push(note);
+  return { ...createQueue(run, isLive), ran, cancelled };
 }

@@ -26,6 +26,13 @@ async function uploader(mock: MockServer) {
     });
 }
 
+/** A new upload of so many bytes. */
+async function createUpload(mock: MockServer, lengthBytes = 3) {
+  const send = await uploader(mock);
+  const created = await send({ method: "POST", headers: { "upload-length": String(lengthBytes) } });
+  return { send, path: created.headers.get("location") ?? "" };
+}
+
 const offset = (bytes: number) => ({
   "upload-offset": String(bytes),
   "content-type": "application/offset+octet-stream",
@@ -81,17 +88,13 @@ describe("upload", () => {
   });
 
   it("does not exist after DELETE", async ({ mock }) => {
-    const send = await uploader(mock);
-    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
-    const path = created.headers.get("location") ?? "";
+    const { send, path } = await createUpload(mock);
     expect((await send({ method: "DELETE", path })).status).toBe(204);
     expect((await send({ method: "HEAD", path })).status).toBe(404);
   });
 
   it("of another workspace is as if it did not exist", async ({ mock }) => {
-    const send = await uploader(mock);
-    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
-    const path = created.headers.get("location") ?? "";
+    const { send, path } = await createUpload(mock);
     const snapshot = await mock.control.getSnapshot();
     const other = { ...snapshot.state.workspaces[0], id: "other-workspace", slug: "other" };
     await mock.control.restoreSnapshot({
@@ -106,32 +109,20 @@ describe("upload", () => {
 });
 
 describe("an upload request is rejected", () => {
-  const rejections: [string, number, Omit<Call, "path">][] = [
-    ["without a token", 401, { method: "POST", headers: { "upload-length": "1" }, token: null }],
-    ["with an invalid token", 401, { method: "POST", headers: { "upload-length": "1" }, token: "x.y.z" }],
-    ["without a length", 400, { method: "POST" }],
-    [
-      "with a length and without one",
-      400,
-      { method: "POST", headers: { "upload-length": "1", "upload-defer-length": "1" } },
-    ],
-    ["with a length that is not a number", 400, { method: "POST", headers: { "upload-length": "-1" } }],
-    ["with more bytes than the bound", 413, { method: "POST", headers: { "upload-length": "999999999999" } }],
-    [
-      "with metadata that is not base64",
-      400,
-      { method: "POST", headers: { "upload-length": "1", "upload-metadata": "filename w2.pdf" } },
-    ],
-    [
-      "of another protocol version",
-      412,
-      { method: "POST", headers: { "upload-length": "1", "tus-resumable": "0.2.2" } },
-    ],
-    ["that addresses no upload", 405, { method: "PATCH", headers: offset(0), body: "a" }],
+  const rejections: [string, number, Record<string, string>, Partial<Call>?][] = [
+    ["without a token", 401, { "upload-length": "1" }, { token: null }],
+    ["with an invalid token", 401, { "upload-length": "1" }, { token: "x.y.z" }],
+    ["without a length", 400, {}],
+    ["with a length and without one", 400, { "upload-length": "1", "upload-defer-length": "1" }],
+    ["with a length that is not a number", 400, { "upload-length": "-1" }],
+    ["with more bytes than the bound", 413, { "upload-length": "999999999999" }],
+    ["with metadata that is not base64", 400, { "upload-length": "1", "upload-metadata": "filename w2.pdf" }],
+    ["of another protocol version", 412, { "upload-length": "1", "tus-resumable": "0.2.2" }],
+    ["that addresses no upload", 405, offset(0), { method: "PATCH", body: "a" }],
   ];
-  it.for(rejections)("%s", async ([, status, call], { mock }) => {
+  it.for(rejections)("%s", async ([, status, headers, call], { mock }) => {
     const send = await uploader(mock);
-    const response = await send(call);
+    const response = await send({ method: "POST", headers, ...call });
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
   });
@@ -142,16 +133,12 @@ describe("an upload request is rejected", () => {
     ["with more bytes than were announced", 413, offset(0), "abcdef"],
     ["without an offset", 400, { "content-type": "application/offset+octet-stream" }, "a"],
   ] as const)("%s", async ([, status, headers, body], { mock }) => {
-    const send = await uploader(mock);
-    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
-    const path = created.headers.get("location") ?? "";
+    const { send, path } = await createUpload(mock);
     expect((await send({ method: "PATCH", path, headers, body })).status).toBe(status);
   });
 
   it("for a change with a read_only key, which can still read the offset", async ({ mock }) => {
-    const send = await uploader(mock);
-    const created = await send({ method: "POST", headers: { "upload-length": "3" } });
-    const path = created.headers.get("location") ?? "";
+    const { send, path } = await createUpload(mock);
     const token = await workspaceToken(
       mock,
       (await mock.control.createApiKey({ access: "read_only" })).apiKey,
@@ -161,9 +148,7 @@ describe("an upload request is rejected", () => {
   });
 
   it("while another one writes to the same upload", async ({ mock }) => {
-    const send = await uploader(mock);
-    const created = await send({ method: "POST", headers: { "upload-length": "4" } });
-    const path = created.headers.get("location") ?? "";
+    const { send, path } = await createUpload(mock, 4);
     const { readable: body, writable } = new TransformStream<Uint8Array, Uint8Array>();
     const feed = writable.getWriter();
     const slow = mock.fetch(path, {
@@ -209,9 +194,7 @@ it("OPTIONS returns the version, the extensions and the largest size without a t
 });
 
 it("POST with X-HTTP-Method-Override is handled as that method", async ({ mock }) => {
-  const send = await uploader(mock);
-  const created = await send({ method: "POST", headers: { "upload-length": "1" } });
-  const path = created.headers.get("location") ?? "";
+  const { send, path } = await createUpload(mock, 1);
   const headers = { ...offset(0), "x-http-method-override": "PATCH" };
   expect((await send({ method: "POST", path, headers, body: "a" })).headers.get("upload-offset")).toBe("1");
 });

@@ -20,12 +20,11 @@ describe("an attempt", () => {
       attempts.push(fixture.clock.now() - startMs);
       throw new Error(`failure ${attempt}`);
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.startWithEvent();
     await fixture.clock.advance(3_600_000);
     expect(attempts).toEqual([0, 1_000, 3_000, 7_000]);
     expect(dead).toEqual([["msg_1", "Error: failure 4"]]);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
+    expect(await fixture.rowOf("msg_1")).toMatchObject({
       state: "dead",
       attempts: 4,
       lastError: "Error: failure 4",
@@ -38,13 +37,8 @@ describe("an attempt", () => {
     fixture.receiver.on("*", () => {
       throw new NonRetryableError("unknown client");
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await fixture.clock.settle();
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "dead",
-      attempts: 1,
-    });
+    await fixture.startWithEvent();
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "dead", attempts: 1 });
   });
 
   const revoked = Proxy.revocable({}, {});
@@ -67,13 +61,8 @@ describe("an attempt", () => {
     fixture.receiver.on("*", () => {
       throw thrown;
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await fixture.clock.settle();
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "dead",
-      lastError,
-    });
+    await fixture.startWithEvent();
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "dead", lastError });
   });
 
   it("whose end is rejected because the release is too old is left to the end of its lease, and counts as no failure", async () => {
@@ -82,9 +71,7 @@ describe("an attempt", () => {
     );
     await using fixture = createReceiverFixture({ inbox });
     fixture.receiver.on("*", () => {});
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await fixture.clock.settle();
+    await fixture.startWithEvent();
     expect((await fixture.receiver.stats()).attempts).toMatchObject({ lost: 1, retried: 0 });
     expect(fixture.log.map(({ message }) => message)).toContain(
       "the end of an attempt could not be recorded",
@@ -133,8 +120,7 @@ describe("an attempt", () => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       reasons.push((signal.reason as { code: string }).code);
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.startWithEvent();
     await fixture.clock.advance(4_999);
     expect(await fixture.stateOf("msg_1")).toBe("running");
     await fixture.clock.advance(2_000);
@@ -157,8 +143,7 @@ describe("an attempt", () => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       codes.push((signal.reason as { code: string }).code);
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.startWithEvent();
     await clock.advance(10_000);
     expect(codes).toEqual(["LEASE_LOST"]);
     expect(applied).toEqual([2]);

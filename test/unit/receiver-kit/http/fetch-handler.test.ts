@@ -1,12 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { createVirtualClock } from "@workspace-tasks/mock-server";
-import {
-  createVerifier,
-  type DeliverySink,
-  ReceiverError,
-  type VerifiedWebhook,
-  type WebhookRejectedError,
-} from "@workspace-tasks/receiver-kit";
+import * as kit from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { handleFetch } from "../../../../receiver-kit/http/fetch-handler.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
@@ -15,13 +9,13 @@ const nowSeconds = 1_772_357_400;
 const url = "https://receiver.test/webhooks";
 
 /** A sink that records what it accepts, on a clock that the test advances. */
-function recordingSink(overrides: Partial<DeliverySink> = {}) {
-  const accepted: VerifiedWebhook[] = [];
-  const rejections: WebhookRejectedError[] = [];
+function recordingSink(overrides: Partial<kit.DeliverySink> = {}) {
+  const accepted: kit.VerifiedWebhook[] = [];
+  const rejections: kit.WebhookRejectedError[] = [];
   const failures: unknown[] = [];
   const clock = createVirtualClock(nowSeconds * 1000);
-  const sink: DeliverySink = {
-    verifier: createVerifier({ secrets: [secretA], clock }),
+  const sink: kit.DeliverySink = {
+    verifier: kit.createVerifier({ secrets: [secretA], clock }),
     limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000 },
     clock,
     async accept(webhook) {
@@ -181,10 +175,10 @@ describe("handleFetch", () => {
   });
 
   it.each([
-    [new ReceiverError("INBOX_UNAVAILABLE", "database gone", { retryAfterSeconds: 7 }), 503, "7"],
-    [new ReceiverError("INBOX_UNAVAILABLE", "database gone"), 503, "5"],
-    [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 1.2 }), 429, "2"],
-    [new ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 0 }), 429, "1"],
+    [new kit.ReceiverError("INBOX_UNAVAILABLE", "database gone", { retryAfterSeconds: 7 }), 503, "7"],
+    [new kit.ReceiverError("INBOX_UNAVAILABLE", "database gone"), 503, "5"],
+    [new kit.ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 1.2 }), 429, "2"],
+    [new kit.ReceiverError("BACKLOG_FULL", "too much", { retryAfterSeconds: 0 }), 429, "1"],
   ])("responds with Retry-After to %s", async (error, status, retryAfter) => {
     const recorded = recordingSink({ accept: () => Promise.reject(error) });
     const response = await handleFetch(recorded.sink, post());

@@ -4,16 +4,14 @@ import { createFixtureClock, createReceiverFixture } from "../../../support/rece
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
+const yearMs = 365 * 86_400_000;
+
 describe("retention", () => {
   it("bodies are removed after 7 days and ids after 14, while the receiver runs", async () => {
     await using fixture = createReceiverFixture({ pollMs: 86_400_000 });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
+    await fixture.startWithEvent();
     await fixture.clock.advance(8 * 86_400_000);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "done",
-      body: null,
-    });
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "done", body: null });
     await fixture.clock.advance(7 * 86_400_000);
     expect(await fixture.stateOf("msg_1")).toBeUndefined();
   });
@@ -23,25 +21,23 @@ describe("retention", () => {
     const inbox = memoryInbox({ clock });
     {
       await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
-      await fixture.receiver.start();
-      await fixture.deliver(sampleEvent(), "msg_1");
+      await fixture.startWithEvent();
       await clock.advance(3_600_000);
-      clock.setNow(clock.now() + 365 * 86_400_000);
+      clock.setNow(clock.now() + yearMs);
       await clock.advance(3_600_000);
     }
     await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
     await fixture.receiver.start();
     await clock.advance(3_600_000);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({ state: "done" });
-    clock.setNow(clock.now() - 365 * 86_400_000);
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "done" });
+    clock.setNow(clock.now() - yearMs);
     await clock.advance(3_600_000);
-    expect((await fixture.inbox.get({ source: "default", id: "msg_1" }))?.body).not.toBeNull();
+    expect((await fixture.rowOf("msg_1"))?.body).not.toBeNull();
   });
 
   it("a clock that is a year ahead at two starts removes nothing that was stored between them", async () => {
     const clock = createFixtureClock();
     const inbox = memoryInbox({ clock });
-    const yearMs = 365 * 86_400_000;
     clock.setNow(clock.now() + yearMs);
     {
       await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
@@ -54,10 +50,7 @@ describe("retention", () => {
     await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
     await fixture.receiver.start();
     await clock.advance(2 * 3_600_000);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "done",
-      body: expect.anything(),
-    });
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "done", body: expect.anything() });
   });
 
   it("a clock that is set forward by a year before the first start removes nothing that was stored before", async () => {
@@ -65,13 +58,10 @@ describe("retention", () => {
     const inbox = memoryInbox({ clock });
     await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
     await fixture.deliver(sampleEvent(), "msg_1");
-    clock.setNow(clock.now() + 365 * 86_400_000);
+    clock.setNow(clock.now() + yearMs);
     await fixture.receiver.start();
     await clock.advance(2 * 3_600_000);
-    expect(await fixture.inbox.get({ source: "default", id: "msg_1" })).toMatchObject({
-      state: "done",
-      body: expect.anything(),
-    });
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "done", body: expect.anything() });
   });
 
   it.each(["readMarks", "writeMarks"] as const)(
@@ -109,9 +99,7 @@ describe("retention", () => {
     const inbox = memoryInbox({ clock });
     {
       await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });
-      await fixture.receiver.start();
-      await fixture.deliver(sampleEvent(), "msg_1");
-      await clock.settle();
+      await fixture.startWithEvent();
     }
     await clock.advance(30 * 86_400_000);
     await using fixture = createReceiverFixture({ clock, inbox, pollMs: 86_400_000 });

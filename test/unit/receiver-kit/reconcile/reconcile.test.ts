@@ -73,11 +73,7 @@ async function runFor15Minutes(fixture: ReceiverFixture, ...taskIds: string[]): 
   await fixture.clock.advance(900_000);
 }
 
-async function deliverAndSettle(
-  fixture: ReceiverFixture,
-  event: Record<string, unknown>,
-  id?: string,
-): Promise<void> {
+async function deliverAndSettle(fixture: ReceiverFixture, event: Record<string, unknown>, id?: string) {
   await fixture.deliver(event, id);
   await fixture.clock.settle();
 }
@@ -114,16 +110,12 @@ describe("receiver.reconcile", () => {
     await using fixture = await watchingScene();
     await runFor15Minutes(fixture, "task-1");
     const old = task("task-1", { status: "FAILED", completedAt: instant(5) });
-    const slow: ReconcileClient = {
-      tasks: {
-        async *list() {
-          // While the response is in flight, the task runs again and completes.
-          await deliverAndSettle(fixture, completedEvent({ taskId: "task-1", occurredAt: instant(9) }));
-          yield old;
-        },
-      },
-    };
-    const report = await fixture.receiver.reconcile(slow, { sinceMs: 0 });
+    async function* list() {
+      // While the response is in flight, the task runs again and completes.
+      await deliverAndSettle(fixture, completedEvent({ taskId: "task-1", occurredAt: instant(9) }));
+      yield old;
+    }
+    const report = await fixture.receiver.reconcile({ tasks: { list } }, { sinceMs: 0 });
     expect(report).toMatchObject({ enqueued: 0, disputed: 1 });
     expect(fixture.states.at(-1)).toBe("task-1 COMPLETED webhook");
   });
@@ -152,11 +144,8 @@ describe("receiver.reconcile", () => {
     });
     await fixture.receiver.start();
     await deliverAndSettle(fixture, completedEvent({ taskId: "dead", occurredAt: instant(4) }));
-    await deliverAndSettle(
-      fixture,
-      { event: "task.completed", taskId: "odd", occurredAt: "yesterday" },
-      "odd",
-    );
+    const odd = { event: "task.completed", taskId: "odd", occurredAt: "yesterday" };
+    await deliverAndSettle(fixture, odd, "odd");
     const { client } = tasksApi([
       task("dead", { subTasks: [stage("s-1"), stage("s-2", { status: "RUNNING", completedAt: null })] }),
       task("odd", { subTasks: [stage("s-3", { status: "FAILED" })] }),
@@ -305,13 +294,8 @@ describe("receiver.reconcile when statuses differ", () => {
 
   it("finds a failed task that runs again, although it keeps its first start", async () => {
     await using fixture = await watchingScene();
-    const failed = sampleEvent({
-      event: "task.failed",
-      status: "FAILED",
-      taskId: "t",
-      occurredAt: instant(9),
-    });
-    await deliverAndSettle(fixture, failed);
+    const failed = { event: "task.failed", status: "FAILED", taskId: "t", occurredAt: instant(9) };
+    await deliverAndSettle(fixture, sampleEvent(failed));
     await fixture.clock.advance(60_000);
     const { client } = tasksApi([task("t", { status: "RUNNING", completedAt: null })]);
     const options = { taskIds: ["t"] };
@@ -327,19 +311,16 @@ describe("receiver.reconcile when statuses differ", () => {
     await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(50) }));
     await fixture.clock.advance(60_000);
     let requests = 0;
-    const client: ReconcileClient = {
-      tasks: {
-        async *list() {
-          requests += 1;
-          if (requests === 2) {
-            await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(60) }));
-            await fixture.clock.advance(61_000);
-          }
-          yield task("t", { status: "RUNNING", completedAt: null });
-        },
-      },
-    };
-    const report = await fixture.receiver.reconcile(client, { sinceMs: 0, taskIds: ["t"] });
+    async function* list() {
+      requests += 1;
+      if (requests === 2) {
+        await deliverAndSettle(fixture, completedEvent({ taskId: "t", occurredAt: instant(60) }));
+        await fixture.clock.advance(61_000);
+      }
+      yield task("t", { status: "RUNNING", completedAt: null });
+    }
+    const options = { sinceMs: 0, taskIds: ["t"] };
+    const report = await fixture.receiver.reconcile({ tasks: { list } }, options);
     expect(report).toMatchObject({ corrected: 0, disputed: 1 });
     expect(fixture.states.at(-1)).toBe("t COMPLETED webhook");
   });
@@ -353,18 +334,14 @@ describe("receiver.reconcile and wrong times of the tasks API", () => {
       await runFor15Minutes(fixture, "known");
       const api = tasksApi([task("new", { completedAt: wrong }), task("known", { completedAt: wrong })]);
       const options = { taskIds: ["new"] };
-      expect(await fixture.receiver.reconcile(api.client, options)).toMatchObject({
-        ...{ enqueued: 2, corrected: 1, untrustedTimes: 2 },
-      });
+      const reconcile = () => fixture.receiver.reconcile(api.client, options);
+      expect(await reconcile()).toMatchObject({ enqueued: 2, corrected: 1, untrustedTimes: 2 });
       await fixture.clock.settle();
       expect(fixture.states.slice(1).toSorted()).toEqual([
         "known COMPLETED reconcile",
         "new COMPLETED reconcile",
       ]);
-      expect(await fixture.receiver.reconcile(api.client, options)).toMatchObject({
-        enqueued: 0,
-        disputed: 0,
-      });
+      expect(await reconcile()).toMatchObject({ enqueued: 0, disputed: 0 });
       // Neither task is frozen: the next event is newer.
       await fixture.clock.advance(1_000);
       const occurredAt = new Date(fixture.clock.now()).toISOString();
@@ -457,26 +434,20 @@ describe("the tasks that receiver.reconcile fetches by default", () => {
     await using fixture = await watchingScene();
     const tasks = [1, 2, 3].map((n) => startedAgo(fixture.clock, `task-${n}`, n * hourMs));
     let isBroken = true;
-    const client: ReconcileClient = {
-      tasks: {
-        async *list() {
-          yield* tasks.slice(0, 2);
-          if (isBroken) throw new Error("the connection was lost");
-          yield* tasks.slice(2);
-        },
-      },
-    };
-    await expect(fixture.receiver.reconcile(client)).rejects.toThrow("the connection was lost");
+    async function* list() {
+      yield* tasks.slice(0, 2);
+      if (isBroken) throw new Error("the connection was lost");
+      yield* tasks.slice(2);
+    }
+    const client = { tasks: { list } };
+    const { receiver } = fixture;
+    await expect(receiver.reconcile(client)).rejects.toThrow("the connection was lost");
     await fixture.clock.settle();
     expect(fixture.states).toHaveLength(2);
     isBroken = false;
-    expect(await fixture.receiver.reconcile(client)).toMatchObject({
-      examined: 3,
-      unchanged: 2,
-      enqueued: 1,
-    });
+    expect(await receiver.reconcile(client)).toMatchObject({ examined: 3, unchanged: 2, enqueued: 1 });
     // Within the hour only what has started since the newest is listed.
-    expect(await fixture.receiver.reconcile(client)).toMatchObject({ examined: 1 });
+    expect(await receiver.reconcile(client)).toMatchObject({ examined: 1 });
   });
 
   it("reach a running task behind any number of dead events of unknown tasks", async () => {

@@ -16,7 +16,15 @@ function createReceivers(count: number) {
   const attempts: string[] = [];
   const fixtures = Array.from({ length: count }, () => createReceiverFixture({ clock, inbox }));
   const set = (byMs: number) => clock.setNow(clock.now() + byMs);
-  return { clock, inbox, attempts, fixtures, set };
+  const handleFor = (handlerMs: number) => {
+    for (const [index, { receiver }] of fixtures.entries()) {
+      receiver.on("*", (_, { id }) => {
+        attempts.push(`${id} by ${index}`);
+        return new Promise((resolve) => clock.schedule(handlerMs, resolve));
+      });
+    }
+  };
+  return { clock, inbox, attempts, fixtures, set, handleFor };
 }
 
 describe("a receiver whose inbox's clock is set", () => {
@@ -74,9 +82,7 @@ describe("a receiver whose inbox's clock is set", () => {
     fixture.receiver.on("*", () => {
       if (failures-- > 0) throw new Error("not yet");
     });
-    await fixture.receiver.start();
-    await fixture.deliver(sampleEvent(), "msg_1");
-    await clock.settle();
+    await fixture.startWithEvent();
     set(-2 * hourMs);
     await clock.advance(2_000);
     expect(await fixture.stateOf("msg_1")).toBe("done");
@@ -95,15 +101,10 @@ describe("a receiver whose inbox's clock is set", () => {
   });
 
   it("does not handle an event twice when the clock is set forward during its handler", async () => {
-    const { clock, attempts, fixtures, set } = createReceivers(2);
+    const { clock, attempts, fixtures, set, handleFor } = createReceivers(2);
     await using first = fixtures[0]!;
     await using second = fixtures[1]!;
-    for (const [index, { receiver }] of fixtures.entries()) {
-      receiver.on("*", (_, { id }) => {
-        attempts.push(`${id} by ${index}`);
-        return new Promise((resolve) => clock.schedule(25_000, resolve));
-      });
-    }
+    handleFor(25_000);
     await first.receiver.start();
     await second.receiver.start();
     await first.deliver(sampleEvent(), "msg_1");
@@ -142,15 +143,10 @@ describe("a receiver whose inbox's clock is set", () => {
   });
 
   it("keeps the events that it handles when the clock is set forward and another process starts", async () => {
-    const { clock, attempts, fixtures, set } = createReceivers(2);
+    const { clock, attempts, fixtures, set, handleFor } = createReceivers(2);
     await using first = fixtures[0]!;
     await using second = fixtures[1]!;
-    for (const [index, { receiver }] of fixtures.entries()) {
-      receiver.on("*", (_, { id }) => {
-        attempts.push(`${id} by ${index}`);
-        return new Promise((resolve) => clock.schedule(5_000, resolve));
-      });
-    }
+    handleFor(5_000);
     await first.receiver.start();
     await first.deliver(sampleEvent({ taskId: "task-1" }), "msg_1");
     await clock.settle();

@@ -1,42 +1,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  anything,
-  array,
-  integer,
-  integerBetween,
-  looseObject,
-  nonEmptyArray,
-  nullish,
-  oneOf,
-  optional,
-  parse,
-  plainObject,
-  type Schema,
-  secret,
-  strictObject,
-  string,
-  stringLike,
-  ValidationError,
-  withDefault,
-} from "../../../../sdk/kernel/schema.ts";
+import * as s from "../../../../sdk/kernel/schema.ts";
 
-const point = strictObject({
-  x: integerBetween(0, 9),
-  y: withDefault(integerBetween(0, 9), 5),
-  note: optional(string),
+const point = s.strictObject({
+  x: s.integerBetween(0, 9),
+  y: s.withDefault(s.integerBetween(0, 9), 5),
+  note: s.optional(s.string),
 });
 
-function messageOf(schema: Schema<unknown>, value: unknown): string {
+function messageOf(schema: s.Schema<unknown>, value: unknown): string {
   let message = "valid";
-  const keep = (invalid: ValidationError) => {
+  const keep = (invalid: s.ValidationError) => {
     message = invalid.message;
     return invalid;
   };
   try {
-    parse(schema, value, keep);
+    s.parse(schema, value, keep);
   } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
+    if (!(error instanceof s.ValidationError)) throw error;
   }
   return message;
 }
@@ -66,7 +47,7 @@ describe("an object schema", () => {
   it("an object schema rejects unknown fields when it is strict and keeps them when it is loose", () => {
     const given = { x: 1, colour: "red", ["__proto__"]: "own" };
     expect(messageOf(point, given)).toBe("unknown option colour; expected one of x, y, note");
-    const kept = looseObject({ x: integerBetween(0, 9) })(given, "");
+    const kept = s.looseObject({ x: s.integerBetween(0, 9) })(given, "");
     expect(Object.entries(kept)).toEqual(Object.entries(given));
   });
 
@@ -77,12 +58,15 @@ describe("an object schema", () => {
     ["wait", "unknown option wait; set timeoutMs"],
     ["__proto__", "unknown option __proto__; expected one of timeoutMs, maxRetries"],
   ])("an object schema says for the unknown name %s: %s", (name, expected) => {
-    const options = strictObject({ timeoutMs: integer, maxRetries: anything }, { wait: "set timeoutMs" });
+    const options = s.strictObject(
+      { timeoutMs: s.integer, maxRetries: s.anything },
+      { wait: "set timeoutMs" },
+    );
     expect(messageOf(options, Object.fromEntries([[name, 1]]))).toBe(expected);
   });
 
   it("an object schema reports the first error with its whole path", () => {
-    const shape = strictObject({ points: array(point), name: string });
+    const shape = s.strictObject({ points: s.array(point), name: s.string });
     expect(messageOf(shape, { points: [{ x: 1 }, { x: 10 }] })).toBe(
       "points.1.x: expected a whole number from 0 to 9, got 10",
     );
@@ -104,7 +88,8 @@ describe("an object schema", () => {
 
 describe("schemas", () => {
   it("a plain object is not a Map, which would be empty in JSON", () => {
-    const message = (metadata: unknown) => messageOf(strictObject({ metadata: plainObject }), { metadata });
+    const message = (metadata: unknown) =>
+      messageOf(s.strictObject({ metadata: s.plainObject }), { metadata });
     expect(message({ deep: { a: 1 } })).toBe("valid");
     expect(message(Object.create(null))).toBe("valid");
     expect(message(new Map([["a", 1]]))).toBe("metadata: expected a plain object, got an object");
@@ -112,13 +97,13 @@ describe("schemas", () => {
 
   it("an array with a hole is rejected at the hole", () => {
     // biome-ignore lint/suspicious/noSparseArray: this is the error.
-    expect(messageOf(nonEmptyArray(string), ["a", , "b"])).toBe("1: expected a string, got nothing");
+    expect(messageOf(s.nonEmptyArray(s.string), ["a", , "b"])).toBe("1: expected a string, got nothing");
   });
 
   it("null counts as absent only for nullish fields", () => {
-    expect(messageOf(nullish(string), null)).toBe("valid");
-    expect(messageOf(optional(string), null)).toBe("expected a string, got null");
-    expect(messageOf(withDefault(string, "a"), null)).toBe("expected a string, got null");
+    expect(messageOf(s.nullish(s.string), null)).toBe("valid");
+    expect(messageOf(s.optional(s.string), null)).toBe("expected a string, got null");
+    expect(messageOf(s.withDefault(s.string, "a"), null)).toBe("expected a string, got null");
   });
 
   it("an error thrown by the caller's getter is passed on unchanged", () => {
@@ -127,20 +112,20 @@ describe("schemas", () => {
         throw new RangeError("mine");
       },
     };
-    expect(() => parse(point, broken, () => new Error("not this"))).toThrow(new RangeError("mine"));
+    expect(() => s.parse(point, broken, () => new Error("not this"))).toThrow(new RangeError("mine"));
   });
 
   it("no message contains a received string", () => {
-    const schemas: readonly Schema<unknown>[] = [
-      string,
-      integerBetween(0, 9),
-      oneOf("a", "b"),
-      array(integerBetween(0, 9)),
-      nonEmptyArray(array(string)),
+    const schemas: readonly s.Schema<unknown>[] = [
+      s.string,
+      s.integerBetween(0, 9),
+      s.oneOf("a", "b"),
+      s.array(s.integerBetween(0, 9)),
+      s.nonEmptyArray(s.array(s.string)),
       point,
     ];
-    const shape = strictObject(
-      Object.fromEntries(schemas.map((schema, index) => [`field${index}`, optional(schema)])),
+    const shape = s.strictObject(
+      Object.fromEntries(schemas.map((schema, index) => [`field${index}`, s.optional(schema)])),
     );
     const secret = "whsec_secret";
     const value = fc.oneof(
@@ -157,25 +142,25 @@ describe("schemas", () => {
       }),
     );
     // Control: a name does appear.
-    expect(messageOf(strictObject({ a: anything }), { [secret]: 1 })).toContain(secret);
+    expect(messageOf(s.strictObject({ a: s.anything }), { [secret]: 1 })).toContain(secret);
   });
 });
 
 describe("the message with the value", () => {
-  const withValueOf = (schema: Schema<unknown>, value: unknown) => {
+  const withValueOf = (schema: s.Schema<unknown>, value: unknown) => {
     try {
       schema(value, "name");
       return "valid";
     } catch (error) {
-      return (error as ValidationError).messageWithValue;
+      return (error as s.ValidationError).messageWithValue;
     }
   };
-  const letters = stringLike(/^[a-z]+$/, "letters");
+  const letters = s.stringLike(/^[a-z]+$/, "letters");
 
   it("shows the beginning of a string, which the other message does not", () => {
     expect(withValueOf(letters, "a b")).toBe('name: expected letters, got "a b"');
     expect(withValueOf(letters, "7".repeat(100))).toBe(`name: expected letters, got "${"7".repeat(64)}"`);
-    expect(messageOf(strictObject({ name: letters }), { name: "a b" })).toBe(
+    expect(messageOf(s.strictObject({ name: letters }), { name: "a b" })).toBe(
       "name: expected letters, got another",
     );
   });
@@ -184,6 +169,6 @@ describe("the message with the value", () => {
     expect(() => letters("s3cret", "")).toThrow(
       expect.objectContaining({ messageWithValue: "expected letters, got another" }),
     );
-    expect(withValueOf(secret(letters), "s3cret")).toBe("name: expected letters, got another");
+    expect(withValueOf(s.secret(letters), "s3cret")).toBe("name: expected letters, got another");
   });
 });

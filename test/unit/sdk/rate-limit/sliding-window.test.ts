@@ -58,20 +58,15 @@ describe("the sliding window", () => {
     expect(window.waitMs(0, 0)).toBe(0);
   });
 
-  it("a request without a response occupies its slot from the moment it was given up", () => {
+  it.each([
+    ["without a response occupies its slot from the moment it was given up", 15_000, 15_000],
+    ["that is given up early may still arrive, five seconds after its start at the latest", 10, 5_000],
+  ])("a request %s", (_, givenUpAtMs, arrivesMs) => {
     const window = new SlidingWindow(limit);
     window.start();
-    window.noResponse(0, 15_000);
-    expect(window.used(15_000 + freeAfterMs - 1)).toBe(1);
-    expect(window.used(15_000 + freeAfterMs)).toBe(0);
-  });
-
-  it("a request that is given up early may still arrive, five seconds after its start at the latest", () => {
-    const window = new SlidingWindow(limit);
-    window.start();
-    window.noResponse(0, 10);
-    expect(window.used(5_000 + freeAfterMs - 1)).toBe(1);
-    expect(window.used(5_000 + freeAfterMs)).toBe(0);
+    window.noResponse(0, givenUpAtMs);
+    expect(window.used(arrivesMs + freeAfterMs - 1)).toBe(1);
+    expect(window.used(arrivesMs + freeAfterMs)).toBe(0);
   });
 
   it("a response that arrives before a request that was given up makes its slot free first", () => {

@@ -1,25 +1,21 @@
 import { schemaText } from "@workspace-tasks/mock-server/control";
-import {
-  buildSchema,
-  type GraphQLInputType,
-  getNullableType,
-  isEnumType,
-  isInputObjectType,
-  isListType,
-  isRequiredInputField,
-  parse,
-  typeFromAST,
-} from "graphql";
+import * as graphql from "graphql";
 
-export const schema = buildSchema(schemaText);
+export const schema = graphql.buildSchema(schemaText);
 
 /** Variables of a document to start from. */
 export function sampleVariables(text: string): Readonly<Record<string, unknown>> {
-  const samples = parse(text).definitions.flatMap((definition) =>
+  const samples = graphql.parse(text).definitions.flatMap((definition) =>
     "variableDefinitions" in definition
       ? (definition.variableDefinitions ?? []).map(({ variable, type }) => {
           const name = variable.name.value;
-          return [name, sampleValue(name, typeFromAST(schema, type as never) as unknown as GraphQLInputType)];
+          return [
+            name,
+            sampleValue(
+              name,
+              graphql.typeFromAST(schema, type as never) as unknown as graphql.GraphQLInputType,
+            ),
+          ];
         })
       : [],
   );
@@ -27,15 +23,15 @@ export function sampleVariables(text: string): Readonly<Record<string, unknown>>
 }
 
 /** Of an input object the required fields, of a variable that is one all of them; `null` for what may be absent. */
-function sampleValue(name: string, type: GraphQLInputType, isVariable = true): unknown {
-  const nullable = getNullableType(type);
+function sampleValue(name: string, type: graphql.GraphQLInputType, isVariable = true): unknown {
+  const nullable = graphql.getNullableType(type);
   const isOptional = nullable === type;
   if (isOptional && !isVariable) return null;
-  if (isListType(nullable)) return [];
-  if (isEnumType(nullable)) return nullable.getValues()[0]?.name ?? null;
-  if (isInputObjectType(nullable)) {
+  if (graphql.isListType(nullable)) return [];
+  if (graphql.isEnumType(nullable)) return nullable.getValues()[0]?.name ?? null;
+  if (graphql.isInputObjectType(nullable)) {
     const fields = Object.values(nullable.getFields()).filter(
-      (field) => isVariable || isRequiredInputField(field),
+      (field) => isVariable || graphql.isRequiredInputField(field),
     );
     return Object.fromEntries(
       fields.map((field) => [field.name, sampleValue(field.name, field.type, false)]),

@@ -37,7 +37,10 @@ describe("mock exec", () => {
 
   it("mock exec returns 127 when the command was not found", async () => {
     const { code, err } = await runCommand(runExecCommand, ["--", "no-such-command-anywhere"], { env });
-    expect([code, err]).toEqual([127, 'mock exec: the command "no-such-command-anywhere" was not found\n']);
+    expect([code, err]).toEqual([
+      127,
+      'workspace-tasks mock exec: the command "no-such-command-anywhere" was not found\n',
+    ]);
   });
 
   it("mock exec returns 126 when the command exists but cannot be run", () =>
@@ -69,7 +72,7 @@ describe("mock exec", () => {
     [["--prot", "0", "--", "true"], "unknown flag --prot; did you mean --port?"],
   ])("mock exec rejects %j", async (argv, sentence) => {
     const result = await runCommand(runExecCommand, argv, { env });
-    const err = `mock exec: ${sentence}\nTry workspace-tasks mock exec --help\n`;
+    const err = `workspace-tasks mock exec: ${sentence}\nTry workspace-tasks mock exec --help\n`;
     expect(result).toEqual({ code: 2, out: "", err });
   });
 });

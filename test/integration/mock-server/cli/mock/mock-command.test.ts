@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command.ts";
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { startCapturingReceiver } from "../../../../support/capturing-receiver.ts";
+import { jsonPost } from "../../../../support/json-post.ts";
 import { listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
@@ -87,11 +88,8 @@ describe("mock", () => {
     withFolder(async (folder) => {
       const path = join(folder, "state.json");
       const first = await withMock(["--state", path], async (ready) => {
-        await fetch(`${ready["baseUrl"]}/_mock/v1/tasks`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ taskType: "BINDER", progression: "manual" }),
-        });
+        const task = { taskType: "BINDER", progression: "manual" };
+        await fetch(`${ready["baseUrl"]}/_mock/v1/tasks`, jsonPost(task));
       });
       expect(first.code).toBe(0);
       await withMock(["--state", path, "--seed", "9"], async (ready) => {
@@ -157,7 +155,7 @@ describe("mock", () => {
       const path = join(folder, "settings.json");
       await writeFile(path, text);
       const { code, err } = await mock("--port", "0", "--settings", path);
-      expect([code, err]).toEqual([1, expect.stringContaining("mock: --settings: ")]);
+      expect([code, err]).toEqual([1, expect.stringContaining("workspace-tasks mock: --settings: ")]);
       expect(err).toContain(path);
       expect(err).toContain(message);
     }),
@@ -171,7 +169,7 @@ describe("mock", () => {
     ],
   ])("mock --set %s is rejected", async (assignment, sentence) => {
     const { code, err } = await mock("--port", "0", "--set", assignment);
-    expect([code, err]).toEqual([2, `mock: ${sentence}\nTry workspace-tasks mock --help\n`]);
+    expect([code, err]).toEqual([2, `workspace-tasks mock: ${sentence}\nTry workspace-tasks mock --help\n`]);
   });
 
   it("mock --deliver-to keeps its receiver and its secret over a reset", async () => {
@@ -215,7 +213,7 @@ describe("mock", () => {
     [["--seed"], "--seed: expected a value; write --seed <n>"],
     [["exce"], 'expected flags, or exec as the first argument, got "exce"; did you mean exec?'],
   ])("mock rejects %j", async (argv, sentence) => {
-    const err = `mock: ${sentence}\nTry workspace-tasks mock --help\n`;
+    const err = `workspace-tasks mock: ${sentence}\nTry workspace-tasks mock --help\n`;
     expect(await mock(...argv)).toEqual({ code: 2, out: "", err });
   });
 
@@ -235,7 +233,7 @@ describe("mock", () => {
       expect(await mock(...argv)).toEqual({
         code: 1,
         out: "",
-        err: expect.stringContaining(`mock: ${reason}`),
+        err: expect.stringContaining(`workspace-tasks mock: ${reason}`),
       });
   });
 
@@ -245,7 +243,7 @@ describe("mock", () => {
       expect((await fetch(`${ready["baseUrl"]}/_mock/v1/health`)).status).toBe(200);
     });
     expect(err).toBe(
-      "mock: others on the network can reach it at 0.0.0.0; it is meant for this computer only\n",
+      "workspace-tasks mock: others on the network can reach it at 0.0.0.0; it is meant for this computer only\n",
     );
   });
 
@@ -256,7 +254,9 @@ describe("mock", () => {
         await writeFile(path, text);
         const { code, err } = await mock("--port", "0", "--state", path);
         expect(code).toBe(1);
-        expect(err).toMatch(/^mock: --state: cannot use .+; choose another file, or move this one away\n$/);
+        expect(err).toMatch(
+          /^workspace-tasks mock: --state: cannot use .+; choose another file, or move this one away\n$/,
+        );
         expect(await readFile(path, "utf8")).toBe(text);
       }
     }));
@@ -269,7 +269,7 @@ describe("mock", () => {
         expect([code, err]).toEqual([
           1,
           expect.stringMatching(
-            /^mock: --state: cannot use .+: process \d+ on .+ uses it .+; choose another file\n$/,
+            /^workspace-tasks mock: --state: cannot use .+: process \d+ on .+ uses it .+; choose another file\n$/,
           ),
         ]);
         expect((await fetch(`${ready["baseUrl"]}/_mock/v1/health`)).status).toBe(200);
@@ -292,15 +292,20 @@ describe("mock", () => {
   it("mock explains why it cannot read a scenario", () =>
     withFolder(async (folder) => {
       const missing = await mock("--port", "0", "--scenario", "/nope.json");
-      expect(missing).toMatchObject({ code: 1, err: "mock: --scenario: cannot read /nope.json: ENOENT\n" });
+      expect(missing).toMatchObject({
+        code: 1,
+        err: "workspace-tasks mock: --scenario: cannot read /nope.json: ENOENT\n",
+      });
       const path = join(folder, "scenario.json");
       await writeFile(path, JSON.stringify({ steps: [{ do: "dance" }] }));
       const { code, err } = await mock("--port", "0", "--scenario", path);
       expect(code).toBe(1);
-      expect(err).toMatch(/^mock: --scenario: cannot read .+ steps\.0\.do: .+\n$/);
+      expect(err).toMatch(/^workspace-tasks mock: --scenario: cannot read .+ steps\.0\.do: .+\n$/);
       await writeFile(path, JSON.stringify({ steps: [{ do: "advance-clock", by: "1h" }] }));
       const failing = await mock("--port", "0", "--scenario", path);
       expect([failing.code, failing.out]).toEqual([1, ""]);
-      expect(failing.err).toContain("mock: scenario step 1 (advance-clock): a real clock cannot be advanced");
+      expect(failing.err).toContain(
+        "workspace-tasks mock: scenario step 1 (advance-clock): a real clock cannot be advanced",
+      );
     }));
 });

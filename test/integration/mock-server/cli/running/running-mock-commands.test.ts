@@ -10,6 +10,7 @@ import { runLogsCommand } from "../../../../../mock-server/cli/running/logs-comm
 import { runResendCommand } from "../../../../../mock-server/cli/running/resend-command.ts";
 import { runResetCommand } from "../../../../../mock-server/cli/running/reset-command.ts";
 import { runSnapshotCommand } from "../../../../../mock-server/cli/running/snapshot-command.ts";
+import { jsonPost } from "../../../../support/json-post.ts";
 import { listen } from "../../../../support/listen.ts";
 import { callGraphql } from "../../../../support/mock-client.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
@@ -33,7 +34,7 @@ const run = (mock: MockServer, command: Run, ...argv: string[]) =>
 const noUsage = {
   code: 2,
   out: "",
-  err: expect.stringMatching(/^\w+: .*\nTry workspace-tasks \w+ --help\n$/),
+  err: expect.stringMatching(/^workspace-tasks \w+: .*\nTry workspace-tasks \w+ --help\n$/),
 };
 
 describe("clock", () => {
@@ -52,7 +53,7 @@ describe("clock", () => {
     const flags = ["--mock", new URL(mock.baseUrl).port, "--world", "ci"];
     expect((await runCommand(runClockCommand, flags)).out).toContain("2026-01-16");
     const { code, err } = await run(mock, runClockCommand, "--world", "other");
-    expect([code, err]).toEqual([1, 'clock: there is no world "other"\n']);
+    expect([code, err]).toEqual([1, 'workspace-tasks clock: there is no world "other"\n']);
   });
 
   it.for([["advance"], ["advance", "1x"], ["back"], ["next", "1s"], ["advance", "1s", "2s"]])(
@@ -65,18 +66,20 @@ it("clock says how to start a mock whose clock can be advanced", async () => {
   await using real = await createMockServer();
   expect(await run(real, runClockCommand, "advance", "1s")).toEqual({
     ...{ code: 1, out: "" },
-    err: "clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
+    err: "workspace-tasks clock: a real clock cannot be advanced; use a virtual one: workspace-tasks mock --clock virtual\n",
   });
 });
 
 it("a command names the unknown path of a --mock that is not the address of a mock", async ({ mock }) => {
   const { err } = await runCommand(runClockCommand, ["--mock", `${mock.baseUrl}/graphql`]);
-  expect(err).toMatch(/^clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
+  expect(err).toMatch(/^workspace-tasks clock: unknown path \/graphql\/_mock\/v1\/clock; the paths are /);
 });
 
 describe("resend", () => {
   it("resend sends deliveries again by id, the latest one, and the unsuccessful ones", async ({ mock }) => {
-    expect((await run(mock, runResendCommand, "latest")).err).toContain("resend: there is no delivery yet; ");
+    expect((await run(mock, runResendCommand, "latest")).err).toContain(
+      "workspace-tasks resend: there is no delivery yet; ",
+    );
     await mock.control.createEndpoint({ url: receiverUrl });
     statuses.push(500, 500, 500);
     await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
@@ -92,7 +95,7 @@ describe("resend", () => {
     expect([unsuccessful.code, unsuccessful.out]).toEqual([0, `task.running ${id}: acknowledged with 204\n`]);
     expect(await run(mock, runResendCommand, "--unsuccessful")).toEqual({
       ...{ code: 1, out: "" },
-      err: "resend: no delivery has failed\n",
+      err: "workspace-tasks resend: no delivery has failed\n",
     });
     expect((await run(mock, runResendCommand, "unknown")).err).toContain('delivery "unknown" not found');
     expect(await run(mock, runResendCommand)).toEqual(noUsage);
@@ -185,7 +188,10 @@ describe("logs", () => {
       }),
     );
     const { code, err } = await runCommand(runLogsCommand, ["--mock", proxy.origin]);
-    expect([code, err]).toEqual([1, `logs: the mock at ${proxy.origin} has no event stream\n`]);
+    expect([code, err]).toEqual([
+      1,
+      `workspace-tasks logs: the mock at ${proxy.origin} has no event stream\n`,
+    ]);
   });
 });
 
@@ -202,11 +208,7 @@ describe("the log of mock", () => {
     await expect.poll(() => out, { interval: 5 }).toMatch(/Ctrl\+C stops it|"ready":true/);
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(out)?.[0] ?? "";
     const send = (path: string, body: object) =>
-      fetch(url + path, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }).then((response) => response.text());
+      fetch(url + path, jsonPost(body)).then((response) => response.text());
     await send("/_mock/v1/worlds", { name: "ci" });
     await send("/w/ci/graphql", { query: "{ webhookEventCatalog { name } }" });
     await send("/graphql", { query: "{ me { __typename } }" });

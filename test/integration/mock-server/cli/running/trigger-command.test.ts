@@ -80,6 +80,9 @@ describe("trigger", () => {
     [["a", "--payload", "[]"], '--payload: expected a JSON object, got "[]"'],
   ])("trigger rejects %j", async (argv, sentence) => {
     const { code, err } = await trigger(...argv);
-    expect([code, err]).toEqual([2, `trigger: ${sentence}\nTry workspace-tasks trigger --help\n`]);
+    expect([code, err]).toEqual([
+      2,
+      `workspace-tasks trigger: ${sentence}\nTry workspace-tasks trigger --help\n`,
+    ]);
   });
 });

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createMockServer, type MockServer, type ScenarioInput } from "@workspace-tasks/mock-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parseScenario } from "../../../../../mock-server/control/scenarios/read-scenario.ts";
+import { jsonPost } from "../../../../support/json-post.ts";
 
 let mock: MockServer;
 beforeEach(async () => {
@@ -93,16 +94,11 @@ describe("playScenario", () => {
   });
 
   it("rejects an invalid scenario over HTTP with the field, and executes nothing", async () => {
-    const response = await mock.fetch("/_mock/v1/scenarios", {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        steps: [
-          { do: "start-task", taskType: "BINDER" },
-          { do: "advance-clock", by: "soon" },
-        ],
-      }),
-    });
+    const steps = [
+      { do: "start-task", taskType: "BINDER" },
+      { do: "advance-clock", by: "soon" },
+    ];
+    const response = await mock.fetch("/_mock/v1/scenarios", jsonPost({ steps }));
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
       error: {

@@ -1,15 +1,5 @@
 import fc from "fast-check";
-import {
-  execute,
-  type GraphQLOutputType,
-  type GraphQLSchema,
-  getNamedType,
-  isObjectType,
-  isUnionType,
-  type OperationDefinitionNode,
-  parse,
-  validate,
-} from "graphql";
+import * as graphql from "graphql";
 import { beforeAll, describe, expect, it } from "vitest";
 import { compileQuery } from "../../../../../mock-server/graphql/documents/compile-query.ts";
 import type { ResolverContext } from "../../../../../mock-server/graphql/schema/resolvers.ts";
@@ -24,16 +14,16 @@ import { createTestWorld, type TestWorld } from "../../../../support/mock-world.
 const schema = routerSchema("base");
 type Variables = Record<string, unknown>;
 
-function compile(query: string, within: GraphQLSchema = schema) {
-  const document = parse(query);
-  const [operation] = document.definitions as [OperationDefinitionNode];
+function compile(query: string, within: graphql.GraphQLSchema = schema) {
+  const document = graphql.parse(query);
+  const [operation] = document.definitions as [graphql.OperationDefinitionNode];
   return { document, run: compileQuery(within, document, operation) };
 }
 
 /** What both executors respond; the compiled one `null` where it leaves the query to graphql-js. */
 async function both(query: string, contextValue: ResolverContext, variableValues: Variables = {}) {
   const { document, run } = compile(query);
-  const result = await execute({ schema, document, contextValue, variableValues });
+  const result = await graphql.execute({ schema, document, contextValue, variableValues });
   return { compiled: run?.(contextValue, variableValues) ?? null, executed: JSON.stringify(result), result };
 }
 
@@ -64,17 +54,17 @@ beforeAll(() => {
 const selections = new Map<string, fc.Arbitrary<string>>();
 
 /** Random selections of the schema, with aliases, fragments and repeated fields. */
-function selectionOf(type: GraphQLOutputType, depth: number): fc.Arbitrary<string> {
-  const name = `${getNamedType(type).name}/${depth}`;
+function selectionOf(type: graphql.GraphQLOutputType, depth: number): fc.Arbitrary<string> {
+  const name = `${graphql.getNamedType(type).name}/${depth}`;
   const selection = selections.get(name) ?? createSelection(type, depth);
   selections.set(name, selection);
   return selection;
 }
 
-function createSelection(type: GraphQLOutputType, depth: number): fc.Arbitrary<string> {
-  const named = getNamedType(type);
+function createSelection(type: graphql.GraphQLOutputType, depth: number): fc.Arbitrary<string> {
+  const named = graphql.getNamedType(type);
   const typeName = fc.constant("__typename");
-  if (isUnionType(named)) {
+  if (graphql.isUnionType(named)) {
     const fragments = named
       .getTypes()
       .map((each) => selectionOf(each, depth).map((inner) => `... on ${each.name} ${inner}`));
@@ -83,7 +73,7 @@ function createSelection(type: GraphQLOutputType, depth: number): fc.Arbitrary<s
       .chain((some) => fc.tuple(...some))
       .map((some) => `{ __typename ${some.join(" ")} }`);
   }
-  if (!isObjectType(named)) return fc.constant("");
+  if (!graphql.isObjectType(named)) return fc.constant("");
   const fields = Object.values(named.getFields())
     .filter(
       ({ name, args }) =>
@@ -106,9 +96,9 @@ function createSelection(type: GraphQLOutputType, depth: number): fc.Arbitrary<s
   );
 }
 
-const isComposite = (type: GraphQLOutputType) => {
-  const named = getNamedType(type);
-  return isObjectType(named) || isUnionType(named);
+const isComposite = (type: graphql.GraphQLOutputType) => {
+  const named = graphql.getNamedType(type);
+  return graphql.isObjectType(named) || graphql.isUnionType(named);
 };
 
 describe("a compiled query", () => {
@@ -118,7 +108,7 @@ describe("a compiled query", () => {
     let compared = 0;
     await fc.assert(
       fc.asyncProperty(selectionOf(queryType, 5), async (query) => {
-        fc.pre(validate(schema, parse(query)).length === 0);
+        fc.pre(graphql.validate(schema, graphql.parse(query)).length === 0);
         const { compiled, executed, result } = await both(query, member);
         if (result.errors) expect(compiled).toBeNull();
         else expect(compiled).toBe(executed);

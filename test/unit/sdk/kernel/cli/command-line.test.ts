@@ -47,11 +47,17 @@ describe("a command", () => {
   it("a command prints a usage error with a hint and returns 2", async () => {
     const { code, out, err } = await run("a", "b");
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toBe('rows show: expected one id, got "a b"\nTry workspace-tasks rows show --help\n');
+    expect(err).toBe(
+      'workspace-tasks rows show: expected one id, got "a b"\nTry workspace-tasks rows show --help\n',
+    );
   });
 
   it("a command prints an expected failure in one sentence and returns 1", async () => {
-    expect(await run("absent")).toEqual({ code: 1, out: "", err: "rows show: no row absent\n" });
+    expect(await run("absent")).toEqual({
+      code: 1,
+      out: "",
+      err: "workspace-tasks rows show: no row absent\n",
+    });
   });
 
   it("a command throws an unexpected error", async () => {

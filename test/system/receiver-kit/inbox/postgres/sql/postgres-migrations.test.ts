@@ -16,6 +16,14 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
+async function expectToSettle(inbox: ReturnType<typeof postgresInbox>): Promise<void> {
+  await inbox.open();
+  await inbox.insert(runningAt("task-1", 1, { id: "first" }));
+  const [claim] = (await inbox.claim(claimOptions())).claims;
+  expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
+  await inbox.close();
+}
+
 describeWithPostgres("with PostgreSQL", () => {
   describeSchemaVersions("PostgreSQL inbox", async () => {
     schemas += 1;
@@ -71,12 +79,7 @@ describeWithPostgres("with PostgreSQL", () => {
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO runner;
       GRANT USAGE ON SEQUENCE ${schema}.row_numbers TO runner`);
     const runners = database.pool({ user: "runner" });
-    const inbox = postgresInbox(runners, { schema });
-    await inbox.open();
-    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
-    const [claim] = (await inbox.claim(claimOptions())).claims;
-    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
-    await inbox.close();
+    await expectToSettle(postgresInbox(runners, { schema }));
     await runners.end();
     await pool.end();
   });
@@ -85,12 +88,7 @@ describeWithPostgres("with PostgreSQL", () => {
     const pool = database.pool();
     const schema = "select";
     await postgresInbox(pool, { schema }).open();
-    const inbox = postgresInbox(pool, { schema, migrate: false });
-    await inbox.open();
-    await inbox.insert(runningAt("task-1", 1, { id: "first" }));
-    const [claim] = (await inbox.claim(claimOptions())).claims;
-    expect(await inbox.begin(claim!, doneWith(claim!), { timeoutMs: 1_000 }).commit()).toBe("settled");
-    await inbox.close();
+    await expectToSettle(postgresInbox(pool, { schema, migrate: false }));
     await pool.end();
   });
 

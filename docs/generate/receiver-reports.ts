@@ -1,0 +1,232 @@
+// Writes docs/maintainers/receiver-reports.md: check-receiver against receivers written as the documentation of libraries suggests.
+// Run it with: npx tsx --conditions=workspace-tasks-source docs/generate/receiver-reports.ts
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AuditProblem,
+  type AuditResult,
+  auditChecks,
+  auditReceiver,
+} from "workspace-tasks/check-receiver";
+import { markdownTable } from "../../test/support/markdown-table.ts";
+import type { RunningReceiver } from "../../test/support/receivers/running-receiver.ts";
+import {
+  findPython,
+  type ReceiverName,
+  serveInProcess,
+  startPythonReceiver,
+} from "../../test/support/receivers/served-receiver.ts";
+
+const root = join(import.meta.dirname, "../..");
+const secret = `whsec_${Buffer.alloc(32, 0x5a).toString("base64")}`;
+const oldSecret = `whsec_${Buffer.alloc(32, 0x6b).toString("base64")}`;
+const stillResponding = "baseline.still-responding";
+
+interface Subject {
+  readonly column: string;
+  readonly about: string;
+  /** The argument of test/support/receivers/serve.ts. */
+  readonly receiver?: ReceiverName;
+  readonly comment: string;
+  /** Given to receivers that can hold two. */
+  readonly oldSecret?: string;
+  readonly start: () => Promise<RunningReceiver>;
+}
+
+type Result = Pick<AuditResult, "outcome" | "received" | "responsesOnly"> & { readonly fatal?: boolean };
+type Results = ReadonlyMap<string, Result>;
+
+const installed = (name: string): string =>
+  JSON.parse(readFileSync(join(root, "node_modules", name, "package.json"), "utf8")).version;
+
+const serve = "node --conditions=workspace-tasks-source --import tsx test/support/receivers/serve.ts";
+
+function served(
+  name: ReceiverName,
+  rest: Pick<Subject, "column" | "about" | "comment"> & Partial<Subject>,
+): Subject {
+  return {
+    receiver: name,
+    start: () => serveInProcess(name, secret),
+    ...rest,
+  };
+}
+
+const express = `express ${installed("express")}`;
+const python = findPython();
+
+const subjects: readonly Subject[] = [
+  served("kit", {
+    column: "this kit",
+    oldSecret,
+    start: () => serveInProcess("kit", secret, oldSecret),
+    about: `\`webhookMiddleware(createReceiver({ … }))\` of this package, ${express}`,
+    comment:
+      "check-receiver and this receiver come from one project. The other receivers guard against a misunderstanding in both.",
+  }),
+  served("express-standardwebhooks", {
+    column: "standardwebhooks",
+    about: `standardwebhooks ${installed("standardwebhooks")} under ${express}, \`express.raw({ type: "application/json" })\`, 400 when \`verify\` throws, as its readme suggests`,
+    comment:
+      "It hashes the body as text, so different invalid bytes share a signature, and parses timestamps and lists of signatures leniently. Ids are left to the application; the readme's example stores none. Content types, gzip, the limit of 100 KB and the stack trace are defaults of Express (`NODE_ENV=production` removes the trace).",
+  }),
+  served("express-svix", {
+    column: "svix",
+    about: `svix ${installed("svix")} under ${express}, as its documentation shows for Express: \`express.raw\` on the route, 400 when \`verify\` throws`,
+    comment:
+      "As standardwebhooks. Its svix-… headers take precedence over webhook-… headers, so an application that reads the id from the other family deduplicates by an unsigned id.",
+  }),
+  ...("version" in python
+    ? [
+        {
+          column: "python",
+          about: `A receiver on the standard library of ${python.version}, \`test/support/receivers/python_receiver.py\``,
+          comment: "Written to show that check-receiver works with any language.",
+          start: () => startPythonReceiver(secret, 10),
+        } as const,
+      ]
+    : []),
+];
+
+/** Checks a receiver; where a check ends its process, finds out which, and continues without it in a new one. */
+async function resultsOf(subject: Subject): Promise<Results> {
+  const results = new Map<string, Result>();
+  let ids = auditChecks.map(({ id }) => id);
+  for (;;) {
+    const report = await run(subject, ids);
+    if (report.problem) throw new Error(`${report.problem.code}: ${report.problem.message}`);
+    if (!report.stoppedDuring) {
+      for (const result of report.results) results.set(result.id, result);
+      return results;
+    }
+    for (const id of report.stoppedDuring) {
+      const alone = await run(subject, [id, stillResponding]);
+      const [result] = alone.results;
+      if (!alone.stoppedDuring || !result) continue;
+      results.set(id, { outcome: "failed", received: `${result.received}; the process ended`, fatal: true });
+      ids = ids.filter((each) => each !== id);
+    }
+  }
+}
+
+async function run({ start, oldSecret }: Subject, only: readonly string[]) {
+  await using receiver = await start();
+  const { url, observeUrl } = receiver;
+  // Awaited here: the receiver ends with this block.
+  return await auditReceiver({ url, secret, oldSecret, observeUrl, only });
+}
+
+/** Exit code 1: the receiver did not acknowledge a valid delivery. */
+const failures = {
+  NO_RESPONSE: "none in time",
+  CLOSED: "connection closed without a response",
+  NOT_FOUND: "404: no such path",
+  WRONG_ROUTE: "405: the path does not take POST",
+  REDIRECTED: "3xx: not followed; the report names its target",
+  REJECTED: "another 4xx",
+  SERVER_ERROR: "5xx",
+} as const satisfies Partial<Record<AuditProblem["code"], string>>;
+
+/** Exit code 2: there is no receiver to check. */
+const obstacles = {
+  UNREACHABLE: "no connection: nothing listens, unknown name, untrusted certificate",
+  NOT_HTTP: "the server does not speak HTTP",
+  OBSERVE_URL: "it does not return the expected JSON, or counts no effect of an acknowledged delivery",
+  STOPPED: "stopped, or out of time, before the first response",
+} as const satisfies Record<Exclude<AuditProblem["code"], keyof typeof failures>, string>;
+
+const allResults: Results[] = [];
+for (const subject of subjects) {
+  console.log(`checking ${subject.column} …`);
+  allResults.push(await resultsOf(subject));
+}
+writeFileSync(join(root, "docs", "maintainers", "receiver-reports.md"), document());
+console.log("wrote docs/maintainers/receiver-reports.md");
+
+function document(): string {
+  return `# Reports on receivers
+
+<!-- Written by docs/generate/receiver-reports.ts; do not edit by hand. -->
+
+What popular webhook libraries leave to the application: receivers written as their documentation suggests, and this kit's, under the
+${auditChecks.length} checks of \`workspace-tasks check-receiver\`. Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}.
+
+${markdownTable(
+  ["receiver", "MUST", "SHOULD"],
+  subjects.map(({ column }, index) => [column, counted(index, "MUST"), counted(index, "SHOULD")]),
+)}
+
+All reject every forged signature. A MUST follows from the interface (§6) or from what an attacker could do; a SHOULD is robustness.
+
+${subjects.map(section).join("\n\n")}
+
+## Every check
+
+For a failed check \`check-receiver\` prints what was sent, expected and received, and the fix.
+
+✓ passed · ○ correct responses, effects not observable · ✗ failed · ✗✗ failed and ended the process · – does not apply
+
+${markdownTable(
+  ["check", "", ...subjects.map(({ column }) => column), "a correct receiver"],
+  auditChecks.map(({ id, requirement, title }) => [
+    id,
+    requirement,
+    ...allResults.map((each) => markOf(each.get(id))),
+    cell(title),
+  ]),
+)}
+
+## When a valid delivery is not acknowledged
+
+Exit code 1; no other check runs. \`problem\` of the report has a code. check-receiver then tries deliveries that are valid for a receiver with
+a usual mistake (key, headers, body parser, clock, …), and names the mistake whose delivery was acknowledged.
+
+${markdownTable(["code", "the response"], Object.entries(failures))}
+
+## When check-receiver could not run
+
+Exit code 2; the reason is on stderr.
+
+${markdownTable(["code", "meaning"], Object.entries(obstacles))}
+
+## Reproduce a report
+
+In a clone, after \`npm run build\`; \`echo "whsec_$(openssl rand -base64 32)"\` makes a secret. The first command prints the URLs for the second:
+
+<!-- none: the reader chooses the receiver and the secret -->
+\`\`\`sh
+${serve} <receiver> <secret>   # ${subjects.flatMap(({ receiver }) => receiver ?? []).join(", ")}
+npx workspace-tasks check-receiver <url> --secret <secret> --observe-url <observeUrl>
+\`\`\`
+`;
+}
+
+function section({ column, about, comment }: Subject, index: number): string {
+  const failed = auditChecks.filter(
+    ({ id, requirement }) => requirement === "MUST" && allResults[index]?.get(id)?.outcome === "failed",
+  );
+  const findings = failed.map(({ id }) => [id, cell(allResults[index]?.get(id)?.received ?? "")]);
+  const table = findings.length === 0 ? [] : [markdownTable(["failed MUST", "received"], findings)];
+  return [`## ${column}`, `${about}.`, comment, ...table].join("\n\n");
+}
+
+function counted(index: number, requirement: "MUST" | "SHOULD"): string {
+  const outcomes = auditChecks
+    .filter((check) => check.requirement === requirement)
+    .map(({ id }) => allResults[index]?.get(id)?.outcome);
+  const count = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
+  const applicable = outcomes.filter((outcome) => outcome !== undefined && outcome !== "skipped").length;
+  const skipped = outcomes.length - applicable;
+  return `${count("passed")} passed, ${count("failed")} failed${skipped === 0 ? "" : `, ${skipped} do not apply`}`;
+}
+
+function markOf(result: Result | undefined): string {
+  if (result?.fatal) return "✗✗";
+  if (result?.responsesOnly) return "○";
+  return { passed: "✓", failed: "✗", skipped: "–", unfinished: "?" }[result?.outcome ?? "skipped"];
+}
+
+/** Measured times differ between runs; the page must not change for them. */
+function cell(text: string): string {
+  return text.replaceAll(/\b\d+ ms\b(?! apart)/g, "… ms").replaceAll("\u00a0", " ");
+}

@@ -1,0 +1,94 @@
+// The packages of this repository, from their manifests. An entry point is written once, there: as its source, and as the
+// file of the build that takes its place when the package is published.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface PackageEntry {
+  /** As in `exports`. */
+  readonly path: string;
+  /** From the folder of the package. */
+  readonly source: string;
+  /** In dist/, without its ending. */
+  readonly out: string;
+  readonly esmOnly: boolean;
+  readonly isPublic: boolean;
+}
+
+type ExportTarget = string | Readonly<Record<string, string>>;
+type VersionsByName = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly exports: Readonly<Record<string, ExportTarget>>;
+  /** What is packed besides the build: of the package's folder, and of the repository. */
+  readonly files?: readonly string[];
+  readonly documents?: readonly string[];
+  readonly dependencies?: VersionsByName;
+  readonly peerDependencies?: VersionsByName;
+  readonly devDependencies?: VersionsByName;
+}
+
+export interface Package {
+  /** From the root of the repository. */
+  readonly folder: string;
+  readonly name: string;
+  readonly manifest: Manifest;
+  readonly entries: readonly PackageEntry[];
+}
+
+export const root = join(import.meta.dirname, "..");
+
+/** @param path from the root of the repository */
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), "utf8"));
+
+/** Entry points for the other packages of this repository, which have the same version; they may change with any release. */
+const internal = new Set([
+  "./catalog",
+  "./commands",
+  "./control",
+  "./example",
+  "./fields",
+  "./parts",
+  "./program",
+]);
+
+const { workspaces } = readJson("package.json") as { readonly workspaces: readonly string[] };
+const readManifest = (folder: string) => readJson(`${folder}/package.json`) as Manifest;
+
+/** In the order in which they depend on each other. */
+export const packages: readonly Package[] = workspaces
+  .filter((folder) => folder !== "sdk/kernel" && folder !== "mock-server/inspector/page")
+  .map((folder) => {
+    const manifest = readManifest(folder);
+    return { folder, manifest, name: manifest.name, entries: entriesOf(manifest) };
+  });
+
+/** Built into the packages that depend on it. */
+export const kernel = { folder: "sdk/kernel", manifest: readManifest("sdk/kernel") };
+
+/** The optional peers of the packages, with the range of versions that a package accepts. */
+export const peers: readonly { readonly name: string; readonly range: string; readonly of: string }[] =
+  packages
+    .flatMap(({ name: of, manifest }) =>
+      Object.entries(manifest.peerDependencies ?? {}).map(([name, range]) => ({ name, range, of })),
+    )
+    .sort((a, b) => a.name.localeCompare(b.name));
+
+function entriesOf({ exports }: Manifest): readonly PackageEntry[] {
+  return Object.entries(exports).flatMap(([path, target]) => {
+    const built = typeof target === "string" ? undefined : (target["default"] ?? target["import"]);
+    if (typeof target === "string" || target["workspace-tasks-source"] === undefined || built === undefined)
+      return [];
+    return [
+      {
+        path,
+        source: target["workspace-tasks-source"].slice("./".length),
+        out: built.slice("./dist/".length, -".js".length),
+        esmOnly: target["import"] !== undefined,
+        isPublic: !internal.has(path),
+      },
+    ];
+  });
+}

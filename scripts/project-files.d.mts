@@ -1,1 +1,0 @@
-export declare function projectFiles(root: string, ...endings: readonly string[]): readonly string[];

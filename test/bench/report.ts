@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { markdownTable } from "../support/markdown-table.ts";
+import type { Benchmark, Goal, Machine, RecordedResult } from "./benchmark.ts";
+
+/** By the first word of a benchmark's name. */
+const products = { sdk: "SDK", mock: "Mock server", receiver: "Receiver kit" };
+
+interface Entry extends Benchmark {
+  readonly product: string;
+  readonly result: RecordedResult;
+}
+
+/** Names of the files in `benchmarks/`. */
+export function benchmarkNames(folder: string): readonly string[] {
+  return readdirSync(join(folder, "benchmarks"))
+    .sort()
+    .map((file) => file.slice(0, -".ts".length));
+}
+
+/** Writes docs/benchmarks.md from `benchmarks/` and `results/`. */
+export async function writeReport(folder: string): Promise<void> {
+  const entries: Entry[] = [];
+  for (const [prefix, product] of Object.entries(products)) {
+    for (const name of benchmarkNames(folder).filter((each) => each.startsWith(`${prefix}-`))) {
+      const { benchmark } = (await import(join(folder, "benchmarks", `${name}.ts`))) as {
+        benchmark: Benchmark;
+      };
+      const result = JSON.parse(readFileSync(join(folder, "results", `${name}.json`), "utf8"));
+      entries.push({ product, ...benchmark, result });
+    }
+  }
+  const docs = join(folder, "..", "..", "docs");
+  writeFileSync(join(docs, "benchmarks.md"), page(entries, peerVersions(folder)));
+  console.log("\nwrote docs/benchmarks.md");
+}
+
+function page(entries: readonly Entry[], peers: string): string {
+  return `# Benchmarks
+
+<!-- Written by test/bench/report.ts from test/bench/benchmarks and test/bench/results; do not edit by hand. -->
+
+What the SDK, the mock and the receiver kit cost, and how they compare. Costs are CPU time; a ratio says how many times as much the other takes.
+Each question links to its measurement.
+
+${forEachProduct((product) => answers(product, entries))}
+
+${goalSummary(entries)}
+
+## Method
+
+- Ratios are the result; absolute times depend on this small shared machine. What is compared takes turns in several rounds.
+- Values are medians; the range in parentheses is from the first to the third quartile.
+- Time is CPU time of the process that does the work, unless a column says otherwise.
+- The last line of a section names the machine, with its load average before and after the measurement.
+- \`npm run bench\` measures everything and writes this page; \`-- --only verify,mock-query\` selects benchmarks by words of their names,
+  \`-- --report\` only writes the page.
+
+Compared with: ${peers}.
+
+${forEachProduct((product) => sections(product, entries))}
+`;
+}
+
+const forEachProduct = (write: (product: string) => string) =>
+  Object.values(products).map(write).join("\n\n");
+
+function answers(product: string, entries: readonly Entry[]): string {
+  const rows = entries
+    .filter((each) => each.product === product)
+    .map(({ title, question, answer, result }) => [`[${question}](#${anchor(title)})`, answer(result)]);
+  return markdownTable([product, ""], rows);
+}
+
+function goalSummary(entries: readonly Entry[]): string {
+  const goals = entries.flatMap(({ title, result }) => result.goals.map((goal) => ({ ...goal, title })));
+  const missed = goals.filter(({ met }) => !met);
+  const titles = new Set(missed.map(({ title }) => title));
+  const list = [...titles].map((title) => `[${title}](#${anchor(title)})`);
+  const summary = `${goals.length - missed.length} of ${goals.length} goals are met`;
+  return missed.length > 0 ? `${summary}. Missed are some of ${list.join(" and ")}.` : `${summary}.`;
+}
+
+function sections(product: string, entries: readonly Entry[]): string {
+  const own = entries.filter((each) => each.product === product);
+  return [`## ${product}`, ...own.map(section)].join("\n\n");
+}
+
+function section({ title, about, notes = [], result }: Entry): string {
+  const { goals, tables, machine } = result;
+  return [
+    `### ${title}`,
+    about,
+    ...tables.map(({ columns, rows }) => markdownTable(columns, rows, "---:")),
+    ...missedGoals(goals),
+    ...notes,
+    `<sub>${describeRun(machine)}</sub>`,
+  ].join("\n\n");
+}
+
+/** Targets and measured values of the goals that are not met. All of them are in `results/`. */
+function missedGoals(goals: readonly Goal[]): readonly string[] {
+  const list = goals
+    .filter(({ met }) => !met)
+    .map(({ what, target, measured }) => `${what}: expected ${target}, measured ${measured}`);
+  return list.length === 0 ? [] : [`Missed: ${list.join("; ")}.`];
+}
+
+const describeRun = ({ date, node, cores, processor, load: [before, after] }: Machine) =>
+  `${date}, Node ${node}, ${cores} cores of ${processor}, load ${before.toFixed(1)} before, ${after.toFixed(1)} after`;
+
+const anchor = (title: string) =>
+  title
+    .toLowerCase()
+    .replace(/[^a-z0-9 -]/g, "")
+    .replaceAll(" ", "-");
+
+function peerVersions(folder: string): string {
+  const read = (path: string) => JSON.parse(readFileSync(join(folder, path, "package.json"), "utf8"));
+  const { devDependencies } = read("../..");
+  const versions: Record<string, string> = {
+    standardwebhooks: devDependencies.standardwebhooks,
+    express: devDependencies.express,
+    ...read("peers").dependencies,
+  };
+  return Object.entries(versions)
+    .map(([name, version]) => `${name} ${version.replace("^", "")}`)
+    .sort()
+    .join(", ");
+}

@@ -1,0 +1,114 @@
+// Everything CI runs, in order of how soon it tells: `npm run check`. Each gate says what it prevents.
+// `npm run check -- --only <text>` runs the gates whose name holds the text.
+//
+// Two gates run at a time, since most use one core or wait for a network, and each prints its output when it ends. One
+// that is `alone` runs beside no other: the tests, which use all cores, and what measures.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { capture } from "../../scripts/capture.mjs";
+
+const root = join(import.meta.dirname, "../..");
+const only = process.argv[process.argv.indexOf("--only") + 1];
+const gates = [
+  ["formatting and lint", "npm run --silent lint"],
+  ["lock file", "node scripts/complete-lock-file.mjs --check"],
+  ["links in the documents", "node --import tsx test/gates/check-links.ts"],
+  ["dead code and dependencies", "npx --no-install knip"],
+  ["types", "npm run --silent typecheck"],
+  // While others run: the tests and everything after them use it.
+  ["the build", "npm run --silent build"],
+  ["generated code is up to date", "npm run --silent codegen -- --check"],
+  ["documents and API reference are up to date", "npm run --silent docs -- --check"],
+  ["tests, at full depth", "npm test --silent", "alone"],
+  ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
+  // The longest first.
+  [
+    "nothing is lost, applied twice or out of order when servers and receivers fail",
+    "npm run --silent chaos -- --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
+  ],
+  [
+    "a release works beside the next one, can be rolled back, and stops when it is too old",
+    "npm run --silent chaos -- --only 'rolls forward' --seeds 3",
+  ],
+  ["the recipes with the real frameworks", "node --import tsx test/gates/framework-recipes.mjs"],
+  ["the two commands on a fresh machine", "node --import tsx test/gates/fresh-machine-matrix.mjs --quick"],
+  [
+    "the packages beside the lowest and the newest of each peer",
+    "node --import tsx test/gates/peer-matrix.ts",
+  ],
+  [
+    "the packages in Jest, NestJS, Vite, webpack, Yarn and pnpm",
+    "node --import tsx test/gates/consumer-matrix.mjs",
+  ],
+  [
+    "the types of the packages in TypeScript 5.2 to 7.0",
+    "node --import tsx test/gates/typescript-matrix.mjs",
+  ],
+  // The Node of this machine is a part of the tests.
+  [
+    "the packed SDK on other Nodes, Bun, Deno and workerd",
+    "node --import tsx test/gates/runtime-matrix.mjs node@22 node@24 bun deno workerd",
+  ],
+  ["the packages and the README, installed by npm", "node test/gates/installed-package.mjs"],
+  ["two builds give the same tarballs", "node --import tsx test/gates/check-reproducible.mjs"],
+  [
+    "a mock at its bounds fits in the documented heap",
+    "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx test/gates/mock-at-bounds.ts",
+  ],
+  ["the packed tarballs", "node --import tsx test/gates/check-package.mjs"],
+  ["installed sizes", "node --import tsx test/gates/installed-sizes.mjs"],
+  ["the code in the documents compiles against the build", "node --import tsx test/gates/check-examples.mjs"],
+  ["the bill of materials", "node --import tsx scripts/sbom.mjs --check"],
+  ["licences of what is shipped", "node --import tsx test/gates/check-licences.mjs"],
+].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
+
+if (gates.length === 0) {
+  console.error(`there is no gate named ${JSON.stringify(only)}`);
+  process.exit(2);
+}
+// Seeds and generated cases: `npm test` takes some of each, always the same ones; this takes all, and new random ones. A
+// property that fails prints its seed.
+process.env.WORKSPACE_TASKS_DEPTH ??= "full";
+const gatesAtOnce = 2;
+const startedAt = performance.now();
+const waiting = [...gates];
+while (waiting.length > 0) {
+  const next = waiting.findIndex(isAlone);
+  const together = waiting.splice(0, next === 0 ? 1 : next < 0 ? waiting.length : next);
+  await Promise.all(Array.from({ length: gatesAtOnce }, () => runInTurn(together)));
+  if (process.exitCode) process.exit();
+}
+console.log(`\nall ${gates.length} gates passed in ${secondsSince(startedAt, 0)} s`);
+
+/** Runs gates until none is left, or one has failed. */
+async function runInTurn(left) {
+  for (let gate = left.shift(); gate && !process.exitCode; gate = left.shift()) await run(gate);
+}
+
+async function run(gate) {
+  const [name, command] = gate;
+  const gateStartedAt = performance.now();
+  const title = `\n── ${name}: ${command}`;
+  let status;
+  if (isAlone(gate)) {
+    console.log(title);
+    status = spawnSync(command, { cwd: root, stdio: "inherit", shell: true }).status;
+  } else {
+    console.log(`… ${name}`);
+    const { code, output } = await capture(command, [], { cwd: root, shell: true });
+    console.log(`${title}\n${output.trimEnd()}`);
+    status = code;
+  }
+  const seconds = secondsSince(gateStartedAt, 1);
+  if (status === 0) return console.log(`✓ ${name} (${seconds} s)`);
+  console.error(`\n✗ ${name} failed after ${seconds} s; run it alone with: ${command}`);
+  process.exitCode = 1;
+}
+
+function isAlone([, , kind]) {
+  return kind === "alone";
+}
+
+function secondsSince(sinceMs, digits) {
+  return ((performance.now() - sinceMs) / 1000).toFixed(digits);
+}
