@@ -7,7 +7,7 @@ const guides = [
   "README.md",
   "docs/concepts.md",
   "docs/sdk.md",
-  "docs/recipes/partner-flow.md",
+  "docs/import.md",
   "docs/webhooks.md",
   "docs/recipes/http-frameworks.md",
   "docs/recipes/serverless.md",

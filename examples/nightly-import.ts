@@ -1,0 +1,117 @@
+// Imports the clients of a CSV file with their documents, and continues where it was killed when it is run again.
+//
+//   nightly-import [clients.csv] [folder of documents] [journal]
+//
+// Exit code: 0 every client is imported, 1 some are not, 2 the import ended before; run it again.
+
+import { createReadStream } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { extname, join } from "node:path";
+import {
+  createClient,
+  fileJournal,
+  type ImportClient,
+  type ImportProgress,
+  isWorkspaceTasksError,
+  type WorkspaceTasksClient,
+} from "@workspace-tasks/sdk";
+import { parse } from "csv-parse";
+
+const samples = join(import.meta.dirname, "nightly-import");
+const [clientsFile = join(samples, "clients.csv"), documents = join(samples, "documents"), journalFile] =
+  process.argv.slice(2);
+
+// #region clients
+/** A line of the file is a client: `externalId,name,folder`. The lines are read as the import needs them. */
+async function* readClients(): AsyncGenerator<ImportClient> {
+  const lines = createReadStream(clientsFile).pipe(parse({ columns: true, bom: true }));
+  for await (const { externalId, name, folder } of lines) {
+    yield { externalId, name, artifacts: await documentsIn(folder) };
+  }
+}
+
+const mimeTypes: Record<string, string> = { ".pdf": "application/pdf", ".jpg": "image/jpeg" };
+
+async function documentsIn(folder: string) {
+  const names = await readdir(join(documents, folder));
+  return names.sort().map((name) => ({
+    name,
+    type: name.replace(extname(name), ""),
+    externalId: `${folder}/${name}`,
+    file: join(documents, folder, name),
+    mimeType: mimeTypes[extname(name)] ?? "application/octet-stream",
+  }));
+}
+
+// #endregion
+
+/** The connection to the partner's platform, which exists in production. */
+async function connectionOf(client: WorkspaceTasksClient): Promise<string> {
+  const given = process.env["WORKSPACE_TASKS_CONNECTION_ID"];
+  if (given) return given;
+  const me = await client.me();
+  if (me.__typename !== "WorkspaceUser") throw new Error("the API key belongs to no workspace");
+  const { connections } = client.partner;
+  const inputs = { apiKey: "platform-key" };
+  const started = await connections.start({
+    workspaceId: me.workspace.id,
+    providerKey: "acme-portal",
+    inputs,
+  });
+  return (await connections.collect(started.id)).id;
+}
+
+/** A bar on a terminal; elsewhere a line at most every ten seconds. */
+function createReporter() {
+  const { isTTY, columns } = process.stdout;
+  let printedAt = 0;
+  return ({ phase, counts, clientsTotal, remainingMs }: ImportProgress) => {
+    const { open: _, ...settled } = counts;
+    const done = Object.values(settled).reduce((sum, count) => sum + count);
+    const part = clientsTotal ? done / clientsTotal : 0;
+    const left = remainingMs === null ? "" : `, ${Math.ceil(remainingMs / 60_000)} min left`;
+    const text = `${done} of ${clientsTotal ?? "?"} clients, ${phase}${left}`;
+    if (isTTY) {
+      const width = Math.max(0, Math.min(30, columns - text.length - 4));
+      const bar = "█".repeat(Math.round(part * width)).padEnd(width, "░");
+      process.stdout.write(`\r\x1b[K${bar} ${text}${phase === "done" ? "\n" : ""}`);
+    } else if (phase === "done" || Date.now() - printedAt >= 10_000) {
+      printedAt = Date.now();
+      console.log(text);
+    }
+  };
+}
+
+await using client = createClient({
+  baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "http://127.0.0.1:4010",
+  gatewayUrl: process.env["WORKSPACE_TASKS_GATEWAY_URL"] ?? "http://127.0.0.1:4010/gateway",
+  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
+});
+
+// Ctrl-C ends the import in order; `kill -9` is no different for the journal.
+const stop = new AbortController();
+process.once("SIGINT", () => stop.abort()).once("SIGTERM", () => stop.abort());
+
+try {
+  const connectionId = await connectionOf(client);
+  // #region import
+  const result = await client.partner.imports.start({
+    connectionId,
+    jobName: "Returns of 2025",
+    clients: readClients(),
+    journal: fileJournal(journalFile ?? `${connectionId}.journal`),
+    onProgress: createReporter(),
+    signal: stop.signal,
+  });
+  for (const { externalId, status, error } of result.clients()) {
+    if (error) console.error(`${externalId} is ${status}: ${error.message}`);
+  }
+  const { imported, ...others } = result.counts;
+  console.log(`${imported} imported, ${others.exists} existed, ${others.failed} failed`);
+  // #endregion
+  process.exitCode = others.failed + others.undecided > 0 ? 1 : 0;
+} catch (error) {
+  if (!isWorkspaceTasksError(error)) throw error;
+  console.error(`${error.code}: ${error.message}\nrun it again to continue`);
+  process.exitCode = 2;
+}
