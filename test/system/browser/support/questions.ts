@@ -25,6 +25,6 @@ export async function questionsOf({ mock, urls }: TroubledMock): Promise<Readonl
     "limited-requests": { hash: "#/requests?result=limited", shows: /^limited$/ },
     "last-fault": { hash: "#/faults", shows: /^Fired \(/ },
     "which-task": { hash: delivery, shows: data[0]?.taskId ?? "" },
-    "what-time": { hash: "#/overview", shows: "UTC" },
+    "what-time": { hash: "#/overview", shows: /\d\d-\d\d \d\d:\d\d:\d\d/ },
   };
 }
