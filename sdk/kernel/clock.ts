@@ -36,12 +36,17 @@ export function createSystemClock(timers: Timers): Clock {
       let timer: ReturnType<typeof setTimeout>;
       const wait = (remainingMs: number) => {
         const stepMs = Math.min(remainingMs, timerDelayMsMax);
-        timer = timers.setTimeout(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
+        // A browser's timers are no methods of another object.
+        const { setTimeout: start } = timers;
+        timer = start(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
         // In a browser a timer is a number.
         if (background && typeof timer === "object") timer.unref();
       };
       wait(Math.max(0, delayMs));
-      return () => timers.clearTimeout(timer);
+      return () => {
+        const { clearTimeout: clear } = timers;
+        clear(timer);
+      };
     },
   };
 }
