@@ -17,7 +17,7 @@ await printOutcomes({
       ({ message }) =>
         /override \S+ of me: |expected the function to return/.test(message) ? "errors" : message,
     );
-    return Promise.race([call, never(200)]);
+    return await Promise.race([call, never(200)]);
   },
   async checkConnection() {
     await using mock = await createMockServer({ listen: false, checkConnection: hostile });
@@ -30,7 +30,7 @@ await printOutcomes({
       ({ collectProviderConnection }) => collectProviderConnection.status,
       ({ message }) => (/INTERNAL_SERVER_ERROR/.test(message) ? "errors" : message),
     );
-    return Promise.race([call, never(200)]);
+    return await Promise.race([call, never(200)]);
   },
   async receivers() {
     await using mock = await createMockServer({

@@ -77,11 +77,12 @@ function spawnChild(
 }
 
 /** With production's inbox or secret beside the mock's URL and key, a test would mix the two. */
-function childEnv({ env, stderr }: CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+function childEnv(io: CommandIo, own: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const { env } = io;
   const family = Object.keys(env).filter((name) => name.toUpperCase().startsWith("WORKSPACE_TASKS_"));
   const foreign = family.filter((name) => !Object.hasOwn(own, name));
   if (foreign.length > 0)
-    stderr.write(`mock exec: not passed to the command: ${foreign.join(", ")}; see mock exec --help\n`);
+    writeNotice(io, "mock exec", `not passed to the command: ${foreign.join(", ")}; see mock exec --help`);
   return { ...env, ...Object.fromEntries(foreign.map((name) => [name, undefined])), ...own };
 }
 

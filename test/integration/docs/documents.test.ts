@@ -64,8 +64,9 @@ describe("docs/errors.md", () => {
   });
 });
 
-/** Messages of TypeScript, Node, Jest and Babel. */
+/** Messages of TypeScript, Node, Jest, Babel and Express. */
 const foreignMessages = new Set([
+  "requires a callback function but got a [object Object]",
   'Unexpected token, expected "from"',
   "Cannot find package 'msw'",
   "Must use import to load ES Module",

@@ -18,7 +18,7 @@ const verdictsOf = ({ assumptions }: CompareReport, ...ids: readonly string[]) =
 async function exceed(around?: Around, ofService: SettingsChanges = {}, settings: SettingsChanges = {}) {
   await using service = await startComparedService({ settings: ofService });
   const permissions = ["read", "exceed"] as const;
-  return compare(service, { permissions, settings, ...(around ? { around } : {}) });
+  return await compare(service, { permissions, settings, ...(around ? { around } : {}) });
 }
 
 /** Changes responses from the first 429 on. */

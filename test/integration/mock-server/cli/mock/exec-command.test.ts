@@ -52,7 +52,9 @@ describe("mock exec", () => {
       const { code, err } = await run();
       expect([code, err]).toEqual([
         0,
-        "mock exec: not passed to the command: WORKSPACE_TASKS_READ_ONLY_API_KEY, WORKSPACE_TASKS_SIGNING_SECRET, WORKSPACE_TASKS_INBOX; see mock exec --help\n",
+        expect.stringMatching(
+          /^workspace-tasks mock exec: not passed to the command: WORKSPACE_TASKS_READ_ONLY_API_KEY, WORKSPACE_TASKS_SIGNING_SECRET, WORKSPACE_TASKS_INBOX; see mock exec --help$/m,
+        ),
       ]);
       const passed = await readFile(path, "utf8");
       expect(passed).not.toContain("production");

@@ -133,7 +133,7 @@ describe("snapshot and reset", () => {
       execFileSync("mkfifo", [pipe]);
       expect(await run(mock, runSnapshotCommand, "save", pipe)).toMatchObject({
         ...{ code: 1, out: "" },
-        err: `snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; name another file, or - to print\n`,
+        err: `workspace-tasks snapshot: save: cannot write ${pipe}: expected a regular file, got a pipe; name another file, or - to print\n`,
       });
     }));
 

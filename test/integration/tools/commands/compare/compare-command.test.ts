@@ -39,6 +39,9 @@ async function withUnlimited(use: (folder: string, settings: string) => Promise<
   });
 }
 
+/** What was written, whatever the width of the terminal. */
+const wordsOf = (written: readonly string[]) => written.join("").replace(/\s+/g, " ");
+
 const serving = (listener: RequestListener) => listen(createServer(listener));
 
 describe.concurrent("compare", () => {
@@ -268,7 +271,7 @@ describe.concurrent("compare", () => {
         stderr: { isTTY: true, columns: 20, write: removeReports },
       });
       expect([code, out]).toEqual([2, expect.stringContaining("The service does what the mock does")]);
-      expect(said.join("")).toContain(`--report: cannot write ${report}: ENOENT`);
+      expect(wordsOf(said)).toContain(`--report: cannot write ${report}: ENOENT`);
       const record = join(folder, "record.ndjson");
       const lines: string[] = [];
       // The record is replaced by a full disk while the run is in progress.
@@ -281,7 +284,7 @@ describe.concurrent("compare", () => {
       const stderr = { isTTY: true, columns: 20, write: replaceBy };
       const result = await runCommand(runCompareCommand, [...argv, "--record", record], { env, stderr });
       expect([result.code, result.out]).toEqual([2, expect.stringContaining("Not finished: stopped.")]);
-      expect(lines.join("")).toContain(`--record: cannot write ${record}: ENOSPC`);
+      expect(wordsOf(lines)).toContain(`--record: cannot write ${record}: ENOSPC`);
       const progress = lines.filter((line) => line.startsWith("\r\u001b[K"));
       expect(progress.length).toBeGreaterThan(3);
       expect(progress.filter((line) => line.length > 4 + 19)).toEqual([]);
@@ -296,12 +299,12 @@ describe.concurrent("compare", () => {
       execFileSync("mkfifo", [pipe]);
       const run = (path: string) => command([...service, flag, path], key);
       for (const [path, reason] of [
-        [other, "the file there is not one that compare has written"],
+        [other, "the file there is not one that this command has written"],
         [pipe, "expected a regular file, got a pipe"],
       ] as const)
         expect(await run(path)).toMatchObject({
           ...{ code: 2, out: "" },
-          err: `compare: ${flag}: cannot write ${path}: ${reason}; choose another file\n`,
+          err: `workspace-tasks compare: ${flag}: cannot write ${path}: ${reason}; choose another file\n`,
         });
       expect(await readFile(other, "utf8")).toBe('{"name":"other"}');
     }),
