@@ -39,7 +39,7 @@ export {
   type PostgresPoolClient,
   postgresJournal,
 } from "./imports/journal/postgres-journal.ts";
-export { type ClientTask, type WaitForTasksOptions, workIdOf } from "./imports/wait-for-tasks.ts";
+export type { ClientTask, WaitForTasksOptions } from "./imports/wait-for-tasks.ts";
 export type { OpenUnion } from "./open-union.ts";
 export type {
   CollectConnectionInput,
@@ -67,14 +67,15 @@ export type {
   PartnerWorkspaces,
 } from "./operations/partner-workspaces.ts";
 export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
-export type {
-  SubTask,
-  Task,
-  TaskResult,
-  TaskStatus,
-  TaskTaxPrepResult,
-  TaskUnknownResult,
-  UserShortDetails,
+export {
+  type SubTask,
+  type Task,
+  type TaskResult,
+  type TaskStatus,
+  type TaskTaxPrepResult,
+  type TaskUnknownResult,
+  type UserShortDetails,
+  workIdOf,
 } from "./operations/task.ts";
 export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-wait.ts";
 export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";

@@ -27,3 +27,6 @@ export const outboundLimits = {
   readTimeoutMs: 15_000,
   readBytesMax: 100 * 1_048_576,
 } as const;
+
+/** Bars of a histogram, unless the caller says how many. */
+export const barsDefault = 60;

@@ -4,8 +4,8 @@ import type { ImportOperations } from "./import-context.ts";
 import { type ImportOptions, importOptions } from "./import-options.ts";
 import type { ImportProgress } from "./import-progress.ts";
 import type { ImportResult } from "./import-result.ts";
-import { type ImportClientOptions, ImportRun } from "./import-run.ts";
-import { type ClientTask, type WaitForTasksOptions, waitForTasks } from "./wait-for-tasks.ts";
+import type { ImportClientOptions } from "./import-run.ts";
+import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";
 
 /**
  * A promise of the result whose progress can be read: the latest state, as often as it is asked for. The iteration ends with
@@ -53,18 +53,16 @@ export function createImports(
 ): Imports {
   return {
     start(options) {
-      let run: ImportRun | undefined;
-      const begin = () => {
-        run = new ImportRun(checkInput("partner.imports.start", importOptions, options), {
-          engine,
-          client,
-          operations,
-        });
-        return run.run();
+      const create = async () => {
+        const checked = checkInput("partner.imports.start", importOptions, options);
+        // Most programs import nothing, so what an import is made of is loaded with the first one.
+        const { ImportRun } = await import("./import-run.ts");
+        return new ImportRun(checked, { engine, client, operations });
       };
-      const result = (async () => begin())();
+      const created = create();
+      const result = created.then((run) => run.run());
       const progress = async function* () {
-        if (run) yield* run.progress();
+        yield* (await created).progress();
         await result;
       };
       const iterate = () => {
@@ -75,7 +73,9 @@ export function createImports(
       return Object.assign(result, { [Symbol.asyncIterator]: iterate });
     },
 
-    waitForTasks: async (result, options = {}) =>
-      waitForTasks(result, options, { ...client, engine, tasks: operations.tasks }),
+    async waitForTasks(result, options = {}) {
+      const { waitForTasks } = await import("./wait-for-tasks.ts");
+      return waitForTasks(result, options, { ...client, engine, tasks: operations.tasks });
+    },
   };
 }

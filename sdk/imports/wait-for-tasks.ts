@@ -6,7 +6,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
 import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { Task } from "../operations/task.ts";
+import { type Task, workIdOf } from "../operations/task.ts";
 import { TaskFailedError } from "../operations/task-wait.ts";
 import type { Tasks } from "../operations/tasks.ts";
 import { checkInput } from "../validation/check-input.ts";
@@ -56,10 +56,6 @@ const waitInput = s.strictOptions<WaitForTasksOptions>()({
   onTask: s.optional(s.functionOf<(task: ClientTask) => unknown>()),
 });
 const resultArgument = s.objectWith<ImportResult>("the result of an import", "clients");
-
-/** The attribute of a task that names its work, as `ImportedClient.workId` does. */
-export const workIdOf = ({ attributes }: Pick<Task, "attributes">): string | undefined =>
-  attributes.find(({ name }) => name === "workId")?.value;
 
 export async function waitForTasks(
   result: ImportResult,

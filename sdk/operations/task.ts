@@ -52,3 +52,7 @@ export function readTask(raw: RawTask): Task {
   const task: Task = raw;
   return { ...task, result: { __typename: "TaskUnknownResult", taskType: task.type } };
 }
+
+/** The attribute of a task that names its work, as `ImportedClient.workId` does. */
+export const workIdOf = ({ attributes }: Pick<Task, "attributes">): string | undefined =>
+  attributes.find(({ name }) => name === "workId")?.value;

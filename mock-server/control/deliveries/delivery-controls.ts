@@ -13,16 +13,16 @@ import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { countByTime, createRangeFilter } from "../lists/histogram.ts";
 import { listPage } from "../lists/list-page.ts";
+import { type DeliveryOutcome, deliveryOutcomes } from "../lists/series.ts";
 import { createTextMatch } from "../lists/text-match.ts";
 import { waitForMatches } from "../lists/wait-for-matches.ts";
-import {
-  type DeliveryAttempt,
-  type DeliveryDetail,
-  type DeliveryFilter,
-  type DeliverySearch,
-  type DeliverySummary,
-  deliveryOutcomes,
-  type deliveryRoutes,
+import type {
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliverySearch,
+  DeliverySummary,
+  deliveryRoutes,
 } from "./delivery-routes.ts";
 
 export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
@@ -44,7 +44,7 @@ export function createDeliveryControls(worlds: WorldHolder): DeliveryControls {
       const items = [...world.state.deliveries.values()]
         .filter(createDeliveryFilter(world, filter))
         .map((delivery) => ({ atMs: delivery.createdAtMs, series: outcomeOf(delivery) }));
-      return countByTime(items, deliveryOutcomes.options, { ...filter, bars });
+      return countByTime(items, deliveryOutcomes, { ...filter, bars });
     },
     getDelivery: (deliveryId) => viewDelivery(worlds.current, find(deliveryId)),
     async replayDelivery(deliveryId) {
@@ -100,7 +100,7 @@ function createDeliveryFilter(world: World, filter: ListFilter): (delivery: Deli
 export const isRejected = ({ status, attempts }: DeliveryRecord): boolean =>
   status !== "succeeded" && status !== "cancelled" && (attempts.at(-1)?.error ?? null) !== null;
 
-function outcomeOf(delivery: DeliveryRecord): (typeof deliveryOutcomes.options)[number] {
+function outcomeOf(delivery: DeliveryRecord): DeliveryOutcome {
   if (delivery.status === "succeeded") return "delivered";
   if (delivery.status === "cancelled") return "cancelled";
   return isRejected(delivery) ? "rejected" : "waiting";

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
 import * as fields from "../contract/fields.ts";
+import { barsQuery, histogramOf } from "../contract/histogram.ts";
 import { defineRoute } from "../contract/route.ts";
-import { barsQuery, histogramOf } from "../lists/histogram.ts";
+import { deliveryOutcomes } from "../lists/series.ts";
 
 const { startedAtMs: _, ...attemptFields } = attemptSchema.shape;
 const attempt = z.object({ ...attemptFields, startedAt: fields.time });
@@ -49,8 +50,7 @@ const deliveryFilter = {
   workspaceId: fields.id.optional(),
 };
 
-/** What became of a delivery so far; in this order they are stacked. */
-export const deliveryOutcomes = z.enum(["delivered", "rejected", "waiting", "cancelled"]);
+const outcome = z.enum(deliveryOutcomes);
 
 const trueOrFalse = z.enum(["true", "false"]).transform((value) => value === "true");
 
@@ -61,7 +61,7 @@ const deliverySearch = {
     .regex(/^([1-5]xx|[1-5][0-9]{2}|none)$/, "expected a status such as 503, a class such as 5xx, or none")
     .optional()
     .describe("HTTP status of the last attempt; `none`: it got no response."),
-  outcome: deliveryOutcomes
+  outcome: outcome
     .optional()
     .describe("`rejected`: its last attempt failed, whether or not it is tried again."),
   text: fields.searchText.optional(),
@@ -109,7 +109,7 @@ export const deliveryRoutes = {
   countDeliveries: defineRoute("GET /deliveries/histogram", {
     summary: "How many deliveries were created per interval, by what became of them.",
     input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(deliveryOutcomes),
+    response: histogramOf(outcome),
   }),
   getDelivery: defineRoute("GET /deliveries/{id}", {
     summary: "One delivery with every attempt: exact headers and body, and the response.",

@@ -10,15 +10,10 @@ import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { countByTime, createRangeFilter, type TimeRange } from "../lists/histogram.ts";
 import { listPage } from "../lists/list-page.ts";
+import { requestResults } from "../lists/series.ts";
 import { createTextMatch } from "../lists/text-match.ts";
 import { waitForMatches } from "../lists/wait-for-matches.ts";
-import {
-  type RecordedRequest,
-  type RequestDetail,
-  type RequestFilter,
-  requestResults,
-  type requestRoutes,
-} from "./request-routes.ts";
+import type { RecordedRequest, RequestDetail, RequestFilter, requestRoutes } from "./request-routes.ts";
 
 export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof requestRoutes> {
   return {
@@ -33,7 +28,7 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
         .entries()
         .filter(createRequestFilter(filter))
         .map((entry) => ({ atMs: entry.atMs, series: resultOf(entry) }));
-      return countByTime(items, requestResults.options, { ...filter, bars });
+      return countByTime(items, requestResults, { ...filter, bars });
     },
     getRequest(sequence) {
       const entry = found(

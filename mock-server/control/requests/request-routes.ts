@@ -3,15 +3,14 @@ import { z } from "zod";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import * as fields from "../contract/fields.ts";
+import { barsQuery, histogramOf } from "../contract/histogram.ts";
 import { defineRoute } from "../contract/route.ts";
-import { barsQuery, histogramOf } from "../lists/histogram.ts";
+import { requestResults } from "../lists/series.ts";
 
 const { atMs: _, ...entryFields } = journalEntrySchema.shape;
-/** In the order in which they are stacked. */
-export const requestResults = z.enum(["succeeded", "limited", "rejected", "faulty"]);
-const result = requestResults.describe(
-  "`limited`: by a rate limit; `faulty`: with an injected fault, whatever its response.",
-);
+const result = z
+  .enum(requestResults)
+  .describe("`limited`: by a rate limit; `faulty`: with an injected fault, whatever its response.");
 const request = z.object({ ...entryFields, at: fields.time, result });
 
 const variables = z.record(z.string(), z.unknown());
@@ -85,7 +84,7 @@ export const requestRoutes = {
   countRequests: defineRoute("GET /requests/histogram", {
     summary: "How many GraphQL requests of the journal were made per interval, by their result.",
     input: z.strictObject({ ...listed, ...barsQuery }),
-    response: histogramOf(requestResults),
+    response: histogramOf(result),
   }),
   getRequest: defineRoute("GET /requests/{id}", {
     summary: "One GraphQL request, by its `sequence`, with its headers and response.",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type AuditReport, auditChecks } from "workspace-tasks/check-receiver";
 import { runCheckReceiverCommand } from "../../../mock-server/tools/commands/check-receiver-command.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
@@ -94,7 +94,9 @@ describe.concurrent("check-receiver", () => {
 });
 
 describe.concurrent("check-receiver output", () => {
-  it("check-receiver says first that a receiver verifies nothing, in 60 lines of 80 columns and in both reports", async () => {
+  it("check-receiver says first that a receiver verifies nothing, in 60 lines of 80 columns and in both reports", async ({
+    onTestFinished,
+  }) => {
     await using receiver = await respondingWith((_, response) => void response.end());
     const folder = await mkdtemp(join(tmpdir(), "check-receiver-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -177,7 +179,7 @@ describe.concurrent("check-receiver output", () => {
 });
 
 describe("check-receiver without a terminal", () => {
-  it("check-receiver prints a line of progress every five seconds", async () => {
+  it("check-receiver prints a line of progress every five seconds", async ({ onTestFinished }) => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     let requests = 0;
@@ -198,7 +200,7 @@ describe("check-receiver without a terminal", () => {
 describe("check-receiver over https", () => {
   const { key, cert } = createSelfSignedCertificate(Date.now());
 
-  it("check-receiver accepts a certificate from NODE_EXTRA_CA_CERTS", async () => {
+  it("check-receiver accepts a certificate from NODE_EXTRA_CA_CERTS", async ({ onTestFinished }) => {
     await using receiver = await startReferenceReceiver({ secrets: [secret], tls: { key, cert } });
     const folder = await mkdtemp(join(tmpdir(), "check-receiver-"));
     onTestFinished(() => rm(folder, { recursive: true }));
