@@ -13,7 +13,7 @@ import { startReceiver } from "./start/receiver.ts";
 const once = process.argv.includes("--once");
 const inspectorPort = 4010;
 const taxPrepInTwoSeconds = {
-  mode: "timed",
+  progression: "timed",
   stages: ["document-classification", "tax-extraction", "reconciliation", "data-entry", "review"].map(
     (type) => ({ type, durationMs: 400 }),
   ),

@@ -10,7 +10,7 @@ export const keyLifetimeInDaysDefault = 90;
 const stageDurationMs = 1_000;
 
 const timedPlan = (...stages: string[]): TaskPlan => ({
-  mode: "timed",
+  progression: "timed",
   stages: stages.map((type) => ({ type, durationMs: stageDurationMs })),
 });
 

@@ -22,7 +22,7 @@ export const taskOutcomeSchema = z.strictObject({
 });
 
 export const taskPlanSchema = z.strictObject({
-  mode: z.enum(["immediate", "timed", "manual"]),
+  progression: z.enum(["immediate", "timed", "manual"]),
   stages: z.array(stagePlanSchema),
   /** How the task ends when no stage has failed. Default: `COMPLETED`. */
   outcome: taskOutcomeSchema.optional(),

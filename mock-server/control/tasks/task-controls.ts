@@ -88,7 +88,7 @@ function planOf(world: World, taskType: string, changes: routes.TaskPlanInput): 
   if (progression === undefined && stages === undefined && outcome === undefined) return null;
   const plan = planFor(world, taskType);
   return {
-    mode: progression ?? plan.mode,
+    progression: progression ?? plan.progression,
     stages: stages?.map(({ durationMs = 0, ...stage }) => ({ ...stage, durationMs })) ?? plan.stages,
     outcome: outcome ? { ...outcome, customerError: toCustomerError(outcome.customerError) } : plan.outcome,
   };

@@ -13,7 +13,7 @@ const stagePlan = stagePlanSchema.extend({
 });
 
 export const taskPlan = z.strictObject({
-  progression: taskPlanSchema.shape.mode
+  progression: taskPlanSchema.shape.progression
     .optional()
     .describe("Default: as in the mock's plan for the task type."),
   stages: z.array(stagePlan).max(1_000).optional(),

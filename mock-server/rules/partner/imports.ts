@@ -134,7 +134,7 @@ function planWithout(
     ? { code: "CONNECTION_REAUTH_REQUIRED", action: { type: "RECONNECT", connectionId: connection.id } }
     : { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
   return {
-    mode: plan.mode,
+    progression: plan.progression,
     stages: [{ ...first, status: "FAILED", errorMessage: "no document could be fetched" }],
     outcome: { status: "FAILED", customerError },
   };

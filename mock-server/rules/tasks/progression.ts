@@ -21,14 +21,14 @@ const progressTimers = worldCache((world) => ({
 /** Starts the plan of a task that has just started to run. `null`: the plan of its type. */
 export function startProgress(world: World, task: TaskRecord, plan: TaskPlan | null): void {
   const ownPlan = plan ?? changedPlan(world, task.type);
-  if (planOf(world, task, ownPlan).mode !== "manual") enterStage(world, task, ownPlan, 0);
+  if (planOf(world, task, ownPlan).progression !== "manual") enterStage(world, task, ownPlan, 0);
 }
 
 /** Sets the plan of future tasks of a type; `null`: as in the settings. */
 export function setTaskPlan(world: World, taskType: string, plan: TaskPlan | null): void {
   if (plan) world.state.taskPlans.set(taskType, { taskType, plan });
   else world.state.taskPlans.delete(taskType);
-  world.emit({ type: "task-plan.changed", taskType, mode: planFor(world, taskType).mode });
+  world.emit({ type: "task-plan.changed", taskType, progression: planFor(world, taskType).progression });
 }
 
 /** Gives every running task the plan that it follows now: called before the plans of the settings change. */
@@ -103,11 +103,11 @@ function step(world: World, progress: Progress): void {
 }
 
 function enterStage(world: World, task: TaskRecord, plan: TaskPlan | null, stage: number): void {
-  const { mode, stages } = planOf(world, task, plan);
+  const { progression, stages } = planOf(world, task, plan);
   const planned = stages[stage];
   const progress = setProgress(world, { taskId: task.id, plan, stage }, planned?.durationMs ?? 0);
   if (planned) startStage(world, task, planned.type);
-  if (mode === "immediate") step(world, progress);
+  if (progression === "immediate") step(world, progress);
   else progressTimers(world).queue.add(progress);
 }
 
@@ -132,7 +132,7 @@ const planOf = (world: World, task: TaskRecord, plan: TaskPlan | null): TaskPlan
 function settingsPlan(world: World, taskType: string): TaskPlan {
   const { plans } = world.settings.tasks;
   const plan = hasPlan(world, taskType) ? plans[taskType] : plans["*"];
-  return plan ?? { mode: "manual", stages: [] };
+  return plan ?? { progression: "manual", stages: [] };
 }
 
 /** Task types are an open set: a type may be called `constructor`, which every object has. */

@@ -186,7 +186,7 @@ const taskRules: readonly Rule[] = [
       settings(received) {
         if (!Array.isArray(received) || received.length === 0 || received.includes("…")) return null;
         const stages = received.map((type: Fact) => ({ type: String(type), durationMs: 1_000 }));
-        return { tasks: { plans: { TAX_PREP: { mode: "timed", stages } } } };
+        return { tasks: { plans: { TAX_PREP: { progression: "timed", stages } } } };
       },
     },
     stagesOf,

@@ -115,10 +115,10 @@ describe("snapshot", () => {
         tasks: {
           plans: {
             TAX_PREP: {
-              mode: "timed",
+              progression: "timed",
               stages: [stage("first of two", 1_000), stage("second of two", 1_000)],
             },
-            BINDER: { mode: "timed", stages: [stage("only one", 2_000)] },
+            BINDER: { progression: "timed", stages: [stage("only one", 2_000)] },
           },
         },
       },

@@ -157,7 +157,7 @@ describe("waitForTasks", () => {
   });
 
   it("reports clients whose tasks do not end within the deadline, and ends with its signal", async () => {
-    const slow = { mode: "timed", stages: [{ type: "review", durationMs: 3_600_000 }] } as const;
+    const slow = { progression: "timed", stages: [{ type: "review", durationMs: 3_600_000 }] } as const;
     const { fixture, client, result } = await importedIn({
       settings: { tasks: { plans: { TAX_PREP: slow } } },
     });

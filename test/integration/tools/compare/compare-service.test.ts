@@ -356,7 +356,7 @@ describe("what compare finds", () => {
       unauthenticatedStatus: 401,
       bounds: { endpointPageItemsMax: 50, listItemsMax: 500 },
       errors: [{ code: "BAD_USER_INPUT", message: "Invalid iterator", replaceWith }],
-      tasks: { plans: { TAX_PREP: { mode: "timed", stages: [{ type: "intake", durationMs: 100 }] } } },
+      tasks: { plans: { TAX_PREP: { progression: "timed", stages: [{ type: "intake", durationMs: 100 }] } } },
     };
     await using service = await startComparedService({ settings });
     const before = await compare(service);

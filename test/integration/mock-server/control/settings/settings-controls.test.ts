@@ -51,7 +51,7 @@ describe("PATCH /settings", () => {
   it("leaves running tasks their plan", async ({ mock }) => {
     const { taskId } = await mock.control.startTask({ taskType: "TAX_REVIEW" });
     await mock.control.changeSettings({
-      tasks: { plans: { TAX_REVIEW: { mode: "timed", stages: [{ type: "other", durationMs: 1 }] } } },
+      tasks: { plans: { TAX_REVIEW: { progression: "timed", stages: [{ type: "other", durationMs: 1 }] } } },
     });
     await mock.clock.advance("3s");
     const { subTasks } = await mock.control.getTask(taskId);

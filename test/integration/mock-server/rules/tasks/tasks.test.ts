@@ -8,7 +8,7 @@ import type { TaskRecord, TaskStatus } from "../../../../../mock-server/state/re
 import type { TaskPlan } from "../../../../../mock-server/state/task-plan.ts";
 import { createTestWorld, type TestWorld } from "../../../../support/mock-world.ts";
 
-const manual: TaskPlan = { mode: "manual", stages: [] };
+const manual: TaskPlan = { progression: "manual", stages: [] };
 
 const start = (fixture: TestWorld, plan: TaskPlan | null = manual, type = "TAX_PREP") =>
   startTask(fixture.world, { workspaceId: fixture.workspaceId, clientId: fixture.clientId, type, plan });
@@ -80,7 +80,7 @@ describe("setStageStatus", () => {
 });
 
 const timed: TaskPlan = {
-  mode: "timed",
+  progression: "timed",
   stages: [
     { type: "extraction", durationMs: 1_000 },
     { type: "review", durationMs: 2_000 },
@@ -111,7 +111,7 @@ describe("task plans", () => {
     const fixture = createTestWorld();
     const customerError = { code: "DOCUMENT_UNREADABLE", action: { type: "REUPLOAD", connectionId: null } };
     const task = start(fixture, {
-      mode: "timed",
+      progression: "timed",
       stages: [
         { type: "extraction", durationMs: 10, status: "FAILED", errorMessage: "blank page" },
         { type: "review", durationMs: 10 },

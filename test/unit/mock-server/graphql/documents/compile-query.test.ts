@@ -37,7 +37,7 @@ beforeAll(() => {
   member = { world, caller: authorise(world, `Bearer ${workspaceToken}`) };
   fixture.addEndpoint({ description: 'a "quoted" \\ text\nof two lines \ud83d\ude42' });
   for (const type of ["TAX_PREP", "BINDER", "TAX_PREP"]) {
-    const plan = { mode: "manual", stages: [] } as const;
+    const plan = { progression: "manual", stages: [] } as const;
     const task = startTask(world, {
       workspaceId,
       clientId,
