@@ -21,6 +21,7 @@ export async function buildPackage({ folder, manifest, entries }) {
   const external = [/^node:/, ...[manifest.name, ...imported].map((name) => new RegExp(`^${name}(?:/|$)`))];
   const bundled = new Set();
   const bundle = async (entries, plugins, output) => {
+    const isDeclarations = output.entryFileNames.endsWith(".d.ts");
     const build = await rolldown({
       cwd: root,
       input: Object.fromEntries(entries.map(({ out, input }) => [out, input])),
@@ -31,7 +32,9 @@ export async function buildPackage({ folder, manifest, entries }) {
       tsconfig: join(root, "tsconfig.json"),
       transform: { target: "node20.19" },
     });
-    const written = await build.write({ ...output, dir: dist, minify: false });
+    // Doc comments are in the declarations, where editors look for them.
+    const comments = { legal: true, annotation: true, jsdoc: isDeclarations };
+    const written = await build.write({ ...output, comments, dir: dist, minify: false });
     await build.close();
     return written.output;
   };
