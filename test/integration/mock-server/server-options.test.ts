@@ -19,7 +19,10 @@ describe("createMockServer", () => {
       "faults.api.1.operation: unknown operation createClien; did you mean createClient?",
     ],
     [{ settings: { rateLimits: {} } }, "settings: unknown field rateLimits; did you mean rateLimit?"],
-    [{ settings: { tasks: { plans: { BINDER: { mode: "timd" } } } } }, "settings.tasks.plans.BINDER.mode"],
+    [
+      { settings: { tasks: { plans: { BINDER: { progression: "timd" } } } } },
+      "settings.tasks.plans.BINDER.progression",
+    ],
   ])("rejects the options %j", async (options, message) => {
     const error = await start(options).catch((reason: unknown) => reason);
     expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);

@@ -49,7 +49,10 @@ describe("settings that are wrong", () => {
     [{ delivery: { scheduleMs: [0, -1] } }, "scheduleMs.1: expected a number of at least 0, got -1"],
     [{ delivery: { scheduleMs: [] } }, "scheduleMs: expected an array of at least 1 item, got an array"],
     [{ tasks: { retryGraceMs: 1e300 } }, "expected"],
-    [{ tasks: { plans: { BINDER: { mode: "timd" } } } }, "settings.tasks.plans.BINDER.mode: expected "],
+    [
+      { tasks: { plans: { BINDER: { progression: "timd" } } } },
+      "settings.tasks.plans.BINDER.progression: expected ",
+    ],
     [{ seedData: { workspaces: [] } }, "settings.seedData.workspaces: expected an array of at least 1 item"],
     [
       { seedData: { workspaces: [{ name: "A" }, { name: "A" }] } },
