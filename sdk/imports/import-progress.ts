@@ -20,7 +20,7 @@ export interface ImportProgress {
   readonly remainingMs: number | null;
 }
 
-/** Hands the latest value to whoever waits; values between are left out, so that a slow reader holds nothing up. */
+/** Hands the latest value to its readers; values between are left out, so that a slow reader holds nothing up. */
 export class LatestValue {
   #version = 0;
   #isOver = false;

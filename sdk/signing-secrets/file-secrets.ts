@@ -1,3 +1,4 @@
+import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import { ConfigurationError } from "../errors.ts";
@@ -18,17 +19,14 @@ const ageMsMin = 1_000;
  */
 export function fileSecrets(path: string): SecretStore {
   s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileSecrets: path: ${message}`));
-  // Not an import, with which no bundler builds for a browser.
-  const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises");
-  if (!fs)
-    throw new ConfigurationError("fileSecrets: expected a runtime with files; use a store of your own");
+  const fs = filesOfRuntime();
 
   const read = () => fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
 
   async function isAbandoned(link: string, draft: string): Promise<boolean> {
     // Both times are of the file system's clock.
-    const [made, now] = await Promise.all([fs?.stat(link).catch(ignore("ENOENT", null)), fs?.stat(draft)]);
-    return made != null && now !== undefined && now.mtimeMs - made.mtimeMs > ageMsMin;
+    const [made, now] = await Promise.all([fs.stat(link).catch(ignore("ENOENT", null)), fs.stat(draft)]);
+    return made !== null && now.mtimeMs - made.mtimeMs > ageMsMin;
   }
 
   return {
@@ -52,6 +50,14 @@ export function fileSecrets(path: string): SecretStore {
       }
     },
   };
+}
+
+function filesOfRuntime() {
+  try {
+    return nodeModule("node:fs/promises");
+  } catch {
+    throw new ConfigurationError("fileSecrets: expected a runtime with files; use a store of your own");
+  }
 }
 
 /** Returns `value` for an error of this code, and throws any other. */

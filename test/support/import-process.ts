@@ -6,7 +6,7 @@ import { createClient, fileJournal, type ImportClient, isWorkspaceTasksError } f
 export interface ImportProcessInput {
   readonly journalPath: string;
   readonly clients: number;
-  /** Prints `attaching` and waits for ever once so many requests were sent. */
+  /** Prints `attaching` and waits without an end once so many requests were sent. */
   readonly stopAfterRequests?: number;
 }
 

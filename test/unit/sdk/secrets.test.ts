@@ -107,7 +107,7 @@ const doubtedImport = [
   ["job", 1, "job-1", "workspace"],
   ["works?", 1, "new", [said]],
 ];
-/** The gateway rejects every call; the base router knows nobody. */
+/** The gateway rejects every call; the base router has no user of a workspace. */
 const importRejectedWithConflict: Respond = (init) =>
   String(init.body).includes("createJobWorks")
     ? json({ errors: [{ message: said, extensions: { code: "CONFLICT", said } }] })
