@@ -24,7 +24,7 @@ export interface WorldOrigin {
 }
 
 export interface WorldHolder {
-  /** @throws MockServerError MOCK_CLOSED after `end`, as `reset` and `restore` do */
+  /** @throws MockServerError MOCK_CLOSED after `end`, as `reset`, `restore` and `subscribe` do */
   readonly current: World;
   /** Aborts with MOCK_CLOSED at the end. */
   readonly signal: AbortSignal;
@@ -106,7 +106,7 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
     },
     onReplace,
     subscribe(listener) {
-      let unsubscribe = current.subscribe(listener);
+      let unsubscribe = open().subscribe(listener);
       const stopFollowing = onReplace((world) => {
         unsubscribe = world.subscribe(listener);
       });

@@ -30,7 +30,7 @@ export interface AttemptEvents {
   onHandled(transaction: { readonly isExclusive: boolean }): void;
   /** After that: the handlers run again. */
   onRepeat(): void;
-  /** No handler is registered for an event of this name. */
+  /** An attempt that has ended had no handler to run: none is registered for an event of this name. */
   onIgnored(event: string): void;
   /** A query of the handler was rejected after it had ended. */
   onLateQuery(handler: string, query: string): void;
@@ -61,9 +61,10 @@ async function tryOnce<Transaction>(
   const staleness = stalenessOf(attempt);
   const settlement = settlementOf(attempt.claim, staleness);
   const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, isAlone });
+  let ignored: string | undefined;
   try {
     try {
-      await runHandlers(settings, attempt, { transaction, staleness, events });
+      ignored = await runHandlers(settings, attempt, { transaction, staleness, events });
     } finally {
       events.onHandled({ isExclusive: transaction.isExclusive === true });
     }
@@ -71,6 +72,7 @@ async function tryOnce<Transaction>(
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
     if (outcome === "repeat") return "repeat";
+    if (ignored !== undefined) events.onIgnored(ignored);
     const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
     return isStale ? "stale" : "done";
   } catch (error) {
@@ -108,18 +110,18 @@ interface HandlerRun<Transaction> {
   readonly events: AttemptEvents;
 }
 
+/** @returns the name of an event that no handler is registered for */
 async function runHandlers<Transaction>(
   settings: AttemptSettings<Transaction>,
   { claim, cancellation }: Attempt,
   { transaction, staleness, events }: HandlerRun<Transaction>,
-): Promise<void> {
+): Promise<string | undefined> {
   const { handlers, clock, handlerTimeoutMs } = settings;
   const event = readEvent(claim);
   const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
   if (matching.length === 0) {
     // What `reconcile` found is for state handlers, which need not exist.
-    if (claim.channel === "webhook" && !handlers.includes(event)) events.onIgnored(event.event);
-    return;
+    return claim.channel === "webhook" && !handlers.includes(event) ? event.event : undefined;
   }
   let queries: HandlerQueries | undefined;
   const runOne = async ({ name, handler }: Registration<Transaction>) => {
@@ -154,6 +156,7 @@ async function runHandlers<Transaction>(
     cancelTimeout();
     queries?.end("was cancelled");
   }
+  return undefined;
 }
 
 interface ContextParts<Transaction> {

@@ -40,8 +40,8 @@ export interface ReceiverStats {
   /** Attempts of this receiver's worker, by how they ended. */
   readonly attempts: Readonly<WorkerCounts>;
   /**
-   * Attempts of delivered events that no handler is registered for, by the event's name; from the 101st name on under
-   * `other`. The events are done, without effect.
+   * Delivered events that no handler is registered for, by name; from the 101st name on under `other`. They are done,
+   * without effect.
    */
   readonly ignored: Readonly<Record<string, number>>;
   /** Queries that were rejected because their handler had returned, thrown or been cancelled. */

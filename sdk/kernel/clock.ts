@@ -23,7 +23,7 @@ export type Timers = Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & {
 
 /**
  * The clock of the machine. Its timers keep the process alive, except those in the background. A longer wait than one
- * timer can have is split. It uses the global timers as they are at each call, so fake timers of a test runner apply.
+ * timer can have is split. It uses the global timers as they are when it schedules, so fake timers of a test runner apply.
  */
 export const systemClock = createSystemClock(globalThis);
 
@@ -33,20 +33,17 @@ export function createSystemClock(timers: Timers): Clock {
     now: () => Date.now(),
     monotonic: () => timers.performance.now(),
     schedule(delayMs, run, { background = false } = {}) {
+      // Fake timers may be installed before it is cancelled. A browser's timers are no methods of another object.
+      const { setTimeout: start, clearTimeout: clear } = timers;
       let timer: ReturnType<typeof setTimeout>;
       const wait = (remainingMs: number) => {
         const stepMs = Math.min(remainingMs, timerDelayMsMax);
-        // A browser's timers are no methods of another object.
-        const { setTimeout: start } = timers;
         timer = start(() => (remainingMs > stepMs ? wait(remainingMs - stepMs) : run()), stepMs);
         // In a browser a timer is a number.
         if (background && typeof timer === "object") timer.unref();
       };
       wait(Math.max(0, delayMs));
-      return () => {
-        const { clearTimeout: clear } = timers;
-        clear(timer);
-      };
+      return () => clear(timer);
     },
   };
 }

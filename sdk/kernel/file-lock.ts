@@ -21,8 +21,9 @@ let lockCount = 0;
 
 /** Locks a file, which needs not exist. @returns the lock, or a text that says which process has it */
 export async function lockFile(lockedPath: string): Promise<FileLock | string> {
-  const { readFile } = nodeModule("node:fs/promises");
-  const path = `${lockedPath}.lock`;
+  const { readFile, realpath } = nodeModule("node:fs/promises");
+  // Beside the file itself: processes that reach it by several links have one lock.
+  const path = `${await realpath(lockedPath).catch(() => lockedPath)}.lock`;
   const started = await startOf(process.pid);
   const text = JSON.stringify({ pid: process.pid, host: hostname(), started, id: ++lockCount });
   // One retry after another process released or replaced it.

@@ -35,6 +35,7 @@ export async function findOutputFile(path: string, kind: OutputKind): Promise<Ou
   if ((found.mode & 0o222) === 0) throw new Error("the file is read-only");
   await access(path, constants.W_OK);
   const real = await realpath(path);
+  await access(dirname(real), constants.W_OK);
   if (found.size > 0 && !kind.mark.test(await startOf(real)))
     throw new Error(`the file there is not ${kind.name}`);
   return { path: real, mode: found.mode & 0o777 };
@@ -66,10 +67,10 @@ export async function writeOutputFile(path: string, text: string, kind: OutputKi
   return output.path;
 }
 
-/** Where a link without a target points to. */
+/** Where a link without a target points to: from its own folder, which a link in `path` may lead to. */
 async function targetOf(path: string): Promise<string> {
   const link = await readlink(path).catch(() => null);
-  return link === null ? path : targetOf(resolve(dirname(path), link));
+  return link === null ? path : targetOf(resolve(await realpath(dirname(path)), link));
 }
 
 /** `null` instead of an error that says that there is no such file. */

@@ -1,11 +1,9 @@
 import { once } from "node:events";
-import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { toggle } from "@workspace-tasks/kernel/cli/flags.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { type Paint, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SeedView } from "../../control/settings/settings-routes.ts";
-import { reasonOf } from "../reason-of.ts";
 import { logMock } from "./log-mock.ts";
 import { mockFlagsWith, portFlag } from "./mock-options.ts";
 import { type RunningMock, startMock } from "./start-mock.ts";
@@ -31,7 +29,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
   notes: "Exit code: 0 stopped, 1 could not start, 2 wrong arguments.",
   async run(args, io) {
     cli.noArgument(args, "flags, or exec as the first argument", ["exec"]);
-    const { host, state, json, quiet } = args.flags;
+    const { host, json, quiet } = args.flags;
     const running = await startMock(args.flags, (message) => cli.writeNotice(io, "mock", message));
     const seedData = await running.mock.control.getSeedData();
     if (json) cli.writeData(io, `${JSON.stringify({ ...readyLine(running), seedData })}\n`);
@@ -40,9 +38,7 @@ run a command while the mock runs, see workspace-tasks mock exec --help.`,
     const stopLog = json || quiet ? null : logMock(running.mock, io);
     if (!io.stop.aborted) await once(io.stop, "abort");
     stopLog?.();
-    await running.stop().catch((error: unknown) => {
-      throw new CommandError(`--state: cannot write ${state}: ${reasonOf(error)}`);
-    });
+    await running.stop();
     return 0;
   },
 });

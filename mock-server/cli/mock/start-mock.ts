@@ -15,7 +15,7 @@ export interface RunningMock {
   readonly mock: MockServer;
   /** Of the endpoint registered for `--deliver-to`. */
   readonly signingSecret: string | undefined;
-  /** Writes the state file a last time, if there is one, and stops. */
+  /** Writes the state file a last time, if there is one, and stops. @throws CommandError when it cannot be written */
   stop(): Promise<void>;
 }
 
@@ -68,11 +68,13 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
 }
 
 async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Autosave> {
-  const warnOnce = (error: unknown) =>
-    warn(`--state: cannot write ${path}: ${reasonOf(error)}; tries again after the next change`);
-  return autosave(mock, path, warnOnce).catch((error: unknown) => {
-    throw new CommandError(`--state: cannot write ${path}: ${reasonOf(error)}; choose another file`);
-  });
+  const problem = (error: unknown) => `--state: cannot write ${path}: ${reasonOf(error)}`;
+  const warnOnce = (error: unknown) => warn(`${problem(error)}; tries again after the next change`);
+  const fail = (remedy: string) => (error: unknown) => {
+    throw new CommandError(`${problem(error)}${remedy}`);
+  };
+  const saving = await autosave(mock, path, warnOnce).catch(fail("; choose another file"));
+  return { stop: () => saving.stop().catch(fail("")) };
 }
 
 /** Beside the file itself, so that mocks that reach it by several links have one lock. */

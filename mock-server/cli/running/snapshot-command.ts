@@ -1,5 +1,5 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import { defineCommand, write } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type CommandIo, defineCommand, write, writeData } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
 import { readSnapshotFile, writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
 import { reasonOf } from "../reason-of.ts";
@@ -30,23 +30,22 @@ wrong arguments.`,
       );
     }
     return withRunningMock(flags, io, async (control) => {
-      if (action === "save") return write(io, await save(control, file));
+      if (action === "save") return save(control, file, io);
       await restore(control, file);
       return write(io, `restored from ${file}\n`);
     });
   },
 });
 
-/** Returns what is printed. */
-async function save(control: ControlApi, file: string): Promise<string> {
+async function save(control: ControlApi, file: string, io: CommandIo): Promise<0> {
   const text = JSON.stringify(await control.getSnapshot());
-  if (file === "-") return `${text}\n`;
+  if (file === "-") return writeData(io, `${text}\n`);
   await writeSnapshotFile(file, text).catch((error: unknown) => {
     throw new CommandError(
       `save: cannot write ${file}: ${reasonOf(error)}; name another file, or - to print`,
     );
   });
-  return `saved to ${file}\n`;
+  return write(io, `saved to ${file}\n`);
 }
 
 async function restore(control: ControlApi, file: string): Promise<void> {

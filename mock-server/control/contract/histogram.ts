@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { barsDefault } from "../../settings/bounds.ts";
-import { time } from "./fields.ts";
+import { inQuery, time } from "./fields.ts";
 
 const barsMax = 200;
 
 export const barsQuery = {
-  bars: z.coerce.number().int().min(1).max(barsMax).optional().describe(`At most. Default: ${barsDefault}.`),
+  bars: inQuery(z.int().min(1).max(barsMax)).optional().describe(`At most. Default: ${barsDefault}.`),
 };
 
 export const histogramOf = <Series extends z.ZodType<string>>(series: Series) =>

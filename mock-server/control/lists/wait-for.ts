@@ -32,7 +32,8 @@ export function waitFor<Result>(
       settle();
     };
     const giveUp = () => end(() => resolve(undefined));
-    const endWithWorld = () => end(() => reject(world.signal.reason));
+    const fail = (reason: unknown) => end(() => reject(reason));
+    const endWithWorld = () => fail(world.signal.reason);
     const pollAgain = () => {
       isScheduled = false;
       const result = poll();
@@ -41,7 +42,7 @@ export function waitFor<Result>(
     const unsubscribe = world.subscribe(() => {
       if (isScheduled) return;
       isScheduled = true;
-      void nextTurn().then(pollAgain);
+      nextTurn().then(pollAgain).catch(fail);
     });
     const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });

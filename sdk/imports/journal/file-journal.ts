@@ -21,8 +21,9 @@ const newline = 0x0a;
  * A journal in a file, which is created when it does not exist. Every entry is synced before the import depends on it.
  *
  * One process at a time has it: a file beside it, `<path>.lock`, names the process, and is replaced when that process does
- * not run any more. Needs `node:fs`, and a disk of this computer: on a network file system the lock of another computer
- * is respected until it is deleted. Errors, of the import: `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
+ * not run any more; for a link, it is beside the target. Needs `node:fs`, and a disk of this computer: on a network file
+ * system the lock of another computer is respected until it is deleted. Errors, of the import: `JOURNAL_IN_USE`,
+ * `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
  */
 export function fileJournal(path: string): ImportJournal {
   let lock: FileLock | undefined;

@@ -31,6 +31,8 @@ describe.each(Object.entries(ways))("%s", (_, create) => {
     await expect(mock.expectRequest()).rejects.toMatchObject(closed);
     await expect(mock.expectNoDelivery()).rejects.toMatchObject(closed);
     expect(() => mock.override("me", { errors: [] })).toThrow("closed");
+    expect(() => mock.subscribe(() => {})).toThrow("closed");
+    await expect(mock.fetch("/_mock/v1/stream")).resolves.toMatchObject({ status: 409 });
     const control = createControlClient({ baseUrl: mock.baseUrl });
     await expect(control.getHealth()).rejects.toMatchObject({ code: "NETWORK_FAILED" });
     await mock.close();

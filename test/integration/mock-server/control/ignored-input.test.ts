@@ -62,6 +62,7 @@ describe("a query", () => {
     ["/requests?after=-0", "after: expected a number"],
     ["/requests?status=2e2", "status: expected a number"],
     ["/search?text=a&limit=", "limit: expected a number"],
+    ["/deliveries/histogram?bars=1e1", "bars: expected a number"],
   ] as const)("%s is rejected", async ([path, message], { mock }) => {
     const response = await mock.fetch(`/_mock/v1${path}`);
     expect(response.status).toBe(400);

@@ -36,6 +36,15 @@ describe("writeSnapshotFile", () => {
       expect((await stat(join(folder, "old"))).mode & 0o777).toBe(0o640);
     }));
 
+  it("finds the target of a link from the folder that has it", () =>
+    withFolder(async (folder) => {
+      await mkdir(join(folder, "real", "inner"), { recursive: true });
+      await symlink(join("real", "inner"), join(folder, "states"));
+      await symlink(join("..", "target.json"), join(folder, "real", "inner", "s.json"));
+      await writeSnapshotFile(join(folder, "states", "s.json"), snapshot);
+      expect(await readFile(join(folder, "real", "target.json"), "utf8")).toBe(snapshot);
+    }));
+
   it("replaces nothing that is not a writable snapshot, and says what is there", () =>
     withFolder(async (folder) => {
       const place = (name: string) => join(folder, name);

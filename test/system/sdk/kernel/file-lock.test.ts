@@ -27,6 +27,18 @@ describe("lockFile", () => {
       await (await locked(path)).release();
     }));
 
+  it("is one for a file and the links to it", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      const link = join(folder, "link.json");
+      await writeFile(path, "{}");
+      await symlink("state.json", link);
+      const lock = await locked(link);
+      expect(await lockFile(path)).toMatch(`process ${process.pid} on ${hostname()} uses it`);
+      await lock.release();
+      await (await locked(path)).release();
+    }));
+
   it("replaces the lock of a process that no longer runs", () =>
     withFolder(async (folder) => {
       const path = join(folder, "state.json");

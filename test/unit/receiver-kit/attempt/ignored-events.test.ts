@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { createReceiverFixture, type ReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { memoryInbox } from "../../../support/inbox-stores.ts";
+import {
+  createFixtureClock,
+  createReceiverFixture,
+  type ReceiverFixture,
+} from "../../../support/receiver-fixture.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
+import { interceptInbox } from "../../../support/wrap-inbox.ts";
 
 const failedEvent = (id: string) => ({
   ...sampleEvent({ id, taskId: id }),
@@ -54,6 +60,25 @@ describe("events that no handler is registered for", () => {
     expect(await fixture.stateOf("again")).toBe("stale");
     expect((await fixture.receiver.stats()).ignored).toEqual({});
     expect(ignoredIn(fixture)).toEqual([]);
+  });
+
+  it("are counted once they are done, not with each attempt that the inbox does not record", async () => {
+    const clock = createFixtureClock();
+    let failures = 3;
+    const inbox = interceptInbox(memoryInbox({ clock }), (method, call) => {
+      if (method === "commit" && failures-- > 0) throw new Error("the inbox is out of order");
+      return call();
+    });
+    await using fixture = createReceiverFixture({ clock, inbox });
+    fixture.receiver.on("task.completed", () => {});
+    await fixture.receiver.start();
+    await fixture.deliver(failedEvent("a"));
+    await clock.settle();
+    expect(await fixture.stateOf("msg_a")).toBe("pending");
+    expect(ignoredIn(fixture)).toEqual([]);
+    await clock.advance("1h");
+    expect(await fixture.stateOf("msg_a")).toBe("done");
+    expect((await fixture.receiver.stats()).ignored).toEqual({ "task.failed": 1 });
   });
 
   it("are counted under at most 101 names", async () => {

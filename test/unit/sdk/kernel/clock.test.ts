@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { systemClock, timerDelayMsMax } from "../../../../sdk/kernel/clock.ts";
+import { createSystemClock, systemClock, timerDelayMsMax } from "../../../../sdk/kernel/clock.ts";
 
 describe("the clock of the machine", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -27,5 +27,19 @@ describe("the clock of the machine", () => {
     vi.advanceTimersByTime(1);
     expect(run).toHaveBeenCalledTimes(1);
     expect(cancelled).not.toHaveBeenCalled();
+  });
+
+  it("cancels a timer with what started it, also when fake timers were installed since", () => {
+    const cleared: unknown[] = [];
+    const timers = {
+      ...globalThis,
+      performance,
+      setTimeout,
+      clearTimeout: (id: unknown) => cleared.push(id),
+    };
+    const cancel = createSystemClock(timers as never).schedule(5, () => {});
+    timers.clearTimeout = () => expect.unreachable();
+    cancel();
+    expect(cleared).toHaveLength(1);
   });
 });

@@ -35,6 +35,17 @@ describe("mock exec", () => {
       await expect(fetch(passed.WORKSPACE_TASKS_BASE_URL)).rejects.toThrow();
     }));
 
+  it("mock exec names the state file that it cannot write at the end", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      const argv = ["--state", path, ...node(`require("fs").chmodSync(${JSON.stringify(path)}, 0o444)`)];
+      const { code, err } = await runCommand(runExecCommand, argv, { env });
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        `workspace-tasks mock exec: --state: cannot write ${path}: the file is read-only\n`,
+      );
+    }));
+
   it("mock exec passes no other variable of its family, and names those that it removes", () =>
     withFolder(async (folder) => {
       const path = join(folder, "env.json");

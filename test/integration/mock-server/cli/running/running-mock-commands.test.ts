@@ -124,10 +124,12 @@ describe("snapshot and reset", () => {
       expect((await mock.control.getTask(taskId)).status).toBe("RUNNING");
     }));
 
-  it("snapshot saves to standard output, and to no pipe", ({ mock }) =>
+  it("snapshot saves to standard output, in one line, and to no pipe", ({ mock }) =>
     withFolder(async (folder) => {
-      const { code, out } = await run(mock, runSnapshotCommand, "save", "-");
+      const argv = ["save", "-", "--mock", mock.baseUrl];
+      const { code, out } = await runCommand(runSnapshotCommand, argv, { columns: 40 });
       expect(code).toBe(0);
+      expect(out.indexOf("\n")).toBe(out.length - 1);
       expect(JSON.parse(out)).toMatchObject({ format: "workspace-tasks-mock" });
       const pipe = join(folder, "pipe");
       execFileSync("mkfifo", [pipe]);

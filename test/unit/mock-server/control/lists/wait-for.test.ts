@@ -54,4 +54,17 @@ describe("waitFor", () => {
     await expect(waitFor(world, poll, { timeoutMs: 1_000, wallClock })).rejects.toBe(reason);
     expect(wallClock.pending().timers).toBe(0);
   });
+
+  it("rejects with what a poll after an activity throws", async () => {
+    const { world, wallClock } = setUp();
+    let polls = 0;
+    const poll = () => {
+      if (polls++ > 0) throw new Error("no comparison");
+      return undefined;
+    };
+    const waiting = waitFor(world, poll, { timeoutMs: 1_000, wallClock });
+    world.emit({ type: "delivery.attempted" });
+    await expect(waiting).rejects.toThrow("no comparison");
+    expect(world.hasSubscribers).toBe(false);
+  });
 });

@@ -29,3 +29,8 @@ it("a table that is too wide shortens the flexible column, and leaves optional o
 it("a column without text is left out", () => {
   expect(renderTable([{}, {}, {}], [["a", "", "b"]], 80)).toBe("a  b\n");
 });
+
+it("a table may have more rows than a call has arguments", () => {
+  const many = Array.from({ length: 200_000 }, () => ["a"]);
+  expect(renderTable([{}], many, 80)).toHaveLength(many.length * "a\n".length);
+});
