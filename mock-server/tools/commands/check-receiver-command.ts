@@ -53,7 +53,7 @@ deliveries name generated tasks and some of them are correctly signed: do not
 run it against production.`,
   flags,
   notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run (nothing
-listens there, for example) or wrong arguments.`,
+listens there, for example), a report could not be written, or wrong arguments.`,
   async run(args, io) {
     const { list, json, report: paths, verbose, ...options } = args.flags;
     if (list)
