@@ -35,7 +35,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&apos;",
 };
 
-export const escapeXml = (text: string) =>
+const escapeXml = (text: string) =>
   // Control characters, halves of surrogate pairs and two signs at the end of a plane are not allowed in XML.
   text
     .replace(/\s+/g, " ")

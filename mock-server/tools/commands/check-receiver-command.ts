@@ -13,7 +13,8 @@ import { renderTextReport } from "../check-receiver/report/text-report.ts";
 import { exitCodeOf } from "../check-receiver/report/verdict.ts";
 import type { AuditReport } from "../check-receiver/result.ts";
 import { type AuditOptions, type AuditProgress, auditDefaults } from "../check-receiver/target/options.ts";
-import { checkWritable, type Renderers, rendererOf, saveFile } from "./output-file.ts";
+import { checkWritable, failuresOf, type Renderers, rendererOf, saveReports } from "./output-file.ts";
+import { progressLine, stepOf } from "./progress-line.ts";
 
 const secretVariable = "WORKSPACE_TASKS_SIGNING_SECRET";
 
@@ -52,7 +53,7 @@ deliveries name generated tasks and some of them are correctly signed: do not
 run it against production.`,
   flags,
   notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run (nothing
-listens there, for example) or wrong arguments.`,
+listens there, for example), a report could not be written, or wrong arguments.`,
   async run(args, io) {
     const { list, json, report: paths, verbose, ...options } = args.flags;
     if (list)
@@ -64,8 +65,9 @@ listens there, for example) or wrong arguments.`,
     if (secret === undefined) throw new UsageError(`expected --secret <whsec_…> or ${secretVariable}`);
     for (const path of paths) rendererOf(renderers, path);
     for (const path of paths) await checkWritable("--report", path);
-    const progress = progressTo(io);
-    const { onProgress } = progress;
+    const progress = progressLine(io, "check-receiver", "waiting for the response to a valid delivery");
+    const onProgress = ({ done, total, id }: AuditProgress) =>
+      progress.show(() => `${stepOf(done, total)} ${id}`);
     const report = await audit({ ...options, url, secret, signal: io.stop, onProgress }).finally(
       progress.end,
     );
@@ -74,8 +76,9 @@ listens there, for example) or wrong arguments.`,
     const layout = { color: usesColor(io), width: lineWidth(output), verbose };
     if (json) cli.writeData(io, renderJsonReport(report));
     else output.write(renderTextReport(report, layout));
-    for (const path of paths) await saveFile("--report", path, rendererOf(renderers, path)(report));
-    return exitCodeOf(report);
+    const failures = await failuresOf(saveReports(renderers, paths, report));
+    for (const failure of failures) cli.writeNotice(io, "check-receiver", failure);
+    return failures.length > 0 ? 2 : exitCodeOf(report);
   },
 });
 
@@ -92,24 +95,4 @@ async function audit(options: AuditOptions) {
 function listOfChecks({ stdout }: cli.CommandIo): string {
   const rows = auditChecks.map(({ id, requirement, title }) => [requirement, id, title]);
   return renderTable([{}, {}, { flexible: true }], rows, lineWidth(stdout));
-}
-
-const progressEveryMs = 5_000;
-
-/** One line on a terminal that overwrites itself; elsewhere, such as in a CI log, a line every five seconds. */
-function progressTo(io: cli.CommandIo) {
-  const { stderr } = io;
-  let latest = "waiting for the response to a valid delivery";
-  const timer = setInterval(() => {
-    if (stderr.isTTY !== true) cli.writeNotice(io, "check-receiver", latest);
-  }, progressEveryMs);
-  return {
-    onProgress({ done, total, id }: AuditProgress) {
-      latest = `${done} of ${total} checks done`;
-      if (stderr.isTTY !== true) return;
-      const line = `[${String(done).padStart(String(total).length)}/${total}] ${id}`;
-      stderr.write(done === total ? "\r\u001b[K" : `\r\u001b[K${line}`);
-    },
-    end: () => clearInterval(timer),
-  };
 }

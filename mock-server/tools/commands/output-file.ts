@@ -38,3 +38,17 @@ export function rendererOf<Report>(renderers: Renderers<Report>, path: string): 
   const got = JSON.stringify(path);
   throw new UsageError(`--report: expected a file that ends with .json or .xml, got ${got}`);
 }
+
+/** Starts to write the report to each of the files. */
+export const saveReports = <Report>(
+  renderers: Renderers<Report>,
+  paths: readonly string[],
+  report: Report,
+): readonly Promise<unknown>[] =>
+  paths.map((path) => saveFile("--report", path, rendererOf(renderers, path)(report)));
+
+/** Every file is written that can be. @returns what failed, a sentence each */
+export async function failuresOf(writing: readonly Promise<unknown>[]): Promise<readonly string[]> {
+  const results = await Promise.allSettled(writing);
+  return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
+}

@@ -22,6 +22,7 @@ import {
   type AgreesToRemove,
   expected,
   type Removal,
+  removalMsMax,
   removeCreated,
   removeEarlier,
 } from "./run/remove-created.ts";
@@ -115,22 +116,19 @@ interface Cleaning extends CompareOptions {
   readonly stats: SenderStats;
 }
 
-const cleaningMsMax = 120_000;
-
 /** Removes what the run has created, also after it was stopped. */
 async function clean(cleaning: Cleaning): Promise<Removal> {
   const { access, clock, pacer, mark, fetch, onWait, stats, created } = cleaning;
   if (!created.hasSent()) return { removed: 0, left: [], problem: null, command: null };
   const deadline = new AbortController();
-  const cancel = clock.schedule(cleaningMsMax, () => deadline.abort());
+  const cancel = clock.schedule(removalMsMax, () => deadline.abort());
   // A few requests above the run's share: a user who waits for the end after Ctrl-C presses it again.
   const unpaced = { ...pacer, waitMs: pacer.pausedMs };
   const { signal } = deadline;
   const sender = createSender({ fetch, clock, pacer: unpaced, signal, onWait, writes: true, stats, created });
   const session = createSession(access, sender, clock);
-  const removal = await removeCreated(created, { access, sender, session, clock, signal, onWait }, mark);
-  cancel();
-  return removal;
+  const context = { access, sender, session, clock, signal, onWait };
+  return removeCreated(created, context, ({ url }) => url.includes(mark)).finally(cancel);
 }
 
 /** Evaluates observations without a service. */

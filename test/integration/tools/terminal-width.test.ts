@@ -122,6 +122,19 @@ describe("the width of a terminal", () => {
     }
   });
 
+  it("what compare asks fits", async () => {
+    const argv = ["compare", "--base-url", "https://service.example", "--writes", "--exceed-rate-limit"];
+    const run: RunWith = ({ env, ...io }) =>
+      named(argv, {
+        ...io,
+        env: { ...env, WORKSPACE_TASKS_API_KEY: "wtk_some-key" },
+        ask: async () => "n",
+      });
+    const { err } = await run({});
+    expect(err).toContain("nothing was sent");
+    await expectToFit(run, err);
+  });
+
   it("the rows of an inbox fit", () =>
     withFolder(async (folder) => {
       const store = join(folder, "inbox.db");

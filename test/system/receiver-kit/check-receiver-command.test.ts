@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +14,7 @@ import { failedIds, respondingWith, secret } from "../../support/receivers/audit
 import { startReferenceReceiver } from "../../support/receivers/reference-receiver.ts";
 import { runCommand } from "../../support/run-command.ts";
 import { createSelfSignedCertificate } from "../../support/self-signed-certificate.ts";
+import { withFolder } from "../../support/with-folder.ts";
 
 const run = promisify(execFile);
 const bin = fileURLToPath(new URL("../../../mock-server/tools/bin/workspace-tasks.js", import.meta.url));
@@ -135,6 +137,25 @@ describe.concurrent("check-receiver output", () => {
     expect(code).toBe(2);
   });
 
+  it("check-receiver prints its report and writes every report file that it can, and returns 2 for another", async () => {
+    await withFolder(async (folder) => {
+      const removed = join(folder, "removed");
+      await mkdir(removed);
+      // The folder of the first file is removed while the run is in progress.
+      await using receiver = await respondingWith((_, response) => {
+        rmSync(removed, { recursive: true, force: true });
+        response.end();
+      });
+      const paths = [join(removed, "report.json"), join(folder, "report.json")];
+      const files = paths.flatMap((path) => ["--report", path]);
+      const only = ["--only", "events.error-in-grace", ...files, ...fast];
+      const { code, out, err } = await command([receiver.url, "--secret", secret, ...only]);
+      expect([code, out]).toEqual([2, expect.stringContaining("1 MUST failed.")]);
+      expect(err).toContain(`check-receiver: --report: cannot write ${paths[0]}: ENOENT`);
+      expect(JSON.parse(await readFile(paths[1] ?? "", "utf8"))).toMatchObject({ verdict: "failed" });
+    });
+  });
+
   it("check-receiver reads the secret from the environment", async () => {
     await using receiver = await startReferenceReceiver({ secrets: [secret] });
     const env = { WORKSPACE_TASKS_SIGNING_SECRET: secret };
@@ -191,7 +212,7 @@ describe("check-receiver without a terminal", () => {
     });
     const only = ["--only", "signature.forged,events.error-in-grace", "--concurrency", "1"];
     const { err } = await command([receiver.url, "--secret", secret, ...only, ...fast]);
-    const lines = ["waiting for the response to a valid delivery", "1 of 2 checks done"];
+    const lines = ["waiting for the response to a valid delivery", "[1/2] signature.forged"];
     expect(err).toBe(lines.map((line) => `workspace-tasks check-receiver: ${line}\n`).join(""));
     expect(vi.getTimerCount()).toBe(0);
   });

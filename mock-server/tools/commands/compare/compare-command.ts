@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { lineWidth, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
-import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
+import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
 import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
@@ -14,6 +13,7 @@ import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { exitCodeOf } from "../../compare/report/summary.ts";
 import { removalText, renderTextReport } from "../../compare/report/text-report.ts";
 import { createdEndpoints } from "../../compare/run/created-endpoints.ts";
+import { writeWrapped } from "../write-wrapped.ts";
 import {
   checkOutputs,
   type OpenRecord,
@@ -81,14 +81,14 @@ async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) cli.writeData(io, renderJsonReport(report));
-  else {
-    const output = report.problem ? io.stderr : io.stdout;
-    output.write(wrapLines(renderTextReport(report, { color: usesColor(io) }), lineWidth(output)));
-  }
+  else writeText(report, io);
   const failures = [...problems, ...(await writeOutputs(flags, report, io))];
   for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
+
+const writeText = (report: CompareReport, io: cli.CommandIo) =>
+  writeWrapped(report.problem ? io.stderr : io.stdout, renderTextReport(report, { color: usesColor(io) }));
 
 const withoutService: Plan = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
 
@@ -141,7 +141,7 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
     });
     return { report, problems: problemsOf(record) };
   } catch (error) {
-    io.stderr.write(leftText());
+    writeWrapped(io.stderr, leftText());
     throw error;
   } finally {
     progress.end();
@@ -161,7 +161,7 @@ async function clean(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
     created,
     agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
   });
-  if (problem) io.stderr.write(renderTextReport({ ...emptyReport, problem }, { color: usesColor(io) }));
+  if (problem) writeText({ ...emptyReport, problem }, io);
   else if (!removal) throw new CommandError("nothing was removed", 2);
   else cli.write(io, `${removalText(removal)}\n`);
   return problem || removal?.command ? 2 : 0;

@@ -11,7 +11,15 @@ import { type ComparisonRecord, headerLine, observationLine, parseRecord } from 
 import type { CompareReport } from "../../compare/report/compare-report.ts";
 import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { renderJunitReport } from "../../compare/report/junit-report.ts";
-import { checkWritable, orFail, type Renderers, rendererOf, saveFile } from "../output-file.ts";
+import {
+  checkWritable,
+  failuresOf,
+  orFail,
+  type Renderers,
+  rendererOf,
+  saveFile,
+  saveReports,
+} from "../output-file.ts";
 
 const renderers: Renderers<CompareReport> = { ".json": renderJsonReport, ".xml": renderJunitReport };
 
@@ -32,18 +40,14 @@ export async function checkOutputs({ report, write, record }: OutputPaths): Prom
   for (const [flag, path] of targets) await checkWritable(flag, path);
 }
 
-/** Writes every file that it can. Returns what failed, a sentence each. */
+/** Writes every file that it can. @returns what failed, a sentence each */
 export async function writeOutputs(
   { report: reports, write }: OutputPaths,
   report: CompareReport,
   io: CommandIo,
 ): Promise<readonly string[]> {
-  const writing: Promise<unknown>[] = reports.map((path) =>
-    saveFile("--report", path, rendererOf(renderers, path)(report)),
-  );
-  if (write !== undefined && !report.problem) writing.push(writeSettings(write, report, io));
-  const results = await Promise.allSettled(writing);
-  return results.flatMap((result) => (result.status === "rejected" ? [String(result.reason.message)] : []));
+  const settings = write !== undefined && !report.problem ? [writeSettings(write, report, io)] : [];
+  return failuresOf([...saveReports(renderers, reports, report), ...settings]);
 }
 
 async function writeSettings(path: string, report: CompareReport, io: CommandIo): Promise<void> {

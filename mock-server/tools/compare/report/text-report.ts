@@ -1,3 +1,4 @@
+import { type Paint, painter, type Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { RuleResult, Verdict } from "../evaluate/evaluate-rules.ts";
 import type { CreatedEndpoint } from "../run/created-endpoints.ts";
 import type { Problem } from "../run/preflight.ts";
@@ -9,19 +10,16 @@ export interface TextOptions {
   readonly color?: boolean | undefined;
 }
 
-const colors = { good: 32, open: 33, bad: 31, dim: 2 } as const;
-type Paint = (text: string, tone: keyof typeof colors) => string;
-
 const marks = {
   confirmed: ["confirmed        ", "good"],
-  differs: ["differs          ", "open"],
+  differs: ["differs          ", "warning"],
   refuted: ["REFUTED          ", "bad"],
   "not-testable": ["not testable     ", "dim"],
-} as const satisfies Record<Verdict, readonly [string, keyof typeof colors]>;
+} as const satisfies Record<Verdict, readonly [string, Tone]>;
 
 /** The report for a terminal: what differs, then every assumption, then the totals. */
 export function renderTextReport(report: CompareReport, { color = false }: TextOptions = {}): string {
-  const paint: Paint = (text, tone) => (color ? `\u001b[${colors[tone]}m${text}\u001b[0m` : text);
+  const paint = painter(color);
   const linesOf = (verdict: Verdict) =>
     report.rules
       .filter((rule) => rule.verdict === verdict)
@@ -55,7 +53,7 @@ function ruleLines(
   const head =
     verdict === "refuted"
       ? paint(`REFUTED  ${id}: ${title}`, "bad")
-      : paint(`differs from ${assumptions.join(", ")}  ${id}: ${title}`, "open");
+      : paint(`differs from ${assumptions.join(", ")}  ${id}: ${title}`, "warning");
   return [
     head,
     field("sent", sentText(sent)),
@@ -122,7 +120,7 @@ function footer(report: CompareReport, paint: Paint): string {
   const open = `The service keeps to the interface, and differs from assumptions of the mock ${inRules(differs)}.`;
   const conclusions = {
     agrees: paint("The service does what the mock does, as far as it was tested.", "good"),
-    differs: paint(open, "open"),
+    differs: paint(open, "warning"),
     refuted: paint(`The service differs from the interface ${inRules(refuted)}.`, "bad"),
     "could-not-run": [],
   };

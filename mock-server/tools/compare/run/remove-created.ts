@@ -37,16 +37,23 @@ export interface RemovalContext {
 export const cleanCommand = ({ baseUrl }: Access): string =>
   `workspace-tasks compare --base-url ${baseUrl} --clean`;
 
+/** How long a service that is away is waited for. */
+export const removalMsMax = 120_000;
 const pagesMax = 60;
 const pauseMs = 5_000;
 
-/** Removes what is known to be created, and what the service lists. @param mark part of the URLs; default: of every run */
+/** Whether an endpoint of a run, as the service lists it, is one of those that are removed. */
+type Belongs = (endpoint: CreatedEndpoint) => boolean;
+
+/** Removes what is known to be created, and what the service lists and belongs to it. */
 export async function removeCreated(
   created: CreatedEndpoints,
   context: RemovalContext,
-  mark = "/",
+  belongs: Belongs,
 ): Promise<Removal> {
   const { access, clock, signal } = context;
+  const endsTicks = clock.monotonic() + removalMsMax;
+  const mayWait = () => !signal.aborted && clock.monotonic() < endsTicks;
   const deleted = new Set<string>();
   let error: SendError | NoTokenError | null = null;
   do {
@@ -57,8 +64,8 @@ export async function removeCreated(
       );
       await sleep(clock, pauseMs, signal);
     }
-    error = await removeOnce(created, context, mark, deleted).catch(expected);
-  } while (error && isPassing(error) && created.left().length > 0 && !signal.aborted);
+    error = await removeOnce(created, context, belongs, deleted).catch(expected);
+  } while (error && isPassing(error) && created.left().length > 0 && mayWait());
   const left = created.left();
   const removed = [...deleted].filter((id) => !left.some((each) => each.id === id)).length;
   if (left.length === 0) return { removed, left, problem: null, command: null };
@@ -80,10 +87,12 @@ export async function removeEarlier(
   context: RemovalContext,
   agrees: AgreesToRemove,
 ): Promise<Removal | null> {
-  const endpoints = await listOwn(context);
+  const endpoints = await listOwn(context, () => true);
   if (endpoints.length > 0 && !(await agrees(endpoints))) return null;
   created.set(endpoints);
-  const removal = await removeCreated(created, context);
+  // What appears meanwhile is of a run in progress, and was not agreed to.
+  const agreed = new Set(endpoints.map(({ id }) => id));
+  const removal = await removeCreated(created, context, ({ id }) => agreed.has(id));
   created.set([]);
   return removal;
 }
@@ -101,10 +110,10 @@ const isPassing = (error: SendError | NoTokenError) =>
 async function removeOnce(
   created: CreatedEndpoints,
   context: RemovalContext,
-  mark: string,
+  belongs: Belongs,
   deleted: Set<string>,
 ): Promise<null> {
-  const listed = await listOwn(context, mark).catch((error: unknown) => {
+  const listed = await listOwn(context, belongs).catch((error: unknown) => {
     if (isPassing(expected(error))) throw error;
     return null;
   });
@@ -120,7 +129,7 @@ async function removeOnce(
     // What a response would say is seen in the list afterwards.
     await call(context, operationDocuments.DeleteWebhookEndpoint.text, { endpointId: id });
   }
-  if (listed && created.left().length + listed.length > 0) created.set(await listOwn(context, mark));
+  if (listed && created.left().length + listed.length > 0) created.set(await listOwn(context, belongs));
   return null;
 }
 
@@ -130,7 +139,7 @@ async function call({ access, sender, session }: RemovalContext, query: string, 
 }
 
 /** The endpoints of runs that the service has. @throws SendError, NoTokenError */
-async function listOwn(context: RemovalContext, mark = "/"): Promise<readonly CreatedEndpoint[]> {
+async function listOwn(context: RemovalContext, belongs: Belongs): Promise<readonly CreatedEndpoint[]> {
   const found: CreatedEndpoint[] = [];
   let iterator: unknown = null;
   for (let page = 0; page < pagesMax; page += 1) {
@@ -140,8 +149,9 @@ async function listOwn(context: RemovalContext, mark = "/"): Promise<readonly Cr
     const items = valueAt(endpoints, "data");
     if (!Array.isArray(items)) throw new SendError("rejected", "the endpoints could not be listed");
     for (const { id, url } of items.filter(isPlainObject)) {
-      const isOwn = typeof url === "string" && url.includes(mark) && isOwnUrl(url);
-      if (isOwn && typeof id === "string") found.push({ url, id, isCertain: true });
+      if (typeof url !== "string" || typeof id !== "string" || !isOwnUrl(url)) continue;
+      const endpoint = { url, id, isCertain: true };
+      if (belongs(endpoint)) found.push(endpoint);
     }
     iterator = valueAt(endpoints, "iterator");
     if (typeof iterator !== "string" || valueAt(endpoints, "done") === true) return found;

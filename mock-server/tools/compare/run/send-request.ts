@@ -104,7 +104,7 @@ const rateLimitedMax = 3;
 const backoffMs = 1_500;
 const timeoutMs = 15_000;
 /** A run that would have to wait longer ends. */
-const waitMsMax = 300_000;
+export const waitMsMax = 300_000;
 const bodyBytesMax = 8 * 1_048_576;
 
 export function createSender(options: SenderOptions): Sender {

@@ -42,7 +42,11 @@ const goneFrom =
   };
 
 /** Removes what earlier runs have left. */
-const clean = async (service: ComparedService, around: Around = (send) => send) => {
+const clean = async (
+  service: ComparedService,
+  around: Around = (send) => send,
+  whileAsked: () => Promise<unknown> = async () => {},
+) => {
   const { mock, clock, keys } = service;
   const asked: number[] = [];
   const report = await cleanService({
@@ -51,7 +55,11 @@ const clean = async (service: ComparedService, around: Around = (send) => send) 
     clock,
     created: createdEndpoints(),
     signal: new AbortController().signal,
-    agrees: async ({ length }) => asked.push(length) > 0,
+    async agrees({ length }) {
+      asked.push(length);
+      await whileAsked();
+      return true;
+    },
   });
   return { report, asked };
 };
@@ -133,6 +141,34 @@ describe("a service that is gone", () => {
     });
     expect([report.removal?.left, await ownOf(service)]).toEqual([[], []]);
     expect(report.removal?.removed).toBeGreaterThan(0);
+  });
+
+  it("from the first removal of --clean on is waited for, two minutes, and what is left is named", async () => {
+    await using service = await startComparedService();
+    const own = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
+    await service.mock.control.createEndpoint({ url: own });
+    const startMs = service.clock.now();
+    let isGone = false;
+    const { report } = await clean(service, (send) => async (url, init) => {
+      isGone ||= String(init.body).includes("deleteWebhookEndpoint(");
+      if (isGone) throw failure("ECONNREFUSED");
+      return send(url, init);
+    });
+    expect(report.removal).toMatchObject({ removed: 0, left: [{ url: own }], command: command(service) });
+    const minutes = (service.clock.now() - startMs) / 60_000;
+    expect(minutes).toBeGreaterThanOrEqual(2);
+    expect(minutes).toBeLessThan(3);
+  });
+
+  it("endpoints that a run creates while --clean asks are kept", async () => {
+    await using service = await startComparedService();
+    const { control } = service.mock;
+    const endpoint = (run: string) =>
+      control.createEndpoint({ url: `https://receiver.invalid/workspace-tasks-compare/${run}/plain` });
+    await endpoint("earlier");
+    const { report } = await clean(service, undefined, () => endpoint("inprogress"));
+    expect(report.removal).toEqual({ removed: 1, left: [], problem: null, command: null });
+    expect(await ownOf(service)).toEqual([expect.stringContaining("/inprogress/plain ")]);
   });
 
   it("endpoints of others are kept, and endpoints of earlier runs are removed before a run when that is agreed to", async () => {

@@ -115,6 +115,17 @@ describe("compare with --exceed-rate-limit", () => {
     expect(differencesIn(await exceed(around))).toContain(rule);
   });
 
+  it("a wait of days that a 429 states is not waited for, and is a difference", async () => {
+    await using service = await startComparedService();
+    const startMs = service.clock.now();
+    const report = await compare(service, {
+      permissions: ["read", "exceed"],
+      around: onceRejected((response) => (response.status === 429 ? rejection(999_999) : response)),
+    });
+    expect(differencesIn(report)).toContain("rate-limit.retry-after");
+    expect(service.clock.now() - startMs).toBeLessThan(20 * 60_000);
+  });
+
   it("a service that counts rejected requests is refuted by rate-limit.rejected-calls", async () => {
     const service = await startComparedService();
     const sentAtMs: number[] = [];
