@@ -1,7 +1,7 @@
 // Every failure of the SDK is a `WorkspaceTasksError` with a `code` of a closed union. Errors are recognised by a brand,
 // not by their class, so that two copies of the package in one process recognise each other's errors.
 
-/** Every code an SDK error can carry; `docs/errors.md` has a heading for each. */
+/** Every code an SDK error can carry; `docs/errors.md` explains each. */
 export const errorCodes = [
   // Nothing was sent.
   "CONFIGURATION_INVALID",
