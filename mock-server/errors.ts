@@ -12,7 +12,7 @@ export const serviceErrorCodes = [
   "INTERNAL_SERVER_ERROR",
 ] as const;
 
-/** Every code that an error of the mock server can have; `docs/mock-errors.md` has a heading for each. */
+/** Every code that an error of the mock server can have; `docs/mock-errors.md` explains each. */
 export const mockServerErrorCodes = [
   ...serviceErrorCodes,
   // Options and arguments that can never work.
