@@ -75,5 +75,3 @@ export const rules = {
 
   V1: "unknown stages, events, fields and enum values never make a consumer fail",
 } as const;
-
-export type RuleId = keyof typeof rules;
