@@ -1,4 +1,4 @@
-// Pictures of the inspector for the ten questions in README.md, wide and narrow, light and dark:
+// Pictures of the inspector for the ten questions of support/questions.ts, wide and narrow, light and dark; one look answers each:
 // `npx tsx --conditions=workspace-tasks-source test/system/browser/pictures.ts <folder> [question]`
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
