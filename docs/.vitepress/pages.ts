@@ -9,7 +9,6 @@ export const referenceFolder = "docs/reference";
 const addresses: Readonly<Record<string, string>> = {
   "README.md": "index.md",
   "docs/README.md": "documentation.md",
-  "docs/recipes/README.md": "recipes/index.md",
   "ARCHITECTURE.md": "maintainers/architecture.md",
   "CHANGELOG.md": "changes.md",
   "CONTRIBUTING.md": "maintainers/contributing.md",

@@ -8,6 +8,7 @@ const layout: Partial<PluginOptions> = {
   entryFileName: "index",
   hideBreadcrumbs: true,
   hidePageHeader: true,
+  useCustomAnchors: true,
   parametersFormat: "table",
   interfacePropertiesFormat: "table",
   classPropertiesFormat: "table",
@@ -29,6 +30,7 @@ export async function writeApiReference(folder: string): Promise<void> {
     // Types are checked elsewhere.
     skipErrorChecking: true,
     validation: false,
+    excludeExternals: true,
     excludeInternal: true,
     excludePrivate: true,
     disableSources: true,

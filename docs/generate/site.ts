@@ -6,9 +6,9 @@ import { writeApiReference } from "./api-reference.ts";
 import { writeAssistantTexts } from "./assistant-texts.ts";
 import { deadAnchors } from "./built-links.ts";
 import { writeReferencePages } from "./reference-pages.ts";
+import { builtSite, setSiteBuilt } from "./site-inputs.ts";
 
 const site = "docs";
-const built = "docs/.vitepress/dist";
 
 await writeReferencePages(referenceFolder);
 await writeApiReference(`${referenceFolder}/api`);
@@ -22,9 +22,9 @@ async function serve(): Promise<void> {
 
 async function buildSite(): Promise<void> {
   await build(site);
-  writeAssistantTexts(built);
-  const dead = deadAnchors(built);
-  if (dead.length === 0) return;
+  writeAssistantTexts(builtSite);
+  const dead = deadAnchors(builtSite);
+  if (dead.length === 0) return setSiteBuilt();
   console.error(dead.join("\n"));
   process.exitCode = 1;
 }
