@@ -4,6 +4,7 @@ import { root } from "../../scripts/packages.ts";
 import { projectFiles } from "../../scripts/project-files.ts";
 import { anchorOf } from "../../test/support/dead-links.ts";
 import { drawDiagrams } from "./diagrams.ts";
+import { dropEmptyHeaders } from "./empty-headers.ts";
 import { keepBraces } from "./keep-braces.ts";
 import { linkPages } from "./links.ts";
 import { showPackageManagers } from "./package-managers.ts";
@@ -33,9 +34,11 @@ export default defineConfig({
   router: { prefetchLinks: false },
   markdown: {
     anchor: { slugify: anchorOf },
+    image: { lazyLoading: true },
     languageAlias: { layers: "txt" }, // of ARCHITECTURE.md
     config(md) {
       keepBraces(md);
+      dropEmptyHeaders(md);
       linkPages(md, sourceOf, repository);
       showPackageManagers(md);
       drawDiagrams(md);
