@@ -10,7 +10,7 @@ const inputs =
 
 /** Whether each dist/ was built from the sources as they are. */
 export function isBuilt(): boolean {
-  if (!existsSync(builtFrom) || readFileSync(builtFrom, "utf8") !== hashOfInputs()) return false;
+  if (!existsSync(builtFrom) || readFileSync(builtFrom, "utf8") !== hashOf(inputs)) return false;
   const files = packages.flatMap(({ folder, entries }) =>
     entries.flatMap(({ out }) => [`${folder}/dist/${out}.js`, `${folder}/dist/${out}.d.ts`]),
   );
@@ -24,12 +24,13 @@ export function setUnbuilt(): void {
 
 export function setBuilt(): void {
   mkdirSync(dirname(builtFrom), { recursive: true });
-  writeFileSync(builtFrom, hashOfInputs());
+  writeFileSync(builtFrom, hashOf(inputs));
 }
 
-function hashOfInputs(): string {
+/** Of the files of the project whose paths match. */
+export function hashOf(paths: RegExp): string {
   const hash = createHash("sha256");
-  for (const file of projectFiles(root, "").filter((path) => inputs.test(path)))
+  for (const file of projectFiles(root, "").filter((path) => paths.test(path)))
     hash.update(file).update(readFileSync(join(root, file)));
   return hash.digest("hex");
 }

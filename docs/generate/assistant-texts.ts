@@ -1,28 +1,8 @@
-// llms.txt, as llmstxt.org describes it: the list of documents for programs that read them instead of people.
-import { readFileSync } from "node:fs";
-import { entryPoints } from "../../test/support/public-exports.ts";
-
-/** Pages that a user of the package needs, in reading order. */
-const guides = [
-  "README.md",
-  "docs/concepts.md",
-  "docs/sdk.md",
-  "docs/import.md",
-  "docs/webhooks.md",
-  "docs/recipes/http-frameworks.md",
-  "docs/recipes/serverless.md",
-  "docs/recipes/test-runners.md",
-  "docs/recipes/migration.md",
-  "docs/production.md",
-  "docs/mock-server.md",
-  "docs/mock-limits.md",
-  "docs/parallel-tests.md",
-  "docs/troubleshooting.md",
-  "docs/errors.md",
-  "docs/compatibility.md",
-];
-const references = ["docs/cli.md", "docs/mock-errors.md", "docs/assumptions.md"];
-const optional = ["docs/rabbitmq.md", "docs/scale.md", "docs/compare.md", "docs/benchmarks.md"];
+// llms.txt and llms-full.txt of the site, as llmstxt.org describes them: for programs that read documents instead of people.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { overviewSections, type Section } from "../.vitepress/overview.ts";
+import { pageOf } from "../.vitepress/pages.ts";
 
 const summary = `# workspace-tasks
 
@@ -34,24 +14,26 @@ const summary = `# workspace-tasks
 - Branch on \`error.code\` and \`error.outcome\`; the client paces and retries by itself, so add neither.
 - Mount the receiver before body parsers, call \`receiver.start()\`, and write through \`context.transaction\`.
 - In tests use the mock and its virtual clock; do not stub \`fetch\`.
-- All paths are relative to the repository; each package contains its own documents.
 `;
 
-export function assistantIndex(): string {
-  const list = (files: readonly string[]) =>
-    files.map((file) => `- [${titleOf(file)}](${file}): ${aboutOf(file)}\n`).join("");
-  const api = entryPoints().map(({ specifier, source }) => `- [${specifier}](${source})\n`);
-  const parts = [
-    `## Guides\n\n${list(guides)}`,
-    `## Entry points, every export with its documentation\n\n${api.join("")}`,
-    `## Reference\n\n${list(references)}- [GraphQL schema](schema.graphql)\n`,
-    `## Optional\n\n${list(optional)}`,
-  ];
-  return `${summary}\n${parts.join("\n")}`;
+/** @param folder of the built site */
+export function writeAssistantTexts(folder: string): void {
+  const sections = overviewSections();
+  const sources = sections.flatMap(({ pages }) => pages.map(({ source }) => source)).filter(pageOf);
+  writeFileSync(join(folder, "llms.txt"), [summary, ...sections.map(indexOf)].join("\n"));
+  writeFileSync(join(folder, "llms-full.txt"), [summary, ...sources.map(read)].join("\n"));
 }
 
 const read = (file: string) => readFileSync(file, "utf8");
-const titleOf = (file: string) => /^# (.+)$/m.exec(read(file))?.[1] ?? file;
+
+/** The pages of a section with the first sentence of each. */
+function indexOf({ title, pages }: Section): string {
+  const lines = pages.flatMap(({ label, source }) => {
+    const page = pageOf(source);
+    return page ? [`- [${label}](${page.replace(/\.md$/, ".html")}): ${aboutOf(source)}\n`] : [];
+  });
+  return `## ${title || "Start"}\n\n${lines.join("")}`;
+}
 
 /** The first sentence of the page. */
 function aboutOf(file: string): string {

@@ -5,19 +5,12 @@ import { join } from "node:path";
 import { cellOf, type RecordedResult } from "../../test/bench/benchmark.ts";
 import { markdownTable } from "../../test/support/markdown-table.ts";
 
-export const scaleDocument = "docs/scale.md";
-
 const root = join(import.meta.dirname, "../..");
 
-/** The document with each table between its marks replaced. */
-export function withScaleTables(document: string): string {
+/** What a delivery costs, and what a rate needs. */
+export function scaleTables(): { readonly costs: string; readonly needs: string } {
   const costs = readCosts();
-  const tables = { costs: costsTable(costs), needs: needsTable(costs) };
-  return Object.entries(tables).reduce((text, [name, table]) => {
-    const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
-    const before = text.slice(0, text.indexOf(begin) + begin.length);
-    return `${before}\n${table}\n${text.slice(text.indexOf(end))}`;
-  }, document);
+  return { costs: costsTable(costs), needs: needsTable(costs) };
 }
 
 /** CPU time per delivery, in µs. */

@@ -5,7 +5,7 @@ import { projectFiles } from "../../scripts/project-files.ts";
 import { deadLinks } from "../support/dead-links.ts";
 
 const root = join(import.meta.dirname, "../..");
-const documents = projectFiles(root, ".md", "llms.txt");
+const documents = projectFiles(root, ".md");
 const dead = deadLinks(root, documents);
 if (dead.length > 0) {
   console.error(dead.join("\n"));

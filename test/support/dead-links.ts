@@ -2,7 +2,8 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
 const withoutCode = (text: string) => text.replace(/```[\s\S]*?```/g, "").replace(/`[^`\n]*`/g, "");
-const anchorOf = (heading: string) =>
+/** The anchor of a heading on code hosts, and on the site. */
+export const anchorOf = (heading: string) =>
   heading
     .trim()
     .toLowerCase()

@@ -10,6 +10,7 @@ import { runResendCommand } from "../../../mock-server/cli/running/resend-comman
 import { runResetCommand } from "../../../mock-server/cli/running/reset-command.ts";
 import { runSnapshotCommand } from "../../../mock-server/cli/running/snapshot-command.ts";
 import { runTriggerCommand } from "../../../mock-server/cli/running/trigger-command.ts";
+import { helpTexts } from "../../../docs/generate/help-texts.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
 import type { CommandIo } from "../../../sdk/kernel/cli/command-line.ts";
 import { startCapturingReceiver } from "../../support/capturing-receiver.ts";
@@ -19,11 +20,11 @@ import { linesOf, shellBlockOf, shownArguments } from "../../support/shown-comma
 import { withFolder } from "../../support/with-folder.ts";
 
 const read = (file: string) => readFileSync(file, "utf8");
-const documents = projectFiles(".", ".md").filter((file) => !/^docs\/(?:api|decisions)\//.test(file));
+const documents = projectFiles(".", ".md");
 
-/** Flags by command, from the help texts in docs/cli.md, which `npm run docs` copies from the commands. */
+/** Flags by command, from the help texts that the site shows. */
 const flagsOf = new Map(
-  [...read("docs/cli.md").matchAll(/^### (.+)\n\n```text\n([\s\S]*?)^```$/gm)].map(
+  [...(await helpTexts()).matchAll(/^### (.+)\n\n```text\n([\s\S]*?)^```$/gm)].map(
     ([, name = "", help = ""]) => [
       name,
       new Set([...help.matchAll(/^ {2}(--[a-z-]+)/gm)].map(([, flag]) => flag)),

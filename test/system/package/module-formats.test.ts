@@ -32,7 +32,7 @@ async function run(text: string, ...flags: readonly string[]): Promise<string> {
 // Node then resolves `require` as Jest and bundlers do: to the CommonJS build.
 const commonJs = "--no-experimental-require-module";
 
-const isDocument = (path: string) => path.endsWith(".md") || path === "llms.txt";
+const isDocument = (path: string) => path.endsWith(".md");
 
 describe("the packed tarballs", () => {
   it.each(packages)(

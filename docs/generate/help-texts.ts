@@ -1,22 +1,16 @@
-// docs/cli.md has the help text of every command, as the command prints it.
-
 import { commands } from "../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
 import type { CommandIo } from "../../sdk/kernel/cli/command-line.ts";
 
-export const cliDocument = "docs/cli.md";
-
 type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
-/** The document with the help text of every command between its marks. */
-export async function withHelpTexts(document: string): Promise<string> {
-  const [begin, end] = ["<!-- commands:begin -->", "<!-- commands:end -->"];
+/** The help text of every command, as the command prints it. */
+export async function helpTexts(): Promise<string> {
   const sections: string[] = [];
   for (const [name, { load }] of Object.entries(commands))
     sections.push(...(await sectionsOf("workspace-tasks", await load(), name)));
   sections.push(...(await sectionsOf("workspace-tasks-inbox", runInboxCommand)));
-  const before = document.slice(0, document.indexOf(begin) + begin.length);
-  return `${before}\n\n${sections.join("\n")}\n${document.slice(document.indexOf(end))}`;
+  return sections.join("\n");
 }
 
 /** @param path the subcommands before it */

@@ -1,0 +1,63 @@
+import { join, relative } from "node:path";
+import { defineConfig } from "vitepress";
+import { root } from "../../scripts/packages.ts";
+import { projectFiles } from "../../scripts/project-files.ts";
+import { anchorOf } from "../../test/support/dead-links.ts";
+import { drawDiagrams } from "./diagrams.ts";
+import { dropEmptyHeaders } from "./empty-headers.ts";
+import { keepBraces } from "./keep-braces.ts";
+import { linkPages } from "./links.ts";
+import { showPackageManagers } from "./package-managers.ts";
+import { pageOf, referenceFolder } from "./pages.ts";
+import { hasPlayground, sideBar } from "./side-bar.ts";
+
+/** `https://github.com/<owner>/<name>`: a release names it; sources and edit links are there. */
+const repository = process.env["WORKSPACE_TASKS_REPOSITORY"];
+const sourceOf = (file: string) => relative(root, file).replaceAll("\\", "/");
+
+export default defineConfig({
+  title: "workspace-tasks",
+  description: "Client SDK, mock server and webhook receiver kit for the Workspace Task and Integration Service",
+  lang: "en",
+  // Relative: the site may be in a folder of its host.
+  base: "./",
+  srcDir: "..",
+  srcExclude: [
+    "**/{node_modules,dist,.tmp}/**",
+    ...projectFiles(root, ".md").filter((file) => !pageOf(file)),
+    `${referenceFolder}/*.md`,
+  ],
+  rewrites: (source) => pageOf(source) ?? source,
+  cacheDir: join(root, ".tmp/vitepress"),
+  vite: { build: { chunkSizeWarningLimit: 4_000 } }, // The index of the search, which is loaded when one searches.
+  // A side bar links to every page.
+  router: { prefetchLinks: false },
+  markdown: {
+    anchor: { slugify: anchorOf },
+    image: { lazyLoading: true },
+    languageAlias: { layers: "txt" }, // of ARCHITECTURE.md
+    config(md) {
+      keepBraces(md);
+      dropEmptyHeaders(md);
+      linkPages(md, sourceOf, repository);
+      showPackageManagers(md);
+      drawDiagrams(md);
+    },
+  },
+  transformPageData: ({ filePath }) =>
+    filePath.startsWith(`${referenceFolder}/`) ? { frontmatter: { editLink: false } } : undefined,
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    sidebar: sideBar(),
+    nav: [
+      { text: "Documentation", link: "/documentation" },
+      { text: "API", link: "/reference/api/sdk" },
+      ...(hasPlayground ? [{ text: "Playground", link: "/playground/" }] : []),
+    ],
+    ...(repository && {
+      editLink: { pattern: `${repository}/edit/main/:path`, text: "Edit this page" },
+      socialLinks: [{ icon: "github", link: repository }],
+    }),
+  },
+});

@@ -1,0 +1,20 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { hashOf } from "../../scripts/build-inputs.ts";
+import { root } from "../../scripts/packages.ts";
+
+export const builtSite = "docs/.vitepress/dist";
+
+const builtFrom = join(root, ".tmp/site-built-from");
+const inputs = /^(docs|sdk|mock-server|receiver-kit|scripts|test\/bench\/results)\b|^[A-Z]+\.md$|^package-lock\.json$/;
+
+/** Whether the site was built from the documents and sources as they are. */
+export const isSiteBuilt = (): boolean =>
+  existsSync(join(root, builtSite, "index.html")) &&
+  existsSync(builtFrom) &&
+  readFileSync(builtFrom, "utf8") === hashOf(inputs);
+
+export function setSiteBuilt(): void {
+  mkdirSync(dirname(builtFrom), { recursive: true });
+  writeFileSync(builtFrom, hashOf(inputs));
+}

@@ -1,0 +1,154 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import { overviewSections } from "../../../docs/.vitepress/overview.ts";
+import { pageOf } from "../../../docs/.vitepress/pages.ts";
+import { builtSite } from "../../../docs/generate/site-inputs.ts";
+import { projectFiles } from "../../../scripts/project-files.ts";
+import { blocksOf } from "../../support/marked-blocks.ts";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { buildSite, type SiteServer, serveSite } from "./support/built-site.ts";
+import { launchChromium } from "./support/chromium.ts";
+import { phone, widescreen } from "./support/inspector-page.ts";
+
+let browser: Browser;
+let site: SiteServer;
+beforeAll(async () => {
+  buildSite();
+  site = await serveSite();
+  browser = await launchChromium();
+}, 300_000);
+afterAll(async () => {
+  await browser.close();
+  await site[Symbol.asyncDispose]();
+});
+
+interface OpenPage extends AsyncDisposable {
+  readonly page: Page;
+}
+
+/** A page of the site in a browser context of its own. @param address such as `webhooks.html` */
+async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  await page.goto(`${site.origin}/${address}`, { waitUntil: "networkidle" });
+  return { page, [Symbol.asyncDispose]: () => context.close() };
+}
+
+const addressOf = (source: string) => (pageOf(source) ?? "").replace(/\.md$/, ".html");
+const sections = overviewSections();
+const sources = sections.flatMap(({ pages }) => pages.map(({ source }) => source));
+
+const shownPages = [
+  ["the home", ""],
+  ["a guide", "webhooks.html"],
+  ["a guide with diagrams", "scale.html"],
+  ["a reference page", "cli.html"],
+  ["a page of the API", "reference/api/sdk.html"],
+] as const;
+
+describe("the documentation site", () => {
+  it("search finds how to rotate a secret, and leads to its heading", async () => {
+    await using opened = await open("");
+    const { page } = opened;
+    await page.getByRole("button", { name: "Search" }).first().click();
+    await page.getByRole("searchbox").fill("rotate a secret");
+    const first = page.getByRole("option").first();
+    await expect.poll(() => first.textContent()).toMatch(/secret/i);
+    await first.click();
+    await page.waitForURL(/#.*(?:secret|rotat)/);
+    expect(await page.locator("main").textContent()).toMatch(/rotat/i);
+  });
+
+  it("the side bar has every page of the documentation's overview, in its order", async () => {
+    await using opened = await open("");
+    const labels = await opened.page.locator(".VPSidebar .VPLink").allTextContents();
+    const expected = sections.flatMap(({ pages }) => pages.map(({ label }) => label));
+    expect(labels.slice(0, expected.length)).toEqual(expected);
+    expect(labels).toContain("receiver-kit/express");
+  });
+
+  it.each(shownPages)("%s passes the accessibility checks, light and dark", async (_, address) => {
+    await using opened = await open(address);
+    await opened.page.evaluate(axe.source);
+    expect(await violations(opened.page)).toEqual([]);
+    await opened.page.emulateMedia({ colorScheme: "dark" });
+    await opened.page.locator("html.dark").waitFor();
+    expect(await violations(opened.page)).toEqual([]);
+  });
+
+  it.each(shownPages)("%s does not scroll sideways on a phone", async (_, address) => {
+    await using opened = await open(address, { viewport: phone });
+    const overflow = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth";
+    expect(await opened.page.evaluate(overflow)).toBe(0);
+  });
+
+  it("the first view of a guide has at most 150 KB", async () => {
+    site.resetBytes();
+    await using opened = await open("webhooks.html");
+    expect(await opened.page.title()).toContain("Receiver guide");
+    expect(site.bytes).toBeGreaterThan(10_000);
+    expect(site.bytes).toBeLessThan(150_000);
+  });
+
+  it("a guide and the side bar are readable without JavaScript", async () => {
+    await using opened = await open("webhooks.html", { javaScriptEnabled: false });
+    const { page } = opened;
+    expect(await page.getByRole("heading", { level: 1, name: "Receiver guide" }).isVisible()).toBe(true);
+    expect(await page.locator("pre").first().isVisible()).toBe(true);
+    await page.locator(".VPSidebar").getByRole("link", { name: "Mock guide" }).click();
+    await page.getByRole("heading", { level: 1, name: "Mock guide" }).waitFor();
+  });
+
+  it("a command that installs packages is shown for each package manager", async () => {
+    await using opened = await open("");
+    const group = opened.page.locator(".vp-code-group").first();
+    await group.locator("label", { hasText: "pnpm" }).click();
+    await expect.poll(() => group.locator("pre:visible").textContent()).toMatch(/^pnpm add @workspace-tasks\/sdk/);
+    expect(await group.locator("label").allTextContents()).toEqual(["npm", "pnpm", "yarn", "bun"]);
+  });
+
+  it("a diagram is drawn without a script", async () => {
+    await using opened = await open("scale.html", { javaScriptEnabled: false });
+    const diagrams = opened.page.getByRole("img", { name: "Diagram" });
+    expect(await diagrams.first().textContent()).toContain("SQLite file");
+  });
+
+  it("every code block of the README and docs/ is on its page, as it is in the file", async () => {
+    await using opened = await open("");
+    const pages = projectFiles(".", ".md").filter((file) => /^README|^docs\//.test(file) && pageOf(file));
+    expect(pages.length).toBeGreaterThan(25);
+    for (const file of pages) {
+      const shown = await codeOf(opened.page, readFileSync(join(builtSite, addressOf(file)), "utf8"));
+      const blocks = blocksOf(readFileSync(file, "utf8")).filter(({ language }) => language !== "mermaid");
+      for (const { text, line } of blocks) expect(shown, `${file}:${line}`).toContain(text.trimEnd());
+    }
+  });
+
+  it("llms.txt leads to pages that exist, and llms-full.txt has them", () => {
+    const index = readFileSync(join(builtSite, "llms.txt"), "utf8");
+    const links = Array.from(index.matchAll(/\]\(([^)]+)\)/g), ([, href = ""]) => href);
+    expect(links.toSorted()).toEqual(sources.map(addressOf).toSorted());
+    expect(links.filter((href) => !existsSync(join(builtSite, href)))).toEqual([]);
+    const full = readFileSync(join(builtSite, "llms-full.txt"), "utf8");
+    expect(full).toContain(readFileSync("docs/webhooks.md", "utf8"));
+  });
+});
+
+/** The text of each code block of a page. */
+const codeOf = (page: Page, html: string) =>
+  page.evaluate(
+    `[...new DOMParser().parseFromString(${JSON.stringify(html)}, "text/html").querySelectorAll("main pre code")]
+      .map((code) => code.textContent.trimEnd())`,
+  ) as Promise<string[]>;
+
+type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations: found } = (await page.evaluate(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  )) as { violations: readonly Violation[] };
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+}
