@@ -31,6 +31,38 @@ it("each block of the README and docs/ is copied from a tested file, run by a te
   expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
 });
 
+/** Words that a person wrote and a person reads: without code, comments and targets of links. */
+function wordsIn(text: string): number {
+  const prose = text
+    .replace(/^( *)```[\s\S]*?^\1```$/gm, "")
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .replace(/\]\([^)]*\)/g, "]");
+  return prose.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+}
+
+describe("the length of the documents", () => {
+  // Written by programs, or a list of what has changed.
+  const others = /^CHANGELOG|^docs\/benchmarks|\/receiver-reports\.md$|\/licences\.md$/;
+  const lengths = documents
+    .filter((file) => !others.test(file))
+    .map((file) => ({ file, words: wordsIn(read(file)) }));
+
+  it("the documents together have at most 22,000 words, so that they can be read to the end", () => {
+    expect(lengths.reduce((sum, { words }) => sum + words, 0)).toBeLessThanOrEqual(22_000);
+  });
+
+  it("no page but the table of errors has more than 1,500 words", () => {
+    const long = lengths.filter(({ file, words }) => words > 1_500 && file !== "docs/errors.md");
+    expect(long).toEqual([]);
+  });
+
+  it("the count of words leaves out code, comments and targets of links", () => {
+    const page =
+      "# Two words\n\n<!-- a mark -->\n```ts\nconst code = 1;\n```\n\n| a [link here](target.md) | - |\n";
+    expect(wordsIn(page)).toBe(5);
+  });
+});
+
 it("every path that a document names exists, alone or in a command", () => {
   const named = documents.flatMap((file) =>
     [
