@@ -3,11 +3,11 @@ import { defineConfig } from "vitepress";
 import { root } from "../../scripts/packages.ts";
 import { projectFiles } from "../../scripts/project-files.ts";
 import { anchorOf } from "../../test/support/dead-links.ts";
-import { drawDiagrams } from "./diagrams.ts";
-import { dropEmptyHeaders } from "./empty-headers.ts";
-import { keepBraces } from "./keep-braces.ts";
-import { linkPages } from "./links.ts";
-import { showPackageManagers } from "./package-managers.ts";
+import { drawDiagrams } from "./markdown/diagrams.ts";
+import { dropEmptyHeaders } from "./markdown/empty-headers.ts";
+import { keepBraces } from "./markdown/keep-braces.ts";
+import { linkPages } from "./markdown/links.ts";
+import { showPackageManagers } from "./markdown/package-managers.ts";
 import { pageOf, referenceFolder } from "./pages.ts";
 import { hasPlayground, sideBar } from "./side-bar.ts";
 
@@ -17,7 +17,8 @@ const sourceOf = (file: string) => relative(root, file).replaceAll("\\", "/");
 
 export default defineConfig({
   title: "workspace-tasks",
-  description: "Client SDK, mock server and webhook receiver kit for the Workspace Task and Integration Service",
+  description:
+    "Client SDK, mock server and webhook receiver kit for the Workspace Task and Integration Service",
   lang: "en",
   // Relative: the site may be in a folder of its host.
   base: "./",

@@ -14,7 +14,10 @@ export interface Section {
 export function overviewSections(): readonly Section[] {
   const [introduction = "", ...sections] = readFileSync(join(root, overview), "utf8").split(/^## /m);
   const titled = sections.map((text) => ({ title: text.slice(0, text.indexOf("\n")), text }));
-  return [{ title: "", text: introduction }, ...titled].map(({ title, text }) => ({ title, pages: pagesIn(text) }));
+  return [{ title: "", text: introduction }, ...titled].map(({ title, text }) => ({
+    title,
+    pages: pagesIn(text),
+  }));
 }
 
 /** A file with the text of its first link. */

@@ -50,7 +50,9 @@ const specifierOf = (name: string) =>
 
 /** A module is named as it is imported, without the scope: addresses of pages have these names. */
 function nameModules({ children = [] }: ProjectReflection): void {
-  const bySource = new Map(entryPoints().map((entry) => [entry.source.replace(/(?:\/index)?\.ts$/, ""), entry]));
+  const bySource = new Map(
+    entryPoints().map((entry) => [entry.source.replace(/(?:\/index)?\.ts$/, ""), entry]),
+  );
   for (const module of children) {
     const { specifier } = bySource.get(module.name) as EntryPoint;
     module.name = specifier.replace("@workspace-tasks/", "");

@@ -6,7 +6,9 @@ import { join, posix } from "node:path";
 export function deadAnchors(folder: string): readonly string[] {
   const files = readdirSync(folder, { recursive: true }).map((path) => String(path).replaceAll("\\", "/"));
   const pages = new Map(
-    files.filter((file) => file.endsWith(".html")).map((file) => [file, readFileSync(join(folder, file), "utf8")]),
+    files
+      .filter((file) => file.endsWith(".html"))
+      .map((file) => [file, readFileSync(join(folder, file), "utf8")]),
   );
   const anchors = new Map(Array.from(pages, ([file, html]) => [file, idsIn(html)]));
   return Array.from(pages).flatMap(([file, html]) =>

@@ -6,7 +6,8 @@ import { root } from "../../scripts/packages.ts";
 export const builtSite = "docs/.vitepress/dist";
 
 const builtFrom = join(root, ".tmp/site-built-from");
-const inputs = /^(docs|sdk|mock-server|receiver-kit|scripts|test\/bench\/results)\b|^[A-Z]+\.md$|^package-lock\.json$/;
+const inputs =
+  /^(docs|sdk|mock-server|receiver-kit|scripts|test\/bench\/results)\b|^[A-Z]+\.md$|^package-lock\.json$/;
 
 /** Whether the site was built from the documents and sources as they are. */
 export const isSiteBuilt = (): boolean =>

@@ -106,7 +106,9 @@ describe("the documentation site", () => {
     await using opened = await open("");
     const group = opened.page.locator(".vp-code-group").first();
     await group.locator("label", { hasText: "pnpm" }).click();
-    await expect.poll(() => group.locator("pre:visible").textContent()).toMatch(/^pnpm add @workspace-tasks\/sdk/);
+    await expect
+      .poll(() => group.locator("pre:visible").textContent())
+      .toMatch(/^pnpm add @workspace-tasks\/sdk/);
     expect(await group.locator("label").allTextContents()).toEqual(["npm", "pnpm", "yarn", "bun"]);
   });
 

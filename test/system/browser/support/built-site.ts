@@ -10,7 +10,7 @@ import { type ListeningServer, listen } from "../../../support/listen.ts";
 /** Builds the documentation site unless it was built from the documents and sources as they are. */
 export function buildSite(): void {
   if (isSiteBuilt()) return;
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/generate/site.ts"];
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/.vitepress/build.ts"];
   execFileSync(process.execPath, args, { cwd: root, env: { ...process.env, NODE_ENV: "" } });
 }
 
@@ -35,8 +35,10 @@ export async function serveSite(folder = "/project"): Promise<SiteServer> {
     const { pathname } = new URL(request.url ?? "/", "http://site.example");
     const file = join(root, builtSite, pathname.slice(folder.length).replace(/\/$/, "/index.html"));
     const type = types[extname(file)];
-    if (!pathname.startsWith(`${folder}/`) || !type || !statSync(file, { throwIfNoEntry: false })?.isFile())
-      return response.writeHead(404).end();
+    if (!pathname.startsWith(`${folder}/`) || !type || !statSync(file, { throwIfNoEntry: false })?.isFile()) {
+      response.writeHead(404).end();
+      return;
+    }
     const body = type === "image/png" ? readFileSync(file) : gzipSync(readFileSync(file));
     bytes += body.length;
     const encoding = type === "image/png" ? {} : { "content-encoding": "gzip" };

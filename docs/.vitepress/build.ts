@@ -1,12 +1,12 @@
 // `npm run site` builds the documentation site into docs/.vitepress/dist; `npm run site -- --serve` shows it on 127.0.0.1
 // while documents change.
 import { build, createServer } from "vitepress";
-import { referenceFolder } from "../.vitepress/pages.ts";
-import { writeApiReference } from "./api-reference.ts";
-import { writeAssistantTexts } from "./assistant-texts.ts";
-import { deadAnchors } from "./built-links.ts";
-import { writeReferencePages } from "./reference-pages.ts";
-import { builtSite, setSiteBuilt } from "./site-inputs.ts";
+import { writeApiReference } from "../generate/api-reference.ts";
+import { writeAssistantTexts } from "../generate/assistant-texts.ts";
+import { deadAnchors } from "../generate/built-links.ts";
+import { writeReferencePages } from "../generate/reference-pages.ts";
+import { builtSite, setSiteBuilt } from "../generate/site-inputs.ts";
+import { referenceFolder } from "./pages.ts";
 
 const site = "docs";
 
