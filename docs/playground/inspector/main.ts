@@ -1,0 +1,25 @@
+// The inspector's page, whose mock is in a worker. The playground sends a new port whenever it starts a new worker.
+
+import { setTransport } from "../../../mock-server/inspector/page/src/state/transport.ts";
+import { createPortClient, type PortClient } from "../port/port-client.ts";
+import { openActivity } from "./open-activity.ts";
+
+let client: PortClient | undefined;
+const connected = new Promise<void>((resolve) => {
+  window.addEventListener("message", ({ source, origin, ports: [port] }) => {
+    if (source !== window.parent || origin !== location.origin || !port) return;
+    client?.close();
+    client = createPortClient(port);
+    resolve();
+  });
+});
+window.parent.postMessage("ready", location.origin);
+await connected;
+
+const fetchOverPort = (url: URL | string, init: RequestInit) =>
+  client?.fetch(String(url), init) ?? Promise.reject(new TypeError("there is no mock"));
+setTransport({
+  fetch: fetchOverPort,
+  openStream: (url) => openActivity(() => fetchOverPort(new URL(url, `${location.origin}/_mock/`), {})),
+});
+await import("../../../mock-server/inspector/page/src/app/main.tsx");

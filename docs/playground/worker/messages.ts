@@ -1,0 +1,14 @@
+/** How a line of the output is shown. */
+export type LineKind = "log" | "warn" | "error" | "result" | "page";
+
+export interface Line {
+  readonly kind: LineKind;
+  readonly text: string;
+  /** Of a typed error. */
+  readonly code?: string | undefined;
+}
+
+/** A message with a port connects a client of the mock. */
+export type ToWorker = { readonly run: string } | { readonly connect: true };
+
+export type FromWorker = { readonly line: Line } | { readonly hasEnded: true };
