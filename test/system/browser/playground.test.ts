@@ -132,7 +132,7 @@ describe("the playground", () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${site.origin}/docs/playground/`);
-    expect(await page.locator("noscript p").innerText()).toContain("The playground needs JavaScript");
+    expect(await page.locator("noscript p").textContent()).toContain("The playground needs JavaScript");
     await context.close();
   });
 
