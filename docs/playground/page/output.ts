@@ -1,6 +1,13 @@
 import type { Line } from "../worker/messages.ts";
 
 const linesMax = 2_000;
+const tones: Readonly<Record<Line["kind"], string>> = {
+  log: "calm",
+  warn: "wait",
+  error: "bad",
+  result: "good",
+  page: "wait",
+};
 
 export interface Output {
   clear(): void;
@@ -11,7 +18,7 @@ export interface Output {
 export function createOutput(list: HTMLElement): Output {
   const item = ({ kind, text }: Line) => {
     const element = document.createElement("li");
-    element.className = kind;
+    element.className = `tone-${tones[kind]}`;
     element.textContent = text;
     return element;
   };

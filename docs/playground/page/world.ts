@@ -28,7 +28,7 @@ export function createWorld({ onLine, onMock }: WorldOptions): World {
       if ("line" in data) onLine(data.line);
       else endRun(null);
     };
-    started.onerror = () => endRun("The worker with the mock could not start. Load the page again.");
+    started.onerror = () => onLine({ kind: "error", text: "The mock could not start. Load the page again." });
     post(started, { connect: true }, [port1]);
     onMock(port2);
     return started;

@@ -1,4 +1,18 @@
-import type { RequestMessage, ToClient } from "./messages.ts";
+// HTTP between the page and the worker of the mock. A request has a port of its own for its response: first the head, then
+// the parts of the body, then the end. A message back aborts it.
+
+export interface RequestMessage {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+}
+
+export type ResponseMessage =
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+  | { readonly part: Uint8Array }
+  /** `null` at the end of a complete body. */
+  | { readonly failure: string | null };
 
 export interface PortClient {
   /** As the global one, for bodies that are text. */
@@ -7,69 +21,47 @@ export interface PortClient {
   close(): void;
 }
 
-interface Exchange {
-  onHead(status: number, headers: Readonly<Record<string, string>>): void;
-  onPart(part: Uint8Array): void;
-  /** @param failure `null` at the end of a complete body */
-  onEnd(failure: string | null): void;
-}
-
-/** The side that sends requests. */
-export function createPortClient(port: MessagePort): PortClient {
-  const exchanges = new Map<number, Exchange>();
-  let count = 0;
-
-  port.onmessage = ({ data }: MessageEvent<ToClient>) => {
-    const exchange = exchanges.get(data.id);
-    if ("status" in data) exchange?.onHead(data.status, data.headers);
-    else if ("part" in data) exchange?.onPart(data.part);
-    else {
-      exchanges.delete(data.id);
-      exchange?.onEnd(data.failure);
-    }
-  };
-
-  return {
-    fetch: (url, { method = "GET", headers, body = null, signal }) =>
-      new Promise((resolve, reject) => {
-        const id = ++count;
-        const abort = () => port.postMessage({ id, isAborted: true });
-        exchanges.set(id, toResponse(resolve, reject, abort));
-        signal?.addEventListener("abort", abort, { once: true });
-        const request = { url, method, headers: Object.fromEntries(new Headers(headers)), body };
-        port.postMessage({ id, ...request } as RequestMessage);
-      }),
-    close() {
-      port.close();
-      for (const { onEnd } of exchanges.values()) onEnd("the mock was replaced by another one");
-      exchanges.clear();
-    },
-  };
-}
-
 /** Statuses of responses without a body. */
 const bodiless = [204, 205, 304];
 
-function toResponse(
-  resolve: (response: Response) => void,
-  reject: (error: Error) => void,
-  abort: () => void,
-): Exchange {
-  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(given) {
-      controller = given;
-    },
-    cancel: abort,
-  });
+export function createPortClient(port: MessagePort): PortClient {
+  const inFlight = new Set<(failure: string) => void>();
+
+  const exchange = (request: RequestMessage, signal: AbortSignal | null | undefined) =>
+    new Promise<Response>((resolve, reject) => {
+      const { port1: replies, port2 } = new MessageChannel();
+      const parts = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = parts.writable.getWriter();
+      const abort = () => replies.postMessage("abort");
+      const fail = (failure: string) => {
+        const error = new TypeError(failure);
+        reject(error);
+        writer.abort(error).catch(() => {});
+      };
+      replies.onmessage = ({ data }: MessageEvent<ResponseMessage>) => {
+        if ("status" in data) {
+          const body = bodiless.includes(data.status) ? null : parts.readable;
+          return resolve(new Response(body, data));
+        }
+        if ("part" in data) return void writer.write(data.part).catch(abort);
+        inFlight.delete(fail);
+        replies.close();
+        if (data.failure !== null) return fail(data.failure);
+        writer.close().catch(() => {});
+      };
+      inFlight.add(fail);
+      signal?.addEventListener("abort", abort, { once: true });
+      port.postMessage(request, [port2]);
+    });
+
   return {
-    onHead: (status, headers) =>
-      resolve(new Response(bodiless.includes(status) ? null : body, { status, headers })),
-    onPart: (part) => controller?.enqueue(part),
-    onEnd(failure) {
-      if (failure === null) return controller?.close();
-      controller?.error(new TypeError(failure));
-      reject(new TypeError(failure));
+    fetch: (url, { method = "GET", headers, body, signal }) => {
+      const plainHeaders = Object.fromEntries(new Headers(headers));
+      return exchange({ url, method, headers: plainHeaders, body: body ? String(body) : null }, signal);
+    },
+    close() {
+      port.close();
+      for (const fail of inFlight) fail("the mock was replaced by another one");
     },
   };
 }

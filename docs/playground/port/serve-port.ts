@@ -1,32 +1,31 @@
-import type { FromClient, RequestMessage, ToClient } from "./messages.ts";
+import type { RequestMessage, ResponseMessage } from "./port-client.ts";
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The side that responds to requests, with `fetch`. */
+/** Responds to the requests of a port client, with `fetch`. */
 export function servePort(port: MessagePort, fetch: Fetch): void {
-  const inFlight = new Map<number, AbortController>();
-  port.onmessage = ({ data }: MessageEvent<FromClient>) => {
-    if ("isAborted" in data) return inFlight.get(data.id)?.abort();
-    const controller = new AbortController();
-    inFlight.set(data.id, controller);
-    const send = (message: object) => port.postMessage({ id: data.id, ...message } as ToClient);
-    respond(data, fetch, controller.signal, send)
-      .then(() => send({ failure: null }))
-      .catch((error: unknown) => send({ failure: error instanceof Error ? error.message : String(error) }))
-      .finally(() => inFlight.delete(data.id));
+  port.onmessage = ({ data, ports: [replies] }: MessageEvent<RequestMessage>) => {
+    if (replies) void respond(data, replies, fetch);
   };
 }
 
 async function respond(
-  { url, method, headers, body }: RequestMessage,
+  { url, ...request }: RequestMessage,
+  replies: MessagePort,
   fetch: Fetch,
-  signal: AbortSignal,
-  send: (message: object) => void,
 ): Promise<void> {
-  const response = await fetch(url, { method, headers, body, signal });
-  send({ status: response.status, headers: Object.fromEntries(response.headers) });
-  const reader = response.body?.getReader();
-  signal.addEventListener("abort", () => void reader?.cancel());
-  for (let part = await reader?.read(); part?.done === false; part = await reader?.read())
-    send({ part: part.value });
+  const send = (message: ResponseMessage) => replies.postMessage(message);
+  const aborting = new AbortController();
+  replies.onmessage = () => aborting.abort();
+  try {
+    const { status, headers, body } = await fetch(url, { ...request, signal: aborting.signal });
+    send({ status, headers: Object.fromEntries(headers) });
+    const reader = body?.getReader();
+    aborting.signal.addEventListener("abort", () => void reader?.cancel());
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+      send({ part: next.value });
+    send({ failure: null });
+  } catch (error) {
+    send({ failure: error instanceof Error ? error.message : String(error) });
+  }
 }

@@ -7,4 +7,4 @@ console.log("later:", new Date(mock.clock.now()).toISOString());
 console.log("still a member:", (await client.me()).role);
 
 const { data } = await mock.control.listRequests();
-console.log(data.map(({ operations, status }) => `${operations} ${status}`));
+for (const { operations, status } of data) console.log(...operations, status);

@@ -1,10 +1,8 @@
-// The next call fails once with 503 and is repeated; then the service rejects each one.
-await mock.control.addFaults({ api: [{ instructions: [{ kind: "status", status: 503 }] }] });
+// The next call fails once with 503, and is repeated. Then the service rejects every call.
+const unavailable = { kind: "status", status: 503 };
+await mock.control.addFaults({ api: [{ instructions: [unavailable] }] });
 console.log("after a retry:", (await client.me()).role);
 
-await mock.control.addFaults({
-  api: [
-    { chances: [{ probability: 1, fault: { kind: "graphql-error", message: "no", code: "FORBIDDEN" } }] },
-  ],
-});
+const forbidden = { kind: "graphql-error", code: "FORBIDDEN", message: "not a member" };
+await mock.control.addFaults({ api: [{ chances: [{ probability: 1, fault: forbidden }] }] });
 await client.me();

@@ -1,5 +1,5 @@
 import { utf8 } from "@workspace-tasks/kernel/bytes.ts";
-import { hash, hmac } from "fast-sha256";
+import fastSha256 from "fast-sha256";
 import type { Platform } from "../../../mock-server/create-mock.ts";
 
 const toHex = (bytes: Uint8Array) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -9,8 +9,8 @@ const unreachable = { status: null, error: "no receiver of this page has this UR
 /** A mock in a browser: no port, no inspector of its own, and deliveries to functions alone. */
 export const webPlatform: Platform = {
   hashing: {
-    sha256: (text) => toHex(hash(utf8(text))),
-    hmacSha256: (key, text) => hmac(key, utf8(text)),
+    sha256: (text) => toHex(fastSha256.hash(utf8(text))),
+    hmacSha256: (key, text) => fastSha256.hmac(key, utf8(text)),
   },
   pageFiles: () => new Map(),
   createTransport: () => ({

@@ -1,6 +1,8 @@
 // What the receiver kit uses of `node:crypto`.
 
-import { hash, hmac } from "fast-sha256";
+import fastSha256 from "fast-sha256";
+
+const { hash, hmac } = fastSha256;
 
 interface Hash {
   update(part: string | Uint8Array): Hash;

@@ -48,8 +48,11 @@ export async function servePlayground(): Promise<PlaygroundSite> {
 /** The playground in a browser context of its own. Closing it throws after an error or a request to another origin. */
 export class PlaygroundPage {
   readonly complaints: string[] = [];
+  readonly page: Page;
 
-  private constructor(readonly page: Page) {}
+  private constructor(page: Page) {
+    this.page = page;
+  }
 
   static async open(
     browser: Browser,
