@@ -37,8 +37,6 @@ const receiverKitPlatform = (): Plugin => ({
 
 export default mergeConfig(inspector, {
   root: folder,
-  // The package `buffer` and not the module of Node that browsers lack.
-  resolve: { alias: { buffer: resolve(folder, "../../node_modules/buffer/index.js") } },
   build: {
     outDir: resolve(folder, "../../.tmp/playground"),
     rolldownOptions: {

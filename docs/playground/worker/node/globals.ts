@@ -1,6 +1,6 @@
 // What the receiver kit uses of the globals of Node; imported before it.
 
-import { Buffer } from "buffer";
+import { Buffer } from "buffer/index.js";
 
 const nothing = () => {};
 Object.assign(globalThis, {
