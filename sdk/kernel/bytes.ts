@@ -2,8 +2,8 @@
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-/** A call can have some 100,000 arguments. */
-const argumentsMax = 32_768;
+/** A multiple of three, so that no padding is inside, and less than a call can have arguments. */
+const encodedAtOnce = 30_000;
 
 /** The bytes of a text in UTF-8. */
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
@@ -24,11 +24,12 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+/** Base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let start = 0; start < bytes.length; start += argumentsMax)
-    binary += String.fromCharCode(...bytes.subarray(start, start + argumentsMax));
-  return btoa(binary);
+  let text = "";
+  for (let start = 0; start < bytes.length; start += encodedAtOnce)
+    text += btoa(Reflect.apply(String.fromCharCode, null, bytes.subarray(start, start + encodedAtOnce)));
+  return text;
 }
 
 /** Base64 for URLs, without padding. */
@@ -39,14 +40,17 @@ export const toBase64Url = (bytes: Uint8Array): string =>
 export function fromBase64(text: string): Uint8Array | undefined {
   try {
     const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-    return Uint8Array.from(binary, (char) => char.charCodeAt(0));
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
+    return bytes;
   } catch {
     return undefined;
   }
 }
 
 /** The bytes of an even number of hexadecimal digits. */
-export const fromHex = (digits: string): Uint8Array =>
-  Uint8Array.from({ length: digits.length / 2 }, (_, at) =>
-    Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16),
-  );
+export function fromHex(digits: string): Uint8Array {
+  const bytes = new Uint8Array(digits.length / 2);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
+  return bytes;
+}
