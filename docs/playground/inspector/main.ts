@@ -13,7 +13,6 @@ const connected = new Promise<void>((resolve) => {
     resolve();
   });
 });
-window.parent.postMessage("ready", location.origin);
 await connected;
 
 const fetchOverPort = (url: URL | string, init: RequestInit) =>

@@ -17,7 +17,7 @@ export function openActivity(open: () => Promise<Response>): ActivitySource {
     source[`on${type}`]?.call(source as EventSource, new MessageEvent(type, { data }));
   const read = async () => {
     const { body } = await open();
-    if (!body || source.readyState === EventSource.CLOSED) return;
+    if (!body || source.readyState === EventSource.CLOSED) return body?.cancel();
     reader = body
       .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
       .getReader();

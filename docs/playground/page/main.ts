@@ -12,29 +12,12 @@ const output = createOutput(byId("output"));
 const editor = createEditor(byId("editor"), () => void run());
 const stopped = "Stopped: the worker of the program was ended, with its world. This is a new world.";
 
-let port: MessagePort | null = null;
-let inspectorIsReady = false;
-/** The inspector asks when it is loaded; until then the port of the newest mock waits. */
-const connectInspector = () => {
-  if (!port || !inspectorIsReady) return;
-  inspector.contentWindow?.postMessage("connect", location.origin, [port]);
-  port = null;
-};
-window.addEventListener("message", ({ source, data }) => {
-  if (source !== inspector.contentWindow || data !== "ready") return;
-  inspectorIsReady = true;
-  connectInspector();
-});
-// Loaded from here: its message must find the listener.
+/** The page in the frame needs a port of each new mock, and another one when it is loaded again. */
+const connectInspector = () =>
+  inspector.contentWindow?.postMessage("connect", location.origin, [world.connect()]);
+const world = createWorld({ onLine: output.add, onStart: connectInspector });
+inspector.addEventListener("load", connectInspector);
 inspector.src = "./inspector/index.html";
-
-const world = createWorld({
-  onLine: output.add,
-  onMock(given) {
-    port = given;
-    connectInspector();
-  },
-});
 
 let isRunning = false;
 let hasRun = false;

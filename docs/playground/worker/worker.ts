@@ -9,10 +9,12 @@ import { servePort } from "../port/serve-port.ts";
 import { describe, describeError } from "./describe.ts";
 import type { FromWorker, Line, LineKind, ToWorker } from "./messages.ts";
 import { webPlatform } from "./web-platform.ts";
+import { addStreams } from "./web-streams.ts";
 
 /** A program can print faster than the page shows it. */
 const linesMax = 1_000;
 
+addStreams(Request, ReadableStream);
 const send = (message: FromWorker) => self.postMessage(message);
 let lines = 0;
 const print = (line: Line) => {

@@ -64,6 +64,30 @@ describe("the playground", () => {
     await playground.inspector.getByRole("status").getByText("live").waitFor();
   });
 
+  it("ends a program that has not ended after a minute", async () => {
+    await using playground = await PlaygroundPage.open(browser, site);
+    const { page } = playground;
+    await page.clock.install();
+    await playground.write('console.log("it begins"); await new Promise(() => {});');
+    await playground.run();
+    await playground.output.getByText("it begins").waitFor();
+    await page.clock.fastForward(59_000);
+    expect(await page.getByRole("status").textContent()).toBe("The program runs.");
+    await page.clock.fastForward(2_000);
+    await playground.says("The program did not end within 60 seconds.");
+    expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
+  });
+
+  it("connects the inspector again when that is loaded again", async () => {
+    await using playground = await PlaygroundPage.open(browser, site);
+    await playground.inspector.evaluate("location.reload()");
+    await playground.write('await mock.control.startTask({ taskType: "BINDER" });');
+    await playground.run();
+    await playground.says("The program has ended.");
+    await playground.inspector.getByRole("link", { name: /^Tasks/ }).click();
+    await playground.inspector.locator(".row").filter({ hasText: "BINDER" }).waitFor();
+  });
+
   it("shows what a program prints as text, and no more than a thousand lines", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.write(
