@@ -14,6 +14,10 @@ const connected = new Promise<void>((resolve) => {
   });
 });
 await connected;
+// Another world of the mock has no page of its own here.
+document.addEventListener("click", (event) => {
+  if ((event.target as Element).closest("a[href$='/_mock/']")) event.preventDefault();
+});
 
 const fetchOverPort = (url: URL | string, init: RequestInit) =>
   client?.fetch(String(url), init) ?? Promise.reject(new TypeError("there is no mock"));

@@ -6,7 +6,6 @@ const tones: Readonly<Record<Line["kind"], string>> = {
   warn: "wait",
   error: "bad",
   result: "good",
-  page: "wait",
 };
 
 export interface Output {

@@ -1,8 +1,5 @@
-/** How a line of the output is shown. */
-export type LineKind = "log" | "warn" | "error" | "result" | "page";
-
 export interface Line {
-  readonly kind: LineKind;
+  readonly kind: "log" | "warn" | "error" | "result";
   readonly text: string;
   /** Of a typed error. */
   readonly code?: string | undefined;

@@ -7,7 +7,7 @@ import { createMock } from "../../../mock-server/create-mock.ts";
 import type { ReceiverFunction } from "../../../mock-server/outbound/in-process-transport.ts";
 import { servePort } from "../port/serve-port.ts";
 import { describe, describeError } from "./describe.ts";
-import type { FromWorker, Line, LineKind, ToWorker } from "./messages.ts";
+import type { FromWorker, Line, ToWorker } from "./messages.ts";
 import { webPlatform } from "./web-platform.ts";
 import { addStreams } from "./web-streams.ts";
 
@@ -20,19 +20,13 @@ let lines = 0;
 const print = (line: Line) => {
   lines++;
   if (lines <= linesMax) send({ line });
-  if (lines === linesMax) send({ line: { kind: "page", text: `more than ${linesMax} lines are not shown` } });
+  if (lines === linesMax) send({ line: { kind: "warn", text: `more than ${linesMax} lines are not shown` } });
 };
-const printAs =
-  (kind: LineKind) =>
-  (...values: readonly unknown[]) =>
-    print({ kind, text: values.map(describe).join(" ") });
-Object.assign(console, {
-  log: printAs("log"),
-  info: printAs("log"),
-  debug: printAs("log"),
-  warn: printAs("warn"),
-  error: printAs("error"),
-});
+const kinds = { log: "log", info: "log", debug: "log", warn: "warn", error: "error" } as const;
+for (const [name, kind] of Object.entries(kinds))
+  Reflect.set(console, name, (...values: readonly unknown[]) =>
+    print({ kind, text: values.map(describe).join(" ") }),
+  );
 self.addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   print(describeError(event.reason));
@@ -68,7 +62,8 @@ async function run(source: string): Promise<void> {
     const { default: result } = await import(/* @vite-ignore */ url);
     if (result !== undefined) print({ kind: "result", text: describe(await result) });
   } catch (error) {
-    print(describeError(error));
+    // Also after more lines than are shown.
+    send({ line: describeError(error) });
   } finally {
     URL.revokeObjectURL(url);
     send({ hasEnded: true });

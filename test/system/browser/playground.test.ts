@@ -78,6 +78,18 @@ describe("the playground", () => {
     expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
   });
 
+  it("stays on the inspector's page when the link of another world is pressed", async () => {
+    await using playground = await PlaygroundPage.open(browser, site);
+    await playground.write('await mock.worlds.create({ name: "other" });');
+    await playground.run();
+    await playground.says("The program has ended.");
+    const frame = playground.inspector;
+    await frame.getByRole("link", { name: "Setup" }).click();
+    await frame.getByRole("link", { name: "other" }).click();
+    await frame.getByRole("status").getByText("live").waitFor();
+    expect(new URL(frame.url()).pathname).toBe("/docs/playground/inspector/index.html");
+  });
+
   it("connects the inspector again when that is loaded again", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.inspector.evaluate("location.reload()");
@@ -91,13 +103,14 @@ describe("the playground", () => {
   it("shows what a program prints as text, and no more than a thousand lines", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.write(
-      'console.log("<img src=x onerror=alert(1)>"); for (let i = 0; i < 5000; i++) console.log(i);',
+      'console.log("<img src=x onerror=alert(1)>"); for (let i = 0; i < 5000; i++) console.log(i); throw new Error("at the end");',
     );
     await playground.run();
     await playground.output.getByText("more than 1000 lines are not shown").waitFor();
     await playground.output.getByText("<img src=x onerror=alert(1)>").waitFor();
+    await playground.output.getByText("Error: at the end").waitFor();
     expect(await playground.page.locator("#output img").count()).toBe(0);
-    expect(await playground.page.locator("#output li").count()).toBe(1_001);
+    expect(await playground.page.locator("#output li").count()).toBe(1_002);
   });
 
   it("says what is wrong with a program that is no JavaScript, and what to do about a typed error", async () => {
