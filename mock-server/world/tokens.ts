@@ -60,7 +60,7 @@ export function createTokenSigner(
     read(token) {
       const cached = verified.get(token);
       if (cached) return cached;
-      const claims = token.length > tokenCharsMax ? null : readSigned(token, signatureOf);
+      const claims = token.length > tokenCharsMax ? null : readSigned(token, signatureOf, sha256);
       if (!claims) return null;
       verified.set(token, claims);
       return claims;
@@ -76,11 +76,15 @@ export function worldOfToken(token: string): string | null {
   return typeof world === "string" ? world : null;
 }
 
-function readSigned(token: string, signatureOf: (signed: string) => string): TokenClaims | null {
+function readSigned(
+  token: string,
+  signatureOf: (signed: string) => string,
+  sha256: Hashing["sha256"],
+): TokenClaims | null {
   const [first, payload, signature, ...rest] = token.split(".");
   if (first !== header || !payload || !signature || rest.length > 0) return null;
-  // Compared as text: the decoder also accepts other spellings.
-  if (!isEqual(signature, signatureOf(`${first}.${payload}`))) return null;
+  // Compared as text: the decoder also accepts other spellings. By their hashes: the time that takes says nothing.
+  if (sha256(signature) !== sha256(signatureOf(`${first}.${payload}`))) return null;
   // The signature proves that `mint` created this payload.
   return JSON.parse(decode(payload)) as TokenClaims;
 }
@@ -90,12 +94,3 @@ function encode(text: string): string {
 }
 
 const decode = (payload: string): string => textOfUtf8(fromBase64(payload) ?? new Uint8Array());
-
-/** In a time that depends on the length alone. */
-function isEqual(presented: string, expected: string): boolean {
-  if (presented.length !== expected.length) return false;
-  let difference = 0;
-  for (let at = 0; at < expected.length; at++)
-    difference |= presented.charCodeAt(at) ^ expected.charCodeAt(at);
-  return difference === 0;
-}
