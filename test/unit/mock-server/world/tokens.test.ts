@@ -1,7 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
-import { createTokenSigner, type TokenClaims, worldOfToken } from "../../../../mock-server/world/tokens.ts";
+import {
+  createTokenSigner,
+  type TokenClaims,
+  type TokenSigner,
+  worldOfToken,
+} from "../../../../mock-server/world/tokens.ts";
 
 const claims: TokenClaims = {
   jti: "t-1",
@@ -54,8 +59,12 @@ describe("createTokenSigner", () => {
 });
 
 describe("a token of a named world", () => {
-  const signer = createTokenSigner(1, nodeHashing, "blue");
-  const token = signer.mint(claims);
+  let signer: TokenSigner;
+  let token: string;
+  beforeEach(() => {
+    signer = createTokenSigner(1, nodeHashing, "blue");
+    token = signer.mint(claims);
+  });
   const withPayload = (payload: string) => `header.${Buffer.from(payload).toString("base64url")}.signature`;
 
   it("names its world, which alone reads it", () => {
