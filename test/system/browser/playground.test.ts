@@ -165,6 +165,15 @@ describe("the playground", () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("run");
   });
 
+  it("permits scripts of its own origin alone, and no text as code", async () => {
+    const pages = ["", "inspector/index.html"].map((path) => fetch(`${site.origin}/docs/playground/${path}`));
+    for (const page of await Promise.all(pages)) {
+      const html = await page.text();
+      expect(html).toContain("default-src 'none'; script-src 'self';");
+      expect(html).not.toMatch(/unsafe-eval|script-src-elem|<script(?![^>]* src=)/);
+    }
+  });
+
   it("says what it needs to a visitor without JavaScript", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
