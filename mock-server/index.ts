@@ -20,6 +20,7 @@ export type {
   TaskSummary,
 } from "./control/tasks/task-routes.ts";
 export type { NewWorld, WorldView } from "./control/worlds/world-routes.ts";
+export type { MockServer } from "./create-mock.ts";
 export {
   isMockServerError,
   MockServerError,
@@ -32,7 +33,7 @@ export type { MockWorlds } from "./named-worlds.ts";
 export type { ReceiverFunction } from "./outbound/in-process-transport.ts";
 export type { ConnectionCheck } from "./outbound/port.ts";
 export type { OverrideHandle } from "./override.ts";
-export { createMockServer, type MockServer } from "./server.ts";
+export { createMockServer } from "./server.ts";
 export type { MockServerOptions } from "./server-options.ts";
 export type { SeedPlan } from "./settings/seed-plan.ts";
 export type { Settings, SettingsChanges } from "./settings/settings.ts";

@@ -23,6 +23,7 @@ import type { OverrideOptions } from "./state/override.ts";
 import { isoTime } from "./time/iso-time.ts";
 import { realClock } from "./time/real-clock.ts";
 import type { VirtualClock } from "./time/virtual-clock.ts";
+import type { Hashing } from "./world/hashing.ts";
 import type { OverrideFunction, OverrideResponse } from "./world/override-store.ts";
 import type { NumberedActivity } from "./world/world.ts";
 import { createWorldClock, type MockClock } from "./world/world-clock.ts";
@@ -110,6 +111,8 @@ export interface WorldSetup {
   readonly settings: Settings;
   readonly faults: FaultPlan | undefined;
   readonly transport: Transport;
+  readonly hashing: Hashing;
+  readonly pageFiles: Service["pageFiles"];
   readonly version: string;
   /** The other worlds, for the mock's own. */
   readonly named: ReadonlyMap<string, Service>;
@@ -127,13 +130,14 @@ export interface HostedWorld {
 }
 
 export function hostWorld(setup: WorldSetup): HostedWorld {
-  const { name, clock, settings, transport, version, directory, named } = setup;
+  const { name, clock, settings, transport, hashing, pageFiles, version, directory, named } = setup;
   const worlds = createWorldHolder({
     name,
     seed: setup.seed,
     clock,
     settings,
     transport,
+    hashing,
     seedWorld(world) {
       if (setup.faults) world.faults.replace(setup.faults);
       return seedWorld(world);
@@ -151,6 +155,7 @@ export function hostWorld(setup: WorldSetup): HostedWorld {
       return controls;
     },
     stream,
+    pageFiles,
   };
   return {
     setup,

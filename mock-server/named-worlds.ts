@@ -1,7 +1,6 @@
 // The worlds of a mock besides its own. Each one has a seed, clock, settings, transport and state of its own; they share
 // the listening socket, the schemas, and the cache of parsed documents.
 
-import crypto from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { checkFaultPlan } from "./control/faults/check-fault-plan.ts";
 import { mainWorld, type WorldDirectory } from "./control/worlds/world-directory.ts";
@@ -32,7 +31,7 @@ export interface MockWorlds {
 
 export interface NamedWorldsOptions {
   /** What worlds have in common with the mock's own. */
-  readonly shared: Pick<WorldSetup, "seed" | "settings" | "faults" | "version">;
+  readonly shared: Omit<WorldSetup, "name" | "clock" | "transport" | "named" | "directory">;
   readonly main: () => HostedWorld;
   readonly origin: () => string;
   /** Default: 2,000. */
@@ -93,7 +92,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
     const { emit } = main().worlds.current;
     const name = checkedName(input.name);
-    const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared.seed, name);
+    const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared, name);
     const ownSettings = withSettings(
       settings,
       from === undefined ? shared.settings : source.worlds.current.settings,
@@ -187,8 +186,8 @@ async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Origi
 }
 
 /** A name has the same seed in every run, in whichever order worlds are created. */
-const seedOf = (mockSeed: number, name: string): number =>
-  Number.parseInt(crypto.hash("sha256", `${mockSeed}/world/${name}`).slice(0, 12), 16);
+const seedOf = ({ seed, hashing }: NamedWorldsOptions["shared"], name: string): number =>
+  Number.parseInt(hashing.sha256(`${seed}/world/${name}`).slice(0, 12), 16);
 
 function clockLike(clock: WorldSetup["clock"], mode: NewWorld["clock"]): WorldSetup["clock"] {
   const isVirtual = "advance" in clock;

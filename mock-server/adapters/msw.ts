@@ -1,7 +1,7 @@
 import { optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { HttpResponse, http, type RequestHandler } from "msw";
 import { checkOptions, urlOption } from "../checks/check-options.ts";
-import type { MockServer } from "../server.ts";
+import type { MockServer } from "../create-mock.ts";
 
 export interface MockHandlersOptions {
   /** The client's URL of the base router. Default: the mock's own. */

@@ -1,8 +1,9 @@
 // Nothing of Playwright is imported: fixtures are plain functions.
 
 import type { NewWorld } from "../control/worlds/world-routes.ts";
+import type { MockServer } from "../create-mock.ts";
 import type { MockWorld } from "../mock-world.ts";
-import { createMockServer, type MockServer } from "../server.ts";
+import { createMockServer } from "../server.ts";
 import type { MockServerOptions } from "../server-options.ts";
 
 /** Fixtures that live as long as a worker of Playwright. */

@@ -1,5 +1,6 @@
 import { test as base, expect } from "vitest";
-import { createMockServer, type MockServer } from "../server.ts";
+import type { MockServer } from "../create-mock.ts";
+import { createMockServer } from "../server.ts";
 import type { MockServerOptions } from "../server-options.ts";
 import { type MockMatchers, mockMatchers } from "./matchers.ts";
 

@@ -1,9 +1,10 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import type { NewWorld } from "../control/worlds/world-routes.ts";
+import type { MockServer } from "../create-mock.ts";
 import { MockServerError } from "../errors.ts";
 import type { MockWorld } from "../mock-world.ts";
-import { createMockServer, type MockServer } from "../server.ts";
+import { createMockServer } from "../server.ts";
 import type { MockServerOptions } from "../server-options.ts";
 
 type Hook = (run: () => Promise<void>) => unknown;

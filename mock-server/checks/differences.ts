@@ -23,4 +23,8 @@ export function jsonDifferences(place: string, expected: unknown, actual: unknow
   return difference(place, expected, actual);
 }
 
+/** Whether two values are the same as JSON; the order of fields makes no difference. */
+export const isSameJson = (one: unknown, other: unknown): boolean =>
+  jsonDifferences("", one, other).length + jsonDifferences("", other, one).length === 0;
+
 const shown = (value: unknown) => (value === undefined ? "nothing" : describeValue(value));

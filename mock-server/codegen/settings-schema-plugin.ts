@@ -1,5 +1,5 @@
 // A code generator plugin: the JSON Schema that editors use for settings files.
-import { z } from "zod";
+import * as z from "zod";
 import { defaultSettings } from "../settings/settings.ts";
 import { settingDescriptions, settingsSchema } from "../settings/settings-schema.ts";
 

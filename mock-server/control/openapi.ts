@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorStatuses } from "./contract/error-statuses.ts";
 import { methodOf, pathOf, type Route } from "./contract/route.ts";
 

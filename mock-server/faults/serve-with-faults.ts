@@ -1,6 +1,7 @@
 // Faults apply in the order of a request: first those of the token and the rate limit, then those that replace the
 // operation's response, last those that break the response. So several faults on one call have one meaning.
 
+import { utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import type { ApiFault } from "../state/fault.ts";
 
 export interface PlainResponse {
@@ -60,7 +61,7 @@ function abortOf(faults: readonly ApiFault[], response: PlainResponse): Abort | 
   for (const fault of faults) {
     if (fault.kind === "reset-after-effect") return { kind: "cut", afterBytes: null };
     if (fault.kind === "truncate") {
-      const bytes = Buffer.byteLength(response.body);
+      const bytes = utf8(response.body).length;
       const sent = fault.bytes ?? Math.floor(bytes / 2);
       return { kind: "cut", afterBytes: Math.max(0, Math.min(sent, bytes - 1)) };
     }

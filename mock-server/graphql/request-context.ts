@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Caller } from "../rules/identity/caller.ts";
 import type { ApiFault } from "../state/fault.ts";
@@ -25,10 +24,16 @@ type RequestHold = Pick<Hold, "pause" | "resume"> & { moveTo(clock: Clock): void
 export type RequestBody = string | { readonly problem: "too-large" | "not-utf-8" };
 
 /** @param bytes `null` for a body that is too large */
-export function decodeBody(bytes: Buffer | null): RequestBody {
+export function decodeBody(bytes: Uint8Array | null): RequestBody {
   if (!bytes) return { problem: "too-large" };
-  return isUtf8(bytes) ? bytes.toString("utf8") : { problem: "not-utf-8" };
+  try {
+    return strictUtf8.decode(bytes);
+  } catch {
+    return { problem: "not-utf-8" };
+  }
 }
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** What is known about one request; each step adds its result, the journal records all of it. */
 export interface RequestContext {

@@ -2,8 +2,8 @@
 // `handleGraphql` itself for the two GraphQL paths. Modules that a first GraphQL request does not need are loaded when
 // first used.
 
+import { toFetchResponse } from "../faults/fetch-response.ts";
 import type { WireResponse } from "../faults/serve-with-faults.ts";
-import { toFetchResponse } from "../faults/write-response.ts";
 import { handleGraphql } from "../graphql/handle-graphql.ts";
 import { decodeBody, type GraphqlRequest, singleHeader } from "../graphql/request-context.ts";
 import { readBody } from "../read-body.ts";
@@ -35,7 +35,7 @@ export function createHandler(main: Service): Handler {
     if (path === uploadPath || path.startsWith(`${uploadPath}/`))
       return uploadResponse(located, request, hold);
     if (path.startsWith("/_mock/v1/")) return controlResponse(service, path, request);
-    if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(path, prefix);
+    if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(service, path, prefix);
     return notFound(
       `unknown path ${path}; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}`,
     );
@@ -97,11 +97,11 @@ async function uploadResponse(
 
 let inspector: ((path: string) => Response) | undefined;
 
-async function inspectorResponse(path: string, prefix: string): Promise<Response> {
+async function inspectorResponse(service: Service, path: string, prefix: string): Promise<Response> {
   const { createInspector, inspectorPath } = await import("../inspector/inspector.ts");
   if (!path.startsWith(inspectorPath))
     return new Response(null, { status: 308, headers: { location: `${prefix}${inspectorPath}` } });
-  inspector ??= createInspector();
+  inspector ??= createInspector(service.pageFiles());
   return inspector(path);
 }
 

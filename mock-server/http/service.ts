@@ -11,4 +11,6 @@ export interface Service {
   find(name: string): Service | null;
   readonly controls: Controls;
   readonly stream: EventStream;
+  /** Reads the files of the inspector, by their path below the page; none when it is not built. */
+  pageFiles(): ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 }

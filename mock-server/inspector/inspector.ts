@@ -1,7 +1,3 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-
 /** Address of the page; its control calls go to `v1/` below it. */
 export const inspectorPath = "/_mock/";
 
@@ -25,22 +21,18 @@ const types: Readonly<Record<string, string>> = {
   txt: "text/plain; charset=utf-8",
 };
 
-/** The inspector page as a function of a path below `/_mock/`; the files are read once. */
-export function createInspector(folder: string | null = builtPage()): (path: string) => Response {
-  const files = new Map<string, { readonly body: Uint8Array<ArrayBuffer>; readonly type: string }>();
-  for (const name of folder ? ["index.html", ...assetsIn(folder)] : []) {
-    const type = types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-    files.set(name, { body: new Uint8Array(readFileSync(join(folder ?? "", name))), type });
-  }
-
+/** The inspector page as a function of a path below `/_mock/`. */
+export function createInspector(
+  files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>,
+): (path: string) => Response {
   return (path) => {
     if (files.size === 0) return textResponse("the inspector page is not built; run: npm run build\n", 503);
     const name = path.slice(inspectorPath.length) || "index.html";
     const file = files.get(name);
     if (!file) return textResponse(`there is no ${inspectorPath}${name.slice(0, 100)}\n`, 404);
-    return new Response(file.body, {
+    return new Response(file, {
       headers: {
-        "content-type": file.type,
+        "content-type": types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream",
         "content-security-policy": contentSecurityPolicy,
         // Names in assets/ carry a hash of the content.
         "cache-control": name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
@@ -52,15 +44,6 @@ export function createInspector(folder: string | null = builtPage()): (path: str
     });
   };
 }
-
-/** Resolved from the package, so that sources and build find the page in the same place. */
-function builtPage(): string | null {
-  const root = dirname(createRequire(import.meta.url).resolve("@workspace-tasks/mock-server/package.json"));
-  const folder = join(root, "dist/inspector");
-  return existsSync(join(folder, "assets")) ? folder : null;
-}
-
-const assetsIn = (folder: string) => readdirSync(join(folder, "assets")).map((name) => `assets/${name}`);
 
 function textResponse(text: string, status: number): Response {
   return new Response(text, {

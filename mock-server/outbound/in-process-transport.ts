@@ -48,9 +48,7 @@ export function createInProcessTransport(
 async function callReceiver(receiver: ReceiverFunction, request: DeliveryRequest): Promise<DeliveryResponse> {
   try {
     const { url, headers, body } = request;
-    const response = await receiver(
-      new Request(url, { method: "POST", headers, body: new Uint8Array(body) }),
-    );
+    const response = await receiver(new Request(url, { method: "POST", headers, body }));
     return {
       status: response.status,
       headers: Object.fromEntries(response.headers),

@@ -21,7 +21,7 @@ export interface ConnectionCheck {
 export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
+  readonly body: Uint8Array<ArrayBuffer>;
   readonly timeoutMs: number;
 }
 

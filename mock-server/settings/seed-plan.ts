@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "../state/immutable.ts";
 import { connectionStatusSchema, jobStatusSchema, keyAccessSchema, roleSchema } from "../state/records.ts";
 

@@ -3,7 +3,7 @@
 // were given: a mock with its defaults starts without zod.
 
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { checkSchema } from "../checks/check-schema.ts";
 import type { MockServerIssue } from "../errors.ts";
 import { taskPlansSchema } from "../state/task-plan.ts";

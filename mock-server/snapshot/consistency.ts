@@ -70,12 +70,15 @@ function findWrongSequence({ journal: { entries, count } }: Snapshot): string | 
 function findWrongUpload({ uploads, uploadContents }: StateLists): string | null {
   for (const [index, { offsetBytes }] of uploads.entries()) {
     const content = uploadContents[index];
-    if (content === undefined || Buffer.byteLength(content, "base64") !== offsetBytes) {
+    if (content === undefined || lengthOf(content) !== offsetBytes) {
       return `state.uploadContents.${index} is not as long as its upload says`;
     }
   }
   return null;
 }
+
+/** Bytes of base64 with padding. */
+const lengthOf = (base64: string) => (base64.length / 4) * 3 - (/=*$/.exec(base64)?.[0].length ?? 0);
 
 const recordsOf = (state: StateLists, noun: Noun) =>
   state[noun] as readonly Readonly<Record<string, unknown>>[];

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type FaultPlan, type FiredFault, faultPlanSchema } from "../state/fault.ts";
 import type { Immutable } from "../state/immutable.ts";
 import { journalEntrySchema } from "../state/journal-entry.ts";

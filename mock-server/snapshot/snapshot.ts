@@ -3,6 +3,7 @@
 // stored: their times are in the records (the next attempt of a delivery, the end of a stage), and a restore
 // schedules them from there.
 
+import { fromBase64, joinBytes, toBase64 } from "@workspace-tasks/kernel/bytes.ts";
 import { recordProgress } from "../rules/tasks/progression.ts";
 import type { StateLists } from "../state/records.ts";
 import type { State } from "../state/state.ts";
@@ -41,7 +42,7 @@ function toLists(world: World): StateLists {
   const { uploadContents, ...maps } = world.state;
   const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()].map(copyRecord)]);
   const contents = [...world.state.uploads.keys()].map((uploadId) =>
-    Buffer.concat(uploadContents.get(uploadId) ?? []).toString("base64"),
+    toBase64(joinBytes(uploadContents.get(uploadId) ?? [])),
   );
   return {
     ...Object.fromEntries(lists),
@@ -67,6 +68,6 @@ function fromLists(state: State, { uploadContents, progress: _, ...lists }: Stat
     for (const attempt of attempts) if (attempt.requestBody === body) attempt.requestBody = body;
   }
   for (const [index, { id }] of lists.uploads.entries()) {
-    state.uploadContents.set(id, [Buffer.from(uploadContents[index] ?? "", "base64")]);
+    state.uploadContents.set(id, [fromBase64(uploadContents[index] ?? "") ?? new Uint8Array()]);
   }
 }

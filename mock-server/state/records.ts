@@ -4,7 +4,7 @@
 // else imports types, so that a mock starts without zod.
 
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
-import { z } from "zod";
+import * as z from "zod";
 import { secretForm } from "../checks/secret-form.ts";
 import { isHttpUrl } from "../checks/service-url.ts";
 import type { TimerQueueEntry } from "../time/timer-queue.ts";

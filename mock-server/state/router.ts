@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The two GraphQL routers (A-21): `/graphql` and `/gateway/graphql`. */
 export const routerNames = z.enum(["base", "gateway"]);

@@ -1,5 +1,5 @@
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
-import { z } from "zod";
+import * as z from "zod";
 import { durationMsMax } from "../time/duration.ts";
 import type { Immutable } from "./immutable.ts";
 

@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { warn } from "../host-process.ts";
 import { createHeap } from "./heap.ts";
 
 /**
@@ -67,7 +68,7 @@ export function createTimerQueue<Entry extends TimerQueueEntry>({
         run(entry);
       } catch (error) {
         // One entry's bug must neither end the process nor keep the others from running.
-        process.emitWarning(error instanceof Error ? error : String(error));
+        warn(error);
       }
     }
     running = false;

@@ -2,6 +2,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "../checks/check-options.ts";
 import { MockServerError } from "../errors.ts";
+import { hasPendingIo } from "../host-process.ts";
 import { checkDurationMs } from "./duration.ts";
 import { createHeap } from "./heap.ts";
 import { isoTime, timeMsMax, timeMsMin } from "./iso-time.ts";
@@ -227,9 +228,6 @@ const registeredWork = "work that was registered with clock.track";
 const pendingIoLimitMs = 200;
 /** A client needs some turns from the end of a response to its next request. */
 const turnsAfterRequest = 4;
-
-const ioRequests = new Set(["FSReqCallback", "FSReqPromise", "GetAddrInfoReqWrap"]);
-const hasPendingIo = () => process.getActiveResourcesInfo().some((name) => ioRequests.has(name));
 
 const clockOptions = s.strictOptions<VirtualClockOptions>()({ waitLimitMs: s.optional(s.numberFrom(1)) });
 const time = s.refineNumber(

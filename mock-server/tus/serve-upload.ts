@@ -1,6 +1,6 @@
 import { faultEffects } from "../faults/fault-effects.ts";
+import { toFetchResponse } from "../faults/fetch-response.ts";
 import { type PlainResponse, serveWithFaults } from "../faults/serve-with-faults.ts";
-import { toFetchResponse } from "../faults/write-response.ts";
 import { authorise, keyIdOf } from "../rules/identity/caller.ts";
 import type { Hold } from "../time/work-in-flight.ts";
 import type { World } from "../world/world.ts";

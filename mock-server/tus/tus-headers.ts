@@ -1,3 +1,4 @@
+import { fromBase64, textOfUtf8, toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { UploadError } from "../rules/uploads/uploads.ts";
 
 export const tusVersion = "1.0.0";
@@ -25,14 +26,14 @@ export function parseMetadata(text: string | null): Record<string, string> {
     if (!wellFormed || metadata.has(key)) {
       throw new UploadError(400, "Upload-Metadata must be distinct keys with base64 values");
     }
-    metadata.set(key, Buffer.from(value, "base64").toString("utf8"));
+    metadata.set(key, textOfUtf8(fromBase64(value) ?? new Uint8Array()));
   }
   return Object.fromEntries(metadata);
 }
 
 export function formatMetadata(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
-    .map(([key, value]) => (value === "" ? key : `${key} ${Buffer.from(value, "utf8").toString("base64")}`))
+    .map(([key, value]) => (value === "" ? key : `${key} ${toBase64(utf8(value))}`))
     .join(",");
 }
 

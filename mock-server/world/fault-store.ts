@@ -2,7 +2,6 @@
 // for: the delivery and its attempt, or the request (key, router, body) and how often it has been made. So neither other
 // rules nor the order in which sockets respond change it. All rules that match contribute, in the order of the plan.
 
-import crypto from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type {
   ApiFault,
@@ -14,6 +13,7 @@ import type {
   ProbabilisticFault,
 } from "../state/fault.ts";
 import type { Router } from "../state/router.ts";
+import type { Hashing } from "./hashing.ts";
 import type { RandomStreams } from "./random.ts";
 
 /** Log entries kept; the oldest are dropped first. */
@@ -80,6 +80,7 @@ export interface AttemptTarget {
 export interface FaultStoreOptions {
   readonly random: Pick<RandomStreams, "numberOf">;
   readonly clock: Pick<Clock, "now">;
+  readonly hashing: Pick<Hashing, "sha256">;
   emit(activity: { readonly type: "fault.fired"; readonly entry: FiredFault }): void;
 }
 
@@ -96,7 +97,7 @@ interface DrawTarget {
   readonly isCounted?: boolean | undefined;
 }
 
-export function createFaultStore({ random, clock, emit }: FaultStoreOptions): FaultStore {
+export function createFaultStore({ random, clock, hashing, emit }: FaultStoreOptions): FaultStore {
   let api: RuleState<ApiFaultRule, ApiFault>[] = [];
   let deliveries: RuleState<DeliveryFaultRule, DeliveryFault>[] = [];
   let fired: FiredFault[] = [];
@@ -157,7 +158,7 @@ export function createFaultStore({ random, clock, emit }: FaultStoreOptions): Fa
   /** The identity of a request, and how often it was made before. */
   const countRequest = (request: string): string => {
     // A hash: the body may contain keys, and the counts are part of a snapshot.
-    const identity = crypto.hash("sha256", request).slice(0, 32);
+    const identity = hashing.sha256(request).slice(0, 32);
     const count = requests.get(identity) ?? 0;
     requests.delete(identity);
     requests.set(identity, count + 1);

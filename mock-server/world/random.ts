@@ -1,5 +1,5 @@
-// As a property: an import by name would end an older Node before its version can be named.
-import crypto from "node:crypto";
+import { fromHex } from "@workspace-tasks/kernel/bytes.ts";
+import type { Hashing } from "./hashing.ts";
 
 /** Named streams of one seed. Each purpose has its own stream, so that one more draw for a fault does not change ids. */
 export interface RandomStreams {
@@ -8,45 +8,47 @@ export interface RandomStreams {
   /** The number of a name, between 0 and 1: always the same, whatever else has been drawn. */
   numberOf(name: string): number;
   /** The bytes of a name, at most 32. */
-  bytesOf(name: string, length: number): Buffer;
-  bytes(stream: string, length: number): Buffer;
+  bytesOf(name: string, length: number): Uint8Array;
+  bytes(stream: string, length: number): Uint8Array;
   /**
    * A UUID version 7: the time, a counter, then seeded bits. Ids of one stream sort in the order in which they were
    * drawn, also within one millisecond.
    */
   uuid(stream: string, nowMs: number): string;
+  /** The UUID of a name, of version 8 (defined by the application): always the same, also with another seed. */
+  uuidOf(name: string): string;
   /** How far each stream has been drawn; `restore` continues from there. */
   position(): Readonly<Record<string, number>>;
   restore(position: Readonly<Record<string, number>>): void;
 }
 
-export function createRandomStreams(seed: number): RandomStreams {
+export function createRandomStreams(seed: number, { sha256 }: Hashing): RandomStreams {
   const counters = new Map<string, number>();
 
   // A block is the hash of (seed, stream, counter), 32 bytes in hex: a position is one number.
   const block = (stream: string) => {
     const counter = counters.get(stream) ?? 0;
     counters.set(stream, counter + 1);
-    return crypto.hash("sha256", `${seed}/${stream}/${counter}`);
+    return sha256(`${seed}/${stream}/${counter}`);
   };
 
   const bytes = (stream: string, length: number) => {
     const blocks: string[] = [];
     for (let filled = 0; filled < length; filled += 32) blocks.push(block(stream));
-    return Buffer.from(blocks.join(""), "hex").subarray(0, length);
+    return fromHex(blocks.join("")).subarray(0, length);
   };
 
   return {
     seed,
     bytes,
     number: (stream) => toNumber(block(stream)),
-    numberOf: (name) => toNumber(crypto.hash("sha256", `${seed}/${name}`)),
-    bytesOf: (name, length) =>
-      Buffer.from(crypto.hash("sha256", `${seed}/${name}`), "hex").subarray(0, length),
+    numberOf: (name) => toNumber(sha256(`${seed}/${name}`)),
+    bytesOf: (name, length) => fromHex(sha256(`${seed}/${name}`)).subarray(0, length),
     uuid(stream, nowMs) {
       const counter = counters.get(stream) ?? 0;
       return uuidV7(nowMs, counter, block(stream));
     },
+    uuidOf: (name) => uuidFromHash(sha256(name)),
     position: () => Object.fromEntries(counters),
     restore(position) {
       counters.clear();
@@ -66,9 +68,7 @@ function uuidV7(nowMs: number, counter: number, random: string): string {
   return [time.slice(0, 8), time.slice(8), head, tail, random.slice(20, 32)].join("-");
 }
 
-/** A UUID derived from a name (version 8: application-defined). */
-export function uuidFromName(name: string): string {
-  const hex = crypto.hash("sha256", name);
+function uuidFromHash(hex: string): string {
   const variant = toHex(0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff), 4);
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant, hex.slice(20, 32)].join("-");
 }

@@ -1,3 +1,5 @@
+import { textOfUtf8, utf8 } from "@workspace-tasks/kernel/bytes.ts";
+
 /** Headers and response of one GraphQL request, with their secrets: they are redacted where they are shown. */
 export interface RoundTrip {
   readonly requestHeaders: Readonly<Record<string, string | string[] | undefined>>;
@@ -22,7 +24,7 @@ export function createRoundTrips(): RoundTrips {
     keep(sequence, { responseBody, ...headers }) {
       const isTruncated = responseBody.length > bodyCharsMax;
       // A part of a string keeps the whole one in memory, a copy of the part does not.
-      const body = isTruncated ? Buffer.from(responseBody.slice(0, bodyCharsMax)).toString() : responseBody;
+      const body = isTruncated ? textOfUtf8(utf8(responseBody.slice(0, bodyCharsMax))) : responseBody;
       ring[sequence % keptMax] = { sequence, roundTrip: { ...headers, responseBody: body, isTruncated } };
     },
     get(sequence) {

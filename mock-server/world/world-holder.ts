@@ -1,8 +1,8 @@
 // A reset does not clean a world: it ends it and creates another one. Nothing can be forgotten that way, and
 // a response to the old world's requests finds that it has ended and is dropped.
 
-import { setMaxListeners } from "node:events";
 import { MockServerError } from "../errors.ts";
+import { allowManyListeners } from "../host-process.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createWorld, type NumberedActivity, type World, type WorldOptions } from "./world.ts";
@@ -58,7 +58,7 @@ export function createWorldHolder({ seedWorld, ...options }: WorldHolderOptions)
   let seedData = seedWorld(current);
   const ending = new AbortController();
   // Every wait of a clock listens to it.
-  setMaxListeners(0, ending.signal);
+  allowManyListeners(ending.signal);
 
   const open = (): World => {
     if (ending.signal.aborted) throw closedError(what);

@@ -1,10 +1,11 @@
-import { setMaxListeners } from "node:events";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { allowManyListeners, warn } from "../host-process.ts";
 import type { Transport } from "../outbound/port.ts";
 import type { Settings } from "../settings/settings.ts";
 import { createState, type State } from "../state/state.ts";
 import type { VirtualClock } from "../time/virtual-clock.ts";
 import { createFaultStore, type FaultStore } from "./fault-store.ts";
+import type { Hashing } from "./hashing.ts";
 import { createOverrideStore, type OverrideStore } from "./override-store.ts";
 import { createRandomStreams, type RandomStreams } from "./random.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
@@ -27,6 +28,7 @@ export interface World {
   readonly state: State;
   readonly clock: Clock;
   readonly random: RandomStreams;
+  readonly hashing: Hashing;
   /** As they are now: read them when they are needed, and keep no copy. */
   readonly settings: Settings;
   readonly transport: Transport;
@@ -76,20 +78,21 @@ export interface WorldOptions {
   readonly clock: Clock | VirtualClock;
   readonly settings: Settings;
   readonly transport: Transport;
+  readonly hashing: Hashing;
 }
 
 export function createWorld(options: WorldOptions): World {
-  const { name = null, clock, transport, epoch } = options;
+  const { name = null, clock, transport, hashing, epoch } = options;
   let { settings } = options;
   let limiter = createRateLimiter(settings.rateLimit);
-  const random = createRandomStreams(options.seed);
+  const random = createRandomStreams(options.seed, hashing);
   const cancels = new Set<() => void>();
   const listeners = new Set<(activity: NumberedActivity) => void>();
   let sequence = 0;
   let ended = false;
   const ending = new AbortController();
   // Every response that a fault delays listens to this signal; a thousand of them are no leak.
-  setMaxListeners(0, ending.signal);
+  allowManyListeners(ending.signal);
 
   const emit = (activity: Activity) => {
     if (listeners.size === 0) return;
@@ -103,18 +106,19 @@ export function createWorld(options: WorldOptions): World {
     state: createState(),
     clock,
     random,
+    hashing,
     get settings() {
       return settings;
     },
     transport,
-    faults: createFaultStore({ random, clock, emit }),
+    faults: createFaultStore({ random, clock, hashing, emit }),
     overrides: createOverrideStore(),
     get limiter() {
       return limiter;
     },
     journal: createRequestJournal(() => settings.bounds.journalEntriesMax),
     roundTrips: createRoundTrips(),
-    tokens: createTokenSigner(options.seed, name),
+    tokens: createTokenSigner(options.seed, hashing, name),
     signal: ending.signal,
     schedule(delayMs, run, options) {
       if (ended) return () => undefined;
@@ -167,7 +171,6 @@ export function createWorld(options: WorldOptions): World {
 
 /** A listener of the application may fail; what it listens to does not. */
 function notify(listener: (activity: NumberedActivity) => unknown, activity: NumberedActivity): void {
-  const warn = (error: unknown) => process.emitWarning(error instanceof Error ? error : String(error));
   try {
     Promise.resolve(listener(activity)).catch(warn);
   } catch (error) {

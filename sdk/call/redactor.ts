@@ -1,4 +1,4 @@
-import { toBase64, utf8 } from "../bytes.ts";
+import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 
 // Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
 // it received), and patterns that are always secret (signing secrets, Bearer headers, JWTs). A key is known before it

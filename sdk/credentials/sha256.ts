@@ -1,5 +1,5 @@
+import { utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import fastSha256 from "fast-sha256";
-import { utf8 } from "../bytes.ts";
 
 /** The SHA-256 of a text, in hex. Not of `node:crypto`, which browsers do not have, nor of their own, which is asynchronous. */
 export function sha256(text: string): string {

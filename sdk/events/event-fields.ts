@@ -1,6 +1,6 @@
 // The fields of each kind of event. @see interface §6
 
-import { z } from "zod";
+import * as z from "zod";
 import type { EventKind } from "./catalog.ts";
 import * as f from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";

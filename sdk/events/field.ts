@@ -2,7 +2,7 @@
 // delivered event is read. A detail that is absent or of another form than the interface shows is left out when it is read,
 // so that no event is lost for a field that its handlers may not even use.
 
-import { z } from "zod";
+import * as z from "zod";
 
 export interface Field<Sent, Read> {
   readonly sent: z.ZodType<Sent, Sent>;

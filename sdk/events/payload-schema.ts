@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { KnownEventName } from "./catalog.ts";
 import { eventSchemas } from "./webhook-event.ts";
 

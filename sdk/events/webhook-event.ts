@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type EventKind, events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
 import { type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
 import { type ReadOf, readObject, sentObject } from "./field.ts";

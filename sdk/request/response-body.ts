@@ -1,7 +1,7 @@
 // `fetch` can be the platform's, whose bodies are web streams, or node-fetch and cross-fetch, whose bodies are streams
 // of Node. Both are read here, so that their size is limited while they arrive.
 
-import { joinBytes, utf8 } from "../bytes.ts";
+import { joinBytes, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import type { FetchResponse } from "./fetch.ts";
 
 /** The body of one response. */

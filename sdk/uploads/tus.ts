@@ -3,7 +3,7 @@
 // a 409) the offset is requested before another byte is sent. Failures in a row are limited; only a byte beyond all
 // earlier ones resets the count.
 
-import { toBase64, utf8 } from "../bytes.ts";
+import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { type Failure, FailureError, failure, toError } from "../call/failure.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import type { UploadChunk, UploadSource } from "./upload-source.ts";

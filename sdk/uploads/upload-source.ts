@@ -1,7 +1,7 @@
 // After a cut connection some bytes are sent again. Bytes and Blobs can be read at any offset; a stream cannot, so the
 // part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
-import { joinBytes } from "../bytes.ts";
+import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
 
 /** What can be uploaded. A stream is read once, in order; only its unconfirmed part is kept in memory. */
 export type UploadBody =

@@ -1,3 +1,5 @@
+import { textOfUtf8 } from "@workspace-tasks/kernel/bytes.ts";
+import { nodeHashing } from "../../mock-server/node/hashing.ts";
 import type { DeliveryRequest, DeliveryResponse, Transport } from "../../mock-server/outbound/port.ts";
 import { addClient } from "../../mock-server/rules/workspaces/clients.ts";
 import { addWorkspace } from "../../mock-server/rules/workspaces/workspaces.ts";
@@ -52,13 +54,14 @@ export function createTestWorld(options: TestWorldOptions = {}): TestWorld {
       headers,
       deliveryId: headers["webhook-id"] ?? "",
       atMs: clock.now(),
-      event: JSON.parse(body.toString()),
+      event: JSON.parse(textOfUtf8(body)),
     };
     sent.push(attempt);
     return respond(attempt);
   };
   const world = createWorld({
     epoch: 0,
+    hashing: nodeHashing,
     seed: options.seed ?? 1,
     clock,
     settings: options.settings ? withSettings(options.settings) : defaultSettings,

@@ -1,5 +1,5 @@
-import type { MockServer } from "../../server.ts";
-import { writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
+import type { MockServer } from "../../create-mock.ts";
+import { writeSnapshotFile } from "../../node/snapshot-file.ts";
 
 const writeDelayMs = 1_000;
 /** Share of the time that snapshots may take: a large state is written less often. */

@@ -1,6 +1,6 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import type { MockServer } from "../../create-mock.ts";
 import type { MockWorld } from "../../mock-world.ts";
-import type { MockServer } from "../../server.ts";
 import { createLogOutput } from "../log-output.ts";
 
 /** Logs what happens in a mock and its worlds; the function that is returned stops it. */

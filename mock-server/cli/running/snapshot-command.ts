@@ -1,7 +1,7 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type CommandIo, defineCommand, write, writeData } from "@workspace-tasks/kernel/cli/command-line.ts";
 import type { ControlApi } from "../../control/control-api.ts";
-import { readSnapshotFile, writeSnapshotFile } from "../../snapshot/snapshot-file.ts";
+import { readSnapshotFile, writeSnapshotFile } from "../../node/snapshot-file.ts";
 import { reasonOf } from "../reason-of.ts";
 import { mockUrlFlags, withRunningMock } from "./running-mock.ts";
 

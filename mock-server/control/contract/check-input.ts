@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkSchema } from "../../checks/check-schema.ts";
 import { MockServerError } from "../../errors.ts";
 import { methodOf, type Route } from "./route.ts";

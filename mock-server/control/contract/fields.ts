@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { barsDefault } from "../../settings/bounds.ts";
 import { inQuery, time } from "./fields.ts";
 

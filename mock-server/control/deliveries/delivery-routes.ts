@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { attemptSchema, deliveryStatusSchema } from "../../state/records.ts";
 import * as fields from "../contract/fields.ts";
 import { barsQuery, histogramOf } from "../contract/histogram.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { checkSchema } from "../../checks/check-schema.ts";
 
 const schema: z.ZodType = z.lazy(() =>

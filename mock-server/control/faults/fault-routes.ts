@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type ApiFault, type DeliveryFault, type FaultPlan, faultPlanSchema } from "../../state/fault.ts";
 import { time } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Snapshot } from "../../snapshot/snapshot-schema.ts";
 import { deliveryStatusSchema, taskStatusSchema } from "../../state/records.ts";
 import { duration, id, time } from "../contract/fields.ts";

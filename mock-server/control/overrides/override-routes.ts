@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { overrideSchema } from "../../state/override.ts";
 import { id, listOf } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";

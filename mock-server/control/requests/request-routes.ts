@@ -1,5 +1,5 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { journalEntrySchema } from "../../state/journal-entry.ts";
 import { routerNames } from "../../state/router.ts";
 import * as fields from "../contract/fields.ts";

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
+import { isSameJson } from "../../checks/differences.ts";
 import { MockServerError } from "../../errors.ts";
 import { addSeed } from "../../rules/seeding/add-seed.ts";
 import { viewSeed } from "../../rules/seeding/view-seed.ts";
@@ -20,7 +20,7 @@ export function createSettingsControls(worlds: WorldHolder): ControlsOf<typeof s
       const [issue] = issuesOfSettings(settings);
       if (issue)
         throw new MockServerError("BODY_INVALID", `${issue.path}: ${issue.message}`, { issues: [issue] });
-      if (!isDeepStrictEqual(settings.seedData, world.settings.seedData)) {
+      if (!isSameJson(settings.seedData, world.settings.seedData)) {
         throw new MockServerError(
           "CONFLICT",
           "seedData cannot change while the mock runs; add records with POST /seed-data, or leave it out",

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { seedPlanSchema } from "../../settings/seed-plan.ts";
 import type { Settings, SettingsChanges } from "../../settings/settings.ts";
 import { settingsSchema } from "../../settings/settings-schema.ts";

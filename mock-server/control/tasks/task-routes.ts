@@ -1,5 +1,5 @@
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
-import { z } from "zod";
+import * as z from "zod";
 import type { Immutable } from "../../state/immutable.ts";
 import { taskStatusSchema } from "../../state/records.ts";
 import { stagePlanSchema, taskOutcomeSchema, taskPlanSchema } from "../../state/task-plan.ts";

@@ -1,3 +1,4 @@
+import { toBase64 } from "@workspace-tasks/kernel/bytes.ts";
 import { found } from "../../rules/service-error.ts";
 import { uploadContent } from "../../rules/uploads/uploads.ts";
 import type { UploadRecord } from "../../state/records.ts";
@@ -13,7 +14,7 @@ export function createUploadControls(worlds: WorldHolder): ControlsOf<typeof upl
       const upload = found(worlds.current.state.uploads.get(uploadId), "Upload not found");
       return {
         ...viewUpload(upload),
-        contentBase64: uploadContent(worlds.current, uploadId).toString("base64"),
+        contentBase64: toBase64(uploadContent(worlds.current, uploadId)),
       };
     },
   };

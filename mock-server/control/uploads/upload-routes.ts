@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { id, listOf, texts, time } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { roleSchema } from "../../state/records.ts";
 import { id, listOf } from "../contract/fields.ts";
 import { defineRoute } from "../contract/route.ts";

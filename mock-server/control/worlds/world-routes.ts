@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { SettingsChanges } from "../../settings/settings.ts";
 import { settingsSchema } from "../../settings/settings-schema.ts";
 import type { Snapshot } from "../../snapshot/snapshot-schema.ts";

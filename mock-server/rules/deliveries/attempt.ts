@@ -1,3 +1,4 @@
+import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { isLoopbackHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { isDeliverable, type PlainHttpRules } from "../../checks/service-url.ts";
@@ -32,7 +33,7 @@ export async function makeAttempt(world: World, input: AttemptInput): Promise<At
   const startedAtMs = world.clock.now();
   const startedMs = world.clock.monotonic();
   const bodyText = faults.some(({ kind }) => kind === "altered-body") ? alterBody(event.body) : event.body;
-  const body = Buffer.from(bodyText, "utf8");
+  const body = utf8(bodyText);
   const url = getOrCreate(urls, endpoint.url, partsOf);
   const headers = {
     host: url.host,
@@ -110,7 +111,7 @@ function signingSecrets(world: World, { delivery, endpoint, faults }: AttemptInp
   const kinds = faults.map(({ kind }) => kind);
   if (kinds.includes("wrong-signature")) {
     const name = `fault/foreign-secret/${delivery.id}/${delivery.attempts.length}`;
-    return [`whsec_${world.random.bytesOf(name, 32).toString("base64")}`];
+    return [`whsec_${toBase64(world.random.bytesOf(name, 32))}`];
   }
   const secrets = liveSecrets(world, endpoint).map(({ secret }) => secret);
   return kinds.includes("old-secret-only") ? secrets.slice(-1) : secrets;

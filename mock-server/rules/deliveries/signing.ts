@@ -1,3 +1,4 @@
+import { textOfUtf8, toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { Webhook } from "standardwebhooks";
 import type { SigningSecretRecord, WebhookEndpointRecord } from "../../state/records.ts";
@@ -43,11 +44,10 @@ const signers = createBoundedCache<string, Webhook>(1_000);
 
 // The library builds base64 character by character, which the engine keeps as a tree of some 34 nodes, a
 // kilobyte for each recorded attempt. A copy through a buffer is one string.
-const flatten = (text: string) => Buffer.from(text, "latin1").toString("latin1");
+const flatten = (text: string) => textOfUtf8(utf8(text));
 
 /** 32 random bytes behind the prefix that the Standard Webhooks libraries expect. */
-export const newSecret = (world: World) =>
-  `whsec_${world.random.bytes("signing-secret", 32).toString("base64")}`;
+export const newSecret = (world: World) => `whsec_${toBase64(world.random.bytes("signing-secret", 32))}`;
 
 /** The secrets that verify now, newest first: each signs every attempt (W13). */
 export function liveSecrets(world: World, endpoint: WebhookEndpointRecord): readonly SigningSecretRecord[] {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { toBase64Url } from "@workspace-tasks/kernel/bytes.ts";
 import { keyLifetimeInDaysDefault, keyLifetimesInDays } from "../../settings/settings.ts";
 import type { ApiKeyRecord, KeyAccess, PartnerKeyRecord, Role } from "../../state/records.ts";
 import type { TokenClaims } from "../../world/tokens.ts";
@@ -42,7 +42,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
   const nowMs = world.clock.now();
   const record: ApiKeyRecord = {
     id: world.newId("api-key"),
-    keyHash: hashKey(apiKey),
+    keyHash: world.hashing.sha256(apiKey),
     userId: membership.userId,
     workspaceId: input.workspaceId,
     access: input.access ?? "read_write",
@@ -57,7 +57,7 @@ export function createApiKey(world: World, input: CreateApiKeyInput) {
 
 /** The record of a key in plain text. */
 export const findApiKey = (world: World, apiKey: string): ApiKeyRecord | undefined =>
-  findByHash(world.state.apiKeys, apiKey);
+  findByKey(world, world.state.apiKeys, apiKey);
 
 /** Issued tokens stay valid until their own expiry; the next exchange fails. */
 export function revokeApiKey(world: World, apiKeyId: string): ApiKeyRecord {
@@ -74,7 +74,7 @@ export function createPartnerKey(world: World, input: { readonly partnerId?: str
   const partnerApiKey = newKey(world, "wtp", "partner-key-secret");
   const record: PartnerKeyRecord = {
     id: world.newId("partner-key"),
-    keyHash: hashKey(partnerApiKey),
+    keyHash: world.hashing.sha256(partnerApiKey),
     partnerId,
     createdAtMs: world.clock.now(),
     revokedAtMs: null,
@@ -100,7 +100,7 @@ export function exchangeApiKey(world: World, input: ExchangeInput) {
   const requestedSeconds = input.expiresInSeconds ?? tokenLifetimeSeconds;
   if (requestedSeconds < 1) throw badInput("expiresInSeconds must be at least 1");
 
-  const key = findByHash(world.state.apiKeys, input.refreshToken);
+  const key = findByKey(world, world.state.apiKeys, input.refreshToken);
   if (!key) throw invalidKey("no such API key");
   return issueTokens(world, key, requestedSeconds);
 }
@@ -137,7 +137,7 @@ export function issueTokens(
 
 /** Exchanges a partner key for a gateway token. Not part of the interface. */
 export function loginPartner(world: World, token: string) {
-  const key = findByHash(world.state.partnerKeys, token);
+  const key = findByKey(world, world.state.partnerKeys, token);
   if (!key) throw invalidPartnerToken("no such partner key");
   return issuePartnerToken(world, key);
 }
@@ -171,18 +171,17 @@ function mintToken(
 
 /** Whether this text is an API key or a partner key of the world, valid or not. */
 export const hasKey = (world: World, key: string): boolean =>
-  findByHash(world.state.apiKeys, key) !== undefined ||
-  findByHash(world.state.partnerKeys, key) !== undefined;
+  findByKey(world, world.state.apiKeys, key) !== undefined ||
+  findByKey(world, world.state.partnerKeys, key) !== undefined;
 
-function findByHash<Key extends { readonly keyHash: string }>(
+function findByKey<Key extends { readonly keyHash: string }>(
+  world: World,
   keys: ReadonlyMap<string, Key>,
   presented: string,
 ): Key | undefined {
-  const presentedHash = hashKey(presented);
+  const presentedHash = world.hashing.sha256(presented);
   return findRecord(keys, ({ keyHash }) => keyHash === presentedHash);
 }
 
 const newKey = (world: World, prefix: string, stream: string) =>
-  `${prefix}_${world.random.bytes(stream, 32).toString("base64url")}`;
-
-const hashKey = (key: string) => createHash("sha256").update(key).digest("hex");
+  `${prefix}_${toBase64Url(world.random.bytes(stream, 32))}`;

@@ -1,3 +1,4 @@
+import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { uploadStorageBytesMax } from "../../settings/bounds.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
@@ -80,8 +81,8 @@ export function deleteUpload(world: World, upload: UploadRecord): void {
 }
 
 /** The bytes received so far. */
-export function uploadContent(world: World, uploadId: string): Buffer {
-  return Buffer.concat(world.state.uploadContents.get(uploadId) ?? []);
+export function uploadContent(world: World, uploadId: string): Uint8Array {
+  return joinBytes(world.state.uploadContents.get(uploadId) ?? []);
 }
 
 function completeIfFull(world: World, upload: UploadRecord): void {

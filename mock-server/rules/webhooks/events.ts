@@ -4,7 +4,6 @@
 import type { SyncedDocument } from "@workspace-tasks/events/fields";
 import type { EventRecord, StageRecord, TaskRecord } from "../../state/records.ts";
 import { isoTime } from "../../time/iso-time.ts";
-import { uuidFromName } from "../../world/random.ts";
 import type { World } from "../../world/world.ts";
 import { deliverEvent } from "../deliveries/deliveries.ts";
 import { versionOf } from "./catalog.ts";
@@ -13,7 +12,7 @@ import { versionOf } from "./catalog.ts";
 export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
   const failed = task.status === "FAILED";
   emitEvent(world, {
-    id: () => uuidFromName(`task/${task.id}/${task.changes}`),
+    id: () => world.random.uuidOf(`task/${task.id}/${task.changes}`),
     name: taskEventNames[task.status],
     workspaceId: task.workspaceId,
     subject: task.id,
@@ -37,7 +36,7 @@ const taskEventNames = {
 /** Reports that a stage has finished. @see interface §6, "Subtask payload" */
 export function emitStageEvent(world: World, task: TaskRecord, stage: StageRecord): void {
   emitEvent(world, {
-    id: () => uuidFromName(`stage/${stage.id}/${stage.status}`),
+    id: () => world.random.uuidOf(`stage/${stage.id}/${stage.status}`),
     name: stage.status === "FAILED" ? "subtask.failed" : "subtask.completed",
     workspaceId: task.workspaceId,
     subject: task.id,
@@ -70,7 +69,7 @@ export interface DocumentsPull {
 /** Reports that documents were pulled from a connected system (A-10). */
 export function emitDocumentsSynced(world: World, { pullId, workspaceId, ...fields }: DocumentsPull): void {
   emitEvent(world, {
-    id: () => uuidFromName(`pull/${pullId}`),
+    id: () => world.random.uuidOf(`pull/${pullId}`),
     name: "documents.synced",
     workspaceId,
     subject: fields.clientId,

@@ -2,7 +2,7 @@
 // leaves a usable record.
 
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { z } from "zod";
+import * as z from "zod";
 import type { Plan } from "./catalogue/catalogue.ts";
 import { type Observation, observationSchema } from "./observe/observation.ts";
 import { keyNames, permissions } from "./rules/probe.ts";

@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { hostWorld } from "../../../mock-server/mock-world.ts";
 import { createNamedWorlds } from "../../../mock-server/named-worlds.ts";
-import { createHttpTransport } from "../../../mock-server/outbound/http-transport.ts";
+import { nodeHashing } from "../../../mock-server/node/hashing.ts";
+import { createHttpTransport } from "../../../mock-server/node/http-transport.ts";
 import { defaultSettings } from "../../../mock-server/settings/settings.ts";
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 import { jsonPost } from "../../support/json-post.ts";
@@ -68,7 +69,16 @@ describe("worlds over HTTP", () => {
     await mock.worlds.create({ name: "constructor" });
     await expect(mock.worlds.create({ name: "constructor" })).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(mock.worlds.create({ name: "main" })).rejects.toMatchObject({ code: "CONFLICT" });
-    const shared = { seed: 1, settings: defaultSettings, faults: undefined, version: "0" };
+    const hashing = nodeHashing;
+    const pageFiles = () => new Map();
+    const shared = {
+      seed: 1,
+      settings: defaultSettings,
+      faults: undefined,
+      version: "0",
+      hashing,
+      pageFiles,
+    };
     const named = new Map();
     const setup = { ...shared, name: "main", clock: createVirtualClock(), named, directory: null };
     const main = hostWorld({ ...setup, transport: createHttpTransport() });

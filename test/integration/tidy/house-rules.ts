@@ -118,6 +118,17 @@ export const houseRules: readonly HouseRule[] = [
     },
   },
   {
+    name: "the mock imports modules of Node in its folder for them and in its commands",
+    reason: "all else of it also runs in a browser",
+    check(file) {
+      const isPart = packageOf(file.path) === "mock-server";
+      if (!isPart || /^mock-server\/(node|cli|codegen)\//.test(file.path)) return [];
+      return importsOf(file)
+        .filter((target) => target.startsWith("node:"))
+        .map((target) => `imports ${target}`);
+    },
+  },
+  {
     name: "optional peers are imported only behind their entry point",
     reason: "importing the SDK must not fail without a package that only the mock or the receiver uses",
     check(file) {

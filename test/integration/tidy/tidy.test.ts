@@ -41,6 +41,10 @@ describe("the house rules", () => {
       path: "sdk/kernel/a.ts",
       text: 'import { WorkspaceTasksError } from "../errors.ts";',
     },
+    "the mock imports modules of Node in its folder for them and in its commands": {
+      path: "mock-server/world/a.ts",
+      text: 'import { createHash } from "node:crypto";',
+    },
     "optional peers are imported only behind their entry point": {
       path: "receiver-kit/receiver.ts",
       text: 'import type { Request } from "express";',

@@ -1,5 +1,5 @@
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { z } from "zod";
+import * as z from "zod";
 import type { CapturedDelivery } from "./observe-delivery.ts";
 
 const deliverySchema = z.object({

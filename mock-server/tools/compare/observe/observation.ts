@@ -3,7 +3,7 @@
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { Immutable } from "@workspace-tasks/mock-server/parts";
-import { z } from "zod";
+import * as z from "zod";
 
 // A record may come from elsewhere: its texts are printed, and must not control a terminal.
 const text = z

@@ -1,6 +1,7 @@
 import { createMockServer, createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { createEventStream } from "../../../../mock-server/control/event-stream.ts";
+import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
 import type { Transport } from "../../../../mock-server/outbound/port.ts";
 import { defaultSettings } from "../../../../mock-server/settings/settings.ts";
 import { createWorldHolder } from "../../../../mock-server/world/world-holder.ts";
@@ -12,6 +13,7 @@ const transport: Transport = {
 };
 const createWorlds = () =>
   createWorldHolder({
+    hashing: nodeHashing,
     seed: 1,
     clock: createVirtualClock(),
     settings: defaultSettings,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { afterAll, describe, expect, it } from "vitest";
 import { createInspector } from "../../../../mock-server/inspector/inspector.ts";
+import { readPageFiles } from "../../../../mock-server/node/page-files.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "inspector-"));
 mkdirSync(join(folder, "assets"));
@@ -11,7 +12,7 @@ writeFileSync(join(folder, "index.html"), "<!doctype html>");
 writeFileSync(join(folder, "assets/index-4f2a.js"), "export {};");
 writeFileSync(join(folder, "assets/style-77b1.css"), "a{}");
 writeFileSync(join(folder, "private.txt"), "not part of the page");
-const page = createInspector(folder);
+const page = createInspector(readPageFiles(folder));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("the inspector page", () => {
@@ -52,7 +53,7 @@ describe("the inspector page", () => {
   );
 
   it("responds with 503 and the build command when it was not built", async () => {
-    const response = createInspector(null)("/_mock/");
+    const response = createInspector(readPageFiles(tmpdir()))("/_mock/");
     expect(response.status).toBe(503);
     expect(await response.text()).toContain("npm run build");
   });

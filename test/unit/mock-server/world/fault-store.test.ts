@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
 import type { FaultPlan } from "../../../../mock-server/state/fault.ts";
 import { createFaultStore, type FaultStore } from "../../../../mock-server/world/fault-store.ts";
 import { createRandomStreams, type RandomStreams } from "../../../../mock-server/world/random.ts";
@@ -12,7 +13,7 @@ function storeOf(
   plan: FaultPlan = {},
   random: Pick<RandomStreams, "numberOf"> = { numberOf: () => 1 },
 ): FaultStore {
-  const store = createFaultStore({ random, clock, emit: () => undefined });
+  const store = createFaultStore({ random, clock, hashing: nodeHashing, emit: () => undefined });
   store.replace(plan);
   return store;
 }
@@ -129,7 +130,7 @@ describe("the rules of a fault store", () => {
   it("keep a log of at most 10,000 faults, and emit each", () => {
     const emitted: unknown[] = [];
     const emit = (activity: unknown) => void emitted.push(activity);
-    const store = createFaultStore({ random: { numberOf: () => 0 }, clock, emit });
+    const store = createFaultStore({ random: { numberOf: () => 0 }, clock, hashing: nodeHashing, emit });
     store.replace({ deliveries: [{ chances: [{ probability: 1, fault: { kind: "drop" } }] }] });
     for (let count = 0; count < 10_001; count++) store.drawDelivery(attempt);
     expect(store.fired()).toHaveLength(10_000);
@@ -157,7 +158,7 @@ describe("the rules of a fault store", () => {
 describe("probabilistic faults", () => {
   const half = { probability: 0.5, fault: { kind: "html" } } as const;
   const seeded = (seed: number, ...rules: NonNullable<FaultPlan["api"]>) =>
-    storeOf({ api: rules }, createRandomStreams(seed));
+    storeOf({ api: rules }, createRandomStreams(seed, nodeHashing));
   const draw = (store: FaultStore) => Array.from({ length: 200 }, () => store.drawApi(call).length);
 
   it("repeat with the same seed and differ with another", () => {
@@ -204,7 +205,7 @@ describe("probabilistic faults", () => {
       attempt: Math.floor(index / 20),
     }));
     const drawAll = (order: typeof targets) => {
-      const store = storeOf({ deliveries }, createRandomStreams(7));
+      const store = storeOf({ deliveries }, createRandomStreams(7, nodeHashing));
       return Object.fromEntries(
         order.map((target) => [`${target.id}/${target.attempt}`, store.drawDelivery(target).length]),
       );

@@ -1,6 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { createTokenSigner, type TokenClaims, worldOfToken } from "../../../../mock-server/world/tokens.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { nodeHashing } from "../../../../mock-server/node/hashing.ts";
+import {
+  createTokenSigner,
+  type TokenClaims,
+  type TokenSigner,
+  worldOfToken,
+} from "../../../../mock-server/world/tokens.ts";
 
 const claims: TokenClaims = {
   jti: "t-1",
@@ -17,14 +23,14 @@ const claims: TokenClaims = {
 
 describe("createTokenSigner", () => {
   it("mints equal tokens for equal seeds, which only these seeds read", () => {
-    const token = createTokenSigner(1).mint(claims);
-    expect(createTokenSigner(1).mint(claims)).toBe(token);
-    expect(createTokenSigner(1).read(token)).toEqual(claims);
-    expect(createTokenSigner(2).read(token)).toBeNull();
+    const token = createTokenSigner(1, nodeHashing).mint(claims);
+    expect(createTokenSigner(1, nodeHashing).mint(claims)).toBe(token);
+    expect(createTokenSigner(1, nodeHashing).read(token)).toEqual(claims);
+    expect(createTokenSigner(2, nodeHashing).read(token)).toBeNull();
   });
 
   it("returns null for a token with any one character changed", () => {
-    const signer = createTokenSigner(1);
+    const signer = createTokenSigner(1, nodeHashing);
     const token = signer.mint(claims);
     for (let index = 0; index < token.length; index++) {
       const other = token[index] === "A" ? "B" : "A";
@@ -33,7 +39,7 @@ describe("createTokenSigner", () => {
   });
 
   it("returns null for any other text", () => {
-    const signer = createTokenSigner(1);
+    const signer = createTokenSigner(1, nodeHashing);
     fc.assert(
       fc.property(
         fc.oneof(
@@ -53,15 +59,22 @@ describe("createTokenSigner", () => {
 });
 
 describe("a token of a named world", () => {
-  const signer = createTokenSigner(1, "blue");
-  const token = signer.mint(claims);
+  let signer: TokenSigner;
+  let token: string;
+  beforeEach(() => {
+    signer = createTokenSigner(1, nodeHashing, "blue");
+    token = signer.mint(claims);
+  });
   const withPayload = (payload: string) => `header.${Buffer.from(payload).toString("base64url")}.signature`;
 
   it("names its world, which alone reads it", () => {
     expect(signer.read(token)).toEqual({ ...claims, world: "blue" });
-    expect(createTokenSigner(1, "red").read(token)).toBeNull();
-    expect(createTokenSigner(1).read(token)).toBeNull();
-    expect([worldOfToken(token), worldOfToken(createTokenSigner(1).mint(claims))]).toEqual(["blue", null]);
+    expect(createTokenSigner(1, nodeHashing, "red").read(token)).toBeNull();
+    expect(createTokenSigner(1, nodeHashing).read(token)).toBeNull();
+    expect([worldOfToken(token), worldOfToken(createTokenSigner(1, nodeHashing).mint(claims))]).toEqual([
+      "blue",
+      null,
+    ]);
   });
 
   it("is read up to 4,096 characters", () => {
@@ -86,7 +99,9 @@ describe("a token of a named world", () => {
       { ...claims, world: "blue" },
     ]);
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
-    expect(createTokenSigner(1, "null").read(createTokenSigner(1).mint(claims))).toBeNull();
+    expect(
+      createTokenSigner(1, nodeHashing, "null").read(createTokenSigner(1, nodeHashing).mint(claims)),
+    ).toBeNull();
   });
 
   it("cannot be taken from a text that is no token, or that names none", () => {

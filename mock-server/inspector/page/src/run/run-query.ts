@@ -1,5 +1,6 @@
 import type { RecordedRequest } from "../api-types.ts";
 import { control } from "../state/resource.ts";
+import { transport } from "../state/transport.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { graphqlRequest, newToken, type Router } from "./request-keys.ts";
 import { canBeSent } from "./sent-query.ts";
@@ -33,7 +34,7 @@ export async function runQuery(request: RunRequest): Promise<RunResponse> {
   const sent = graphqlRequest(router, token, query, values);
   const { url, headers, body } = sent;
   const startedMs = performance.now();
-  const response = await fetch(url, { method: "POST", headers, body }).catch(() => {
+  const response = await transport.fetch(url, { method: "POST", headers, body }).catch(() => {
     throw new Error("the connection was cut before a response; an active fault can do that");
   });
   const text = await response.text().catch(() => {

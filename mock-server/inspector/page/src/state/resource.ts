@@ -2,10 +2,11 @@ import { createControlClient, isMockServerError } from "@workspace-tasks/mock-se
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { setReadProblem, versionOf } from "./live.ts";
 import { change, currentState, useLive } from "./store.ts";
+import { transport } from "./transport.ts";
 import { worldUrl } from "./worlds.ts";
 
 /** The control API of the mock that serves this page. */
-export const control = createControlClient({ baseUrl: worldUrl });
+export const control = createControlClient({ baseUrl: worldUrl, fetch: transport.fetch });
 
 /** Reads start at least this far apart; a slow one delays the next, so that half of the time stays free. */
 const pauseMsMin = 200;

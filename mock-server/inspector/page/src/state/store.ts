@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { type Activity, addActivities, initialLiveState, type LiveState, setConnection } from "./live.ts";
+import { type ActivitySource, transport } from "./transport.ts";
 
 let state = initialLiveState;
 const listeners = new Set<() => void>();
@@ -39,10 +40,10 @@ export function startLive(url: string): void {
     batch = [];
     change(addActivities(state, taken));
   };
-  let source: EventSource | null = null;
+  let source: ActivitySource | null = null;
   const open = () => {
     if (source) return;
-    const opened = new EventSource(url);
+    const opened = transport.openStream(url);
     source = opened;
     opened.onopen = () => change(setConnection(state, "live"));
     opened.onerror = () => {

@@ -1,4 +1,5 @@
 import { createControlClient } from "@workspace-tasks/mock-server/control";
+import { transport } from "./transport.ts";
 
 // A named world has the page at `/w/{name}/_mock/`; only the mock's own control API knows all worlds.
 
@@ -11,7 +12,7 @@ export const worldName = place?.[2];
 export const mockUrl = `${location.origin}${place?.[1] ?? ""}`;
 
 /** The control API of the mock's own world. */
-export const mockControl = createControlClient({ baseUrl: mockUrl });
+export const mockControl = createControlClient({ baseUrl: mockUrl, fetch: transport.fetch });
 
 /** Where the world of this page is served. */
 export const worldUrl = worldName === undefined ? mockUrl : `${mockUrl}/w/${worldName}`;

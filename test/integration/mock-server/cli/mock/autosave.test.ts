@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { autosave } from "../../../../../mock-server/cli/mock/autosave.ts";
-import { readSnapshotFile } from "../../../../../mock-server/snapshot/snapshot-file.ts";
+import { readSnapshotFile } from "../../../../../mock-server/node/snapshot-file.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
 
 describe("autosave", () => {

@@ -1,12 +1,14 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../../../../../mock-server/control/lists/wait-for.ts";
+import { nodeHashing } from "../../../../../mock-server/node/hashing.ts";
 import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
 import { createWorld } from "../../../../../mock-server/world/world.ts";
 
 function setUp() {
   const wallClock = createVirtualClock();
   const world = createWorld({
+    hashing: nodeHashing,
     epoch: 0,
     seed: 1,
     clock: createVirtualClock(),

@@ -5,11 +5,11 @@ import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { failed, timedOut } from "../outbound/failure.ts";
+import type { Transport, TransportFailure } from "../outbound/port.ts";
 import { outboundLimits } from "../settings/bounds.ts";
 import { scheduleAwakeLimit } from "../time/awake-limit.ts";
 import { realClock } from "../time/real-clock.ts";
-import { failed, timedOut } from "./failure.ts";
-import type { Transport, TransportFailure } from "./port.ts";
 
 export interface HttpTransportOptions {
   /** Default: `outboundLimits`. */
@@ -129,7 +129,7 @@ interface HttpCall {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Buffer;
+  readonly body?: Uint8Array;
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
 }

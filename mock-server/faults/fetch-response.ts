@@ -1,21 +1,5 @@
-import type { ServerResponse } from "node:http";
+import { utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import type { Abort, WireResponse } from "./serve-with-faults.ts";
-
-/** Writes a response to a socket, broken off as its `abort` says. */
-export function writeResponse(outgoing: ServerResponse, response: WireResponse): void {
-  const { abort } = response;
-  const { socket } = outgoing;
-  if (abort?.kind === "cut" && abort.afterBytes === null) {
-    socket?.resetAndDestroy();
-    return;
-  }
-  const bytes = Buffer.from(response.body, "utf8");
-  outgoing.writeHead(response.status, { ...response.headers, "content-length": bytes.length });
-  if (!abort) outgoing.end(bytes);
-  else if (abort.kind === "stall") outgoing.flushHeaders();
-  // `destroy` after the bytes are flushed: a reset could overtake them in the client's kernel.
-  else outgoing.write(bytes.subarray(0, abort.afterBytes ?? 0), () => socket?.destroy());
-}
 
 /** A connection that a fault cuts, as `fetch` reports it: a TypeError with the system's error as its cause. */
 export class ConnectionCutError extends TypeError {
@@ -33,14 +17,14 @@ export function toFetchResponse({ status, headers, body, abort }: WireResponse):
   const hasBody = !bodiless.includes(status);
   if (!abort) return new Response(hasBody ? body : null, { status, headers: { ...headers } });
   if (!hasBody || (abort.kind === "cut" && abort.afterBytes === null)) throw new ConnectionCutError();
-  const bytes = Buffer.from(body, "utf8");
+  const bytes = utf8(body);
   return new Response(abortedBody(bytes, abort), {
     status,
     headers: { ...headers, "content-length": String(bytes.length) },
   });
 }
 
-function abortedBody(bytes: Buffer, abort: Abort): ReadableStream<Uint8Array> {
+function abortedBody(bytes: Uint8Array, abort: Abort): ReadableStream<Uint8Array> {
   const part = new Uint8Array(bytes.subarray(0, abort.kind === "cut" ? (abort.afterBytes ?? 0) : 0));
   // An error discards what is queued in a stream, so the part that is sent and the error are separate pulls.
   let sent = part.length === 0;

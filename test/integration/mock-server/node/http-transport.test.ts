@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import {
   createHttpTransport,
   type HttpTransportOptions,
-} from "../../../../mock-server/outbound/http-transport.ts";
+} from "../../../../mock-server/node/http-transport.ts";
 import { createInProcessTransport } from "../../../../mock-server/outbound/in-process-transport.ts";
 import type { DeliveryRequest } from "../../../../mock-server/outbound/port.ts";
 import { createVirtualClock } from "../../../../mock-server/time/virtual-clock.ts";

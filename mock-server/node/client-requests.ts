@@ -7,7 +7,7 @@ import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
-import { holdRequest, type RequestHold } from "./request-hold.ts";
+import { holdRequest, type RequestHold } from "../http/request-hold.ts";
 
 export interface ClientRequests {
   /** The hold of the request that a client in this process sends from this port. */

@@ -6,8 +6,8 @@ import {
   writeOutputFile,
 } from "@workspace-tasks/kernel/output-file.ts";
 import { MockServerError } from "../errors.ts";
-import type { Snapshot } from "./snapshot-schema.ts";
-import { parseSnapshot, snapshotBytesMax } from "./snapshot-text.ts";
+import type { Snapshot } from "../snapshot/snapshot-schema.ts";
+import { parseSnapshot, snapshotBytesMax } from "../snapshot/snapshot-text.ts";
 
 /** Reads a snapshot file; `null` without one. @throws MockServerError SNAPSHOT_INVALID for another file */
 export async function readSnapshotFile(path: string, bytesMax = snapshotBytesMax): Promise<Snapshot | null> {
@@ -17,7 +17,7 @@ export async function readSnapshotFile(path: string, bytesMax = snapshotBytesMax
     const message = `a snapshot may have ${bytesMax} bytes, this file has ${found.size}`;
     throw new MockServerError("SNAPSHOT_INVALID", message);
   }
-  const { readSnapshot } = await import("./read-snapshot.ts");
+  const { readSnapshot } = await import("../snapshot/read-snapshot.ts");
   return readSnapshot(parseSnapshot(await readFile(path)));
 }
 

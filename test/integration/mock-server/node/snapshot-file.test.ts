@@ -8,7 +8,7 @@ import {
   findSnapshotFile,
   readSnapshotFile,
   writeSnapshotFile,
-} from "../../../../mock-server/snapshot/snapshot-file.ts";
+} from "../../../../mock-server/node/snapshot-file.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
 const snapshot = '{"format":"workspace-tasks-mock"}';

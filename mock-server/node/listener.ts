@@ -3,27 +3,20 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Listener } from "../create-mock.ts";
 import type { MockServerError } from "../errors.ts";
-import { ConnectionCutError, writeResponse } from "../faults/write-response.ts";
+import { ConnectionCutError } from "../faults/fetch-response.ts";
 import { decodeBody } from "../graphql/request-context.ts";
-import { readIncomingBody } from "../read-body.ts";
+import { clocksFor, type Located, locate } from "../http/find-world.ts";
+import { holdRequest, type RequestHold } from "../http/request-hold.ts";
+import { type Handler, routerAt, serveGraphql } from "../http/router.ts";
+import type { Service } from "../http/service.ts";
 import type { Router } from "../state/router.ts";
 import { type ClientRequests, watchClientRequests } from "./client-requests.ts";
 import { allowPage, isPreflight } from "./cors.ts";
-import { clocksFor, type Located, locate } from "./find-world.ts";
+import { readIncomingBody } from "./read-incoming-body.ts";
 import { createRequestGuard, type RequestGuard } from "./request-guard.ts";
-import { holdRequest, type RequestHold } from "./request-hold.ts";
-import { type Handler, routerAt, serveGraphql } from "./router.ts";
-import type { Service } from "./service.ts";
-
-export interface HttpListener {
-  /** For example `http://127.0.0.1:4010`. */
-  readonly origin: string;
-  /** Makes virtual clocks wait for requests in flight. Called when the first world has one. */
-  watchClients(): void;
-  /** Stops listening and closes every open connection. */
-  close(): Promise<void>;
-}
+import { writeResponse } from "./write-response.ts";
 
 export interface HttpListenerOptions {
   readonly service: Service;
@@ -39,7 +32,7 @@ export interface HttpListenerOptions {
 const wildcards: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /** @throws Error with the system's `code` (such as EADDRINUSE) when the port is not available */
-export async function listenHttp(options: HttpListenerOptions): Promise<HttpListener> {
+export async function listenHttp(options: HttpListenerOptions): Promise<Listener> {
   const guard = createRequestGuard(options);
   let clients: ClientRequests | null = null;
   const server = createServer((request, response) => {

@@ -1,0 +1,56 @@
+// What `Buffer` does where there is none, as in a browser.
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** A multiple of three, so that no padding is inside, and less than a call can have arguments. */
+const encodedAtOnce = 30_000;
+
+/** The bytes of a text in UTF-8. */
+export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
+
+/** The text of bytes in UTF-8; what is none becomes U+FFFD. */
+export const textOfUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);
+
+/** The parts one after the other; a single part as it is. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return first;
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.byteLength, 0));
+  let offset = 0;
+  for (const part of parts) {
+    joined.set(part, offset);
+    offset += part.byteLength;
+  }
+  return joined;
+}
+
+/** Base64 with padding. */
+export function toBase64(bytes: Uint8Array): string {
+  let text = "";
+  for (let start = 0; start < bytes.length; start += encodedAtOnce)
+    text += btoa(Reflect.apply(String.fromCharCode, null, bytes.subarray(start, start + encodedAtOnce)));
+  return text;
+}
+
+/** Base64 for URLs, without padding. */
+export const toBase64Url = (bytes: Uint8Array): string =>
+  toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+
+/** The bytes of base64 or base64url, with padding or without; `undefined` for a text that is neither. */
+export function fromBase64(text: string): Uint8Array | undefined {
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = new Uint8Array(binary.length);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
+    return bytes;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The bytes of an even number of hexadecimal digits. */
+export function fromHex(digits: string): Uint8Array {
+  const bytes = new Uint8Array(digits.length / 2);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
+  return bytes;
+}
