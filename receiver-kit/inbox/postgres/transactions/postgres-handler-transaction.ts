@@ -41,7 +41,7 @@ export function beginSharedTransaction(
           throw rejected;
         }
         if (isShareable(statement)) {
-          member ??= shared.join(claim, settlement);
+          member ??= shared.join(claim, settlement, statement);
           return member.query(statement, values);
         }
         return goAlone("the statement concerns the whole transaction").query(statement, values);

@@ -10,7 +10,7 @@ import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
-import { FailedStatements } from "./failed-statements.ts";
+import { FailedStatements, isAborted } from "./failed-statements.ts";
 
 /** Of one member. */
 export interface Turn {
@@ -20,6 +20,10 @@ export interface Turn {
    * and fail with it. Never rejects.
    */
   readonly isReset: Promise<boolean>;
+  /** The statements of other events may be sent between its own. */
+  readonly isInterleaved: boolean;
+  /** Whether the transaction can have the statement. */
+  admits(statement: string): boolean;
   /** The server's own limit may be switched off. */
   cancelStatement(): void;
 }
@@ -45,16 +49,32 @@ export class Member {
   #isLate = false;
   #mustRepeat = false;
   #failure: Error | undefined;
-  hasQueried = false;
-  /** A statement has to do with advisory locks. */
-  namesLocks = false;
+  /** The statement that it waits with for its turn. */
+  readonly first: string | undefined;
+  /** Its statements so far. */
+  readonly texts: string[] = [];
 
-  constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
+  constructor(
+    claim: InboxClaim,
+    settlement: InboxSettlement,
+    options: MemberOptions,
+    first?: string | undefined,
+  ) {
     this.claim = claim;
     this.settlement = settlement;
+    this.first = first;
     this.#options = options;
     this.#turn.promise.catch(() => {});
     this.#settled.promise.catch(() => {});
+  }
+
+  get hasQueried(): boolean {
+    return this.texts.length > 0;
+  }
+
+  /** A statement has to do with advisory locks. */
+  get namesLocks(): boolean {
+    return this.texts.some((text) => /advisory/i.test(text));
   }
 
   get isKept(): boolean {
@@ -100,8 +120,8 @@ export class Member {
     this.#throwIfEnded();
     if (turn.pooled.client.getTransactionStatus?.() === "I")
       throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
-    this.hasQueried = true;
-    this.namesLocks ||= /advisory/i.test(statement);
+    if (!turn.admits(statement)) throw this.evict("its statement may leave something in the session");
+    this.texts.push(statement);
     this.#isInFlight = true;
     try {
       return await this.#send(turn, statement, values);
@@ -111,11 +131,13 @@ export class Member {
     }
   }
 
-  async #send({ pooled, isReset }: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+  async #send(turn: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+    const { pooled, isReset, isInterleaved } = turn;
     try {
       const { rows } = await pooled.withinForHandler(sendSingle(pooled.client, text, values));
       if (await isReset) return rows;
     } catch (error) {
+      if (isInterleaved && isAborted(error)) throw this.evict("a statement of another event failed");
       if (await isReset) {
         if (isCausedBySharing(error)) this.#mustRepeat = true;
         throw this.failed.add(text, error);
