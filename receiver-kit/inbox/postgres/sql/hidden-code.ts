@@ -1,7 +1,8 @@
 // What a plain statement can run without naming it: triggers, rules, policies, defaults, checks, expressions of indexes;
 // functions of the database behind operators, casts and names that PostgreSQL has too. Such code can set or leave anything.
-// The server knows which relations a transaction has touched by the locks that it holds until its end, those of cascades
-// and partitions included. Code in C comes with an extension, which only a superuser installs.
+// The server knows which relations a transaction has touched by the locks that it holds until its end; another row may
+// lead to their partitions, and by a cascade to the tables that refer to them. Code in C comes with an extension, which
+// only a superuser installs.
 
 import { plainFunctions } from "./plain-statement.ts";
 import { namedFunction, type ServerFunction } from "./postgres-functions.ts";
@@ -17,7 +18,7 @@ const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join
 /** Functions that a plain statement may run, though it does not name them. */
 const isHidden = `routine.oid >= ${firstOwn} AND (routine.prolang NOT IN (12, 13) OR routine.prokind = 'a') AND (
         routine.proname IN (${list(plainFunctions)})
-        OR routine.pronargs - routine.pronargdefaults = 1 AND EXISTS (SELECT FROM pg_catalog.pg_type AS first
+        OR routine.pronargs > 0 AND routine.pronargs - routine.pronargdefaults <= 1 AND EXISTS (SELECT FROM pg_catalog.pg_type AS first
           WHERE first.oid = routine.proargtypes[0] AND first.typtype IN ('c', 'p'))
         OR EXISTS (SELECT FROM pg_catalog.pg_operator WHERE oid >= ${firstOwn} AND oprcode = routine.oid)
         OR EXISTS (SELECT FROM pg_catalog.pg_cast WHERE oid >= ${firstOwn} AND castfunc = routine.oid)
@@ -35,8 +36,15 @@ const expressions = `SELECT adbin::text FROM pg_catalog.pg_attrdef WHERE adrelid
 /** Whether all that the transaction has touched is free of such code. */
 export function touchesPlainFunction(schema: string): ServerFunction {
   const definition = `() RETURNS boolean LANGUAGE plpgsql AS $function$
-    DECLARE touched oid[] := ARRAY(SELECT DISTINCT held.relation FROM pg_catalog.pg_lock_status() AS held
-      WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid());
+    DECLARE touched oid[] := ARRAY(
+      WITH RECURSIVE reached (relation) AS (
+        SELECT held.relation FROM pg_catalog.pg_lock_status() AS held
+        WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid()
+        UNION SELECT next.relation FROM reached CROSS JOIN LATERAL (
+          SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = reached.relation
+          UNION ALL SELECT conrelid FROM pg_catalog.pg_constraint
+            WHERE contype = 'f' AND confrelid = reached.relation) AS next (relation))
+      SELECT relation FROM reached);
     BEGIN
       RETURN NOT EXISTS (SELECT FROM pg_catalog.pg_class AS relation WHERE oid = ANY (touched) AND (
         relkind NOT IN ('r', 'p', 'i', 'I', 'S', 't') OR relhasrules OR relrowsecurity

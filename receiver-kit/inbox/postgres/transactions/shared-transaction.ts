@@ -22,6 +22,7 @@ import { type Backend, cancelStatement } from "../connection/watch-transaction.t
 import { begin } from "../sql/postgres-expressions.ts";
 import { lastResult, type PostgresResult, type PostgresRow } from "../sql/postgres-pool.ts";
 import { isLeftOver, isLockLeft } from "../sql/session-reset.ts";
+import type { GroupSize } from "./group-size.ts";
 import type { PlainStatements } from "./plain-statements.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import type { Member } from "./shared-member.ts";
@@ -35,12 +36,12 @@ export interface SharedTransactionOptions extends PostgresDatabase {
   readonly statements: PlainStatements;
   /** It has only statements that leave nothing. */
   readonly isPlain: boolean;
+  readonly groupSize: GroupSize;
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
 }
 
 const savepoint = "workspace_tasks_event";
-const groupMax = 8;
 /** The place of a sequence may be left. */
 const plainReset = "DISCARD SEQUENCES";
 
@@ -97,14 +98,14 @@ export class SharedTransaction {
    */
   async takeTurn(member: Member): Promise<void> {
     const isGrouped = this.#isGrouped(member);
-    if (!isGrouped || this.#turns.length === groupMax) await this.endTurns();
+    if (!isGrouped || this.#turns.length >= this.#options.groupSize.max) await this.endTurns();
     this.#begin(member, isGrouped);
     if (!isGrouped) await this.endTurns();
   }
 
   /** Another event can join those whose turns are in progress. */
   get hasOpenGroup(): boolean {
-    return this.#turns.length > 0 && this.#turns.length < groupMax;
+    return this.#turns.length > 0 && this.#turns.length < this.#options.groupSize.max;
   }
 
   /** Resolves when the handlers of all turns in progress have ended. */
@@ -113,8 +114,9 @@ export class SharedTransaction {
   }
 
   #isGrouped({ first }: Member): boolean {
-    const { isPlain, statements } = this.#options;
-    return isPlain && this.#pipelines && first !== undefined && statements.isSingle(first);
+    const { isPlain, statements, groupSize } = this.#options;
+    if (!isPlain || !this.#pipelines || groupSize.max === 1) return false;
+    return first !== undefined && statements.isSingle(first);
   }
 
   #begin(member: Member, isInterleaved: boolean): void {
@@ -151,9 +153,11 @@ export class SharedTransaction {
     // Not the fault of the event whose turn is next.
     if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
     if (!isWhole(members)) {
+      if (members.length > 1) this.#options.groupSize.onUndone();
       for (const member of members) if (member.isKept) member.repeat();
       return this.#undo(...members);
     }
+    if (this.#options.isPlain) this.#options.groupSize.onKept();
     this.#last = members.some(({ hasQueried }) => hasQueried) ? this.#endTurn(members) : undefined;
     if (!this.#isPipelined(members)) await this.endLastTurn();
   }
@@ -173,10 +177,9 @@ export class SharedTransaction {
   async #undo(...undone: readonly Member[]): Promise<void> {
     this.#last = undefined;
     if (undone.some(({ hasQueried }) => hasQueried)) {
-      const { resetAndSearchLocks } = this.#options.sql;
-      const results = await this.#query(
-        `ROLLBACK TO SAVEPOINT ${savepoint}; ${resetAndSearchLocks}; ${this.#limits}`,
-      );
+      const { isPlain, sql } = this.#options;
+      const reset = isPlain ? plainReset : `${sql.resetAndSearchLocks}; ${this.#limits}`;
+      const results = await this.#query(`ROLLBACK TO SAVEPOINT ${savepoint}; ${reset}`);
       // Those of the undone members are gone.
       if (isLockLeft(results)) this.#failWithLock();
       this.isTainted = isLeftOver(results);

@@ -25,11 +25,13 @@ import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
+import { GroupSize } from "./group-size.ts";
 import { PlainStatements } from "./plain-statements.ts";
 import { Member } from "./shared-member.ts";
 import { SharedTransaction, type SharedTransactionOptions } from "./shared-transaction.ts";
 
-interface Dependencies extends Omit<SharedTransactionOptions, "searchesLocks" | "statements" | "isPlain"> {
+interface Dependencies
+  extends Omit<SharedTransactionOptions, "searchesLocks" | "statements" | "isPlain" | "groupSize"> {
   /** 1: no transaction is shared. */
   readonly eventsMax: number;
 }
@@ -45,6 +47,7 @@ export class SharedTransactions {
   readonly #dependencies: Dependencies;
   readonly #clock: Clock;
   readonly #statements: PlainStatements;
+  readonly #groupSize = new GroupSize();
   readonly #waiting: Member[] = [];
   #joined = deferred<void>();
   #running = 0;
@@ -105,7 +108,7 @@ export class SharedTransactions {
     const isPlain = this.#isPlain(head);
     const transaction = new SharedTransaction(pooled, {
       ...this.#dependencies,
-      ...{ isPlain, statements: this.#statements },
+      ...{ isPlain, statements: this.#statements, groupSize: this.#groupSize },
       searchesLocks: startedAtMs < this.#searchesLocksUntilMs,
     });
     const { members } = transaction;
