@@ -43,7 +43,8 @@ export function touchesPlainFunction(schema: string): ServerFunction {
         UNION SELECT next.relation FROM reached CROSS JOIN LATERAL (
           SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = reached.relation
           UNION ALL SELECT conrelid FROM pg_catalog.pg_constraint
-            WHERE contype = 'f' AND confrelid = reached.relation) AS next (relation))
+            WHERE contype = 'f' AND confrelid = reached.relation) AS next (relation)
+          WHERE reached.relation >= ${firstOwn})
       SELECT relation FROM reached);
     BEGIN
       RETURN NOT EXISTS (SELECT FROM pg_catalog.pg_class AS relation WHERE oid = ANY (touched) AND (
