@@ -4,7 +4,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
-import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
+import type { InboxClaim, InboxRepeat, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
 import { leftShared, outcomeOf, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
@@ -28,7 +28,15 @@ export interface Turn {
   cancelStatement(): void;
 }
 
-interface MemberOptions {
+/** How a member begins. */
+export interface MemberStart {
+  /** The statement that it waits with for its turn. */
+  readonly first?: string | undefined;
+  /** No other event has a turn at the same time. */
+  readonly isInTurn?: boolean | undefined;
+}
+
+interface MemberOptions extends MemberStart {
   readonly turnMs: number;
   readonly clock: Clock;
   leave(): void;
@@ -43,29 +51,25 @@ export class Member {
   readonly #turn = deferred<Turn>();
   readonly #ended = deferred<void>();
   readonly #undone = deferred<void>();
-  readonly #settled = deferred<"settled" | "repeat">();
+  readonly #settled = deferred<"settled" | InboxRepeat>();
   readonly #inSeries = inSeries();
   #isInFlight = false;
   #isLate = false;
-  #mustRepeat = false;
+  #repeat: InboxRepeat | undefined;
   #failure: Error | undefined;
-  /** The statement that it waits with for its turn. */
-  readonly first: string | undefined;
   /** Its statements so far. */
   readonly texts: string[] = [];
 
-  constructor(
-    claim: InboxClaim,
-    settlement: InboxSettlement,
-    options: MemberOptions,
-    first?: string | undefined,
-  ) {
+  constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
     this.settlement = settlement;
-    this.first = first;
     this.#options = options;
     this.#turn.promise.catch(() => {});
     this.#settled.promise.catch(() => {});
+  }
+
+  get start(): MemberStart {
+    return this.#options;
   }
 
   get hasQueried(): boolean {
@@ -137,9 +141,12 @@ export class Member {
       const { rows } = await pooled.withinForHandler(sendSingle(pooled.client, text, values));
       if (await isReset) return rows;
     } catch (error) {
-      if (isInterleaved && isAborted(error)) throw this.evict("a statement of another event failed");
+      if (isInterleaved && isAborted(error)) {
+        this.#repeat = "repeat_in_turn";
+        throw this.evict("a statement of another event failed");
+      }
       if (await isReset) {
-        if (isCausedBySharing(error)) this.#mustRepeat = true;
+        if (isCausedBySharing(error)) this.#repeat = "repeat";
         throw this.failed.add(text, error);
       }
     }
@@ -172,22 +179,22 @@ export class Member {
     } catch (error) {
       if (this.#state !== "evicted") return outcomeOf(error);
     }
-    if (this.#state === "evicted" || this.#mustRepeat) {
+    if (this.#state === "evicted" || this.#repeat) {
       this.#end("evicted");
-      return "repeat";
+      return this.#repeat ?? "repeat";
     }
     this.#end("kept");
     return this.#settled.promise.catch(outcomeOf);
   }
 
-  async discard(): Promise<"repeat" | undefined> {
+  async discard(): Promise<InboxRepeat | undefined> {
     if (this.#state === "waiting") this.#options.leave();
     const isRepeated = this.#state === "evicted";
     const hasTurn = this.#state === "in-turn";
     this.#end("discarded");
     // Only then it is known whether another event may have been the reason.
     if (hasTurn) await this.#undone.promise;
-    return isRepeated || this.#mustRepeat ? "repeat" : undefined;
+    return this.#repeat ?? (isRepeated ? "repeat" : undefined);
   }
 
   #end(state: "kept" | "discarded" | "evicted"): void {
@@ -205,10 +212,10 @@ export class Member {
     this.#undone.resolve();
   }
 
-  /** The same, and its handlers run again, alone. */
-  repeat(): void {
-    this.#mustRepeat = true;
-    this.#settled.resolve("repeat");
+  /** The same, and its handlers run again. */
+  repeat(how: InboxRepeat = "repeat"): void {
+    this.#repeat ??= how;
+    this.#settled.resolve(this.#repeat);
     this.undo();
   }
 

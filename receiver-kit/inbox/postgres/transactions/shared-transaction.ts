@@ -9,7 +9,7 @@
 // GROUPS. A plain transaction has only statements that are known to leave nothing in the session, so its turns end without
 // a reset. Events whose handlers are known to send one statement each take a turn together: their statements are sent
 // behind each other, in one write, and cost a part of a round trip. A group is kept or rolled back as a whole. When a
-// member fails, or sends a second statement, the others run again, alone. Before the commit the server looks for hidden
+// member fails, or sends a second statement, the others run again, in turns of their own. Before the commit the server looks for hidden
 // code in all that was touched; when there is any, all events run again, alone.
 
 import { leaseLost, superseded } from "../../lazy-transaction.ts";
@@ -113,9 +113,9 @@ export class SharedTransaction {
     await Promise.all(this.#turns.map(({ ended }) => ended));
   }
 
-  #isGrouped({ first }: Member): boolean {
+  #isGrouped({ start: { first, isInTurn } }: Member): boolean {
     const { isPlain, statements, groupSize } = this.#options;
-    if (!isPlain || !this.#pipelines || groupSize.max === 1) return false;
+    if (!isPlain || !this.#pipelines || groupSize.max === 1 || isInTurn) return false;
     return first !== undefined && statements.isSingle(first);
   }
 
@@ -132,7 +132,7 @@ export class SharedTransaction {
     this.#turns.push({ member, ended });
   }
 
-  #admits({ first, hasQueried }: Member, statement: string, isInterleaved: boolean): boolean {
+  #admits({ start: { first }, hasQueried }: Member, statement: string, isInterleaved: boolean): boolean {
     const { isPlain, statements } = this.#options;
     if (!isPlain) return true;
     if (hasQueried && first !== undefined) statements.addFollowed(first);
@@ -154,7 +154,7 @@ export class SharedTransaction {
     if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
     if (!isWhole(members)) {
       if (members.length > 1) this.#options.groupSize.onUndone();
-      for (const member of members) if (member.isKept) member.repeat();
+      for (const member of members) if (member.isKept) member.repeat("repeat_in_turn");
       return this.#undo(...members);
     }
     if (this.#options.isPlain) this.#options.groupSize.onKept();

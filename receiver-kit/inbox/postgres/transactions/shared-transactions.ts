@@ -27,7 +27,7 @@ import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { GroupSize } from "./group-size.ts";
 import { PlainStatements } from "./plain-statements.ts";
-import { Member } from "./shared-member.ts";
+import { Member, type MemberStart } from "./shared-member.ts";
 import { SharedTransaction, type SharedTransactionOptions } from "./shared-transaction.ts";
 
 interface Dependencies
@@ -65,14 +65,14 @@ export class SharedTransactions {
     return this.#dependencies.eventsMax > 1 && this.#clock.monotonic() >= this.#defersUntilMs;
   }
 
-  /** @param first the statement that the event waits with for its turn */
-  join(claim: InboxClaim, settlement: InboxSettlement, first?: string): Member {
+  join(claim: InboxClaim, settlement: InboxSettlement, start: MemberStart): Member {
     const options = {
+      ...start,
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,
       leave: () => this.#leave(member),
     };
-    const member = new Member(claim, settlement, options, first);
+    const member = new Member(claim, settlement, options);
     this.#waiting.push(member);
     this.#joined.resolve();
     this.#joined = deferred();
@@ -142,7 +142,7 @@ export class SharedTransactions {
     }
   }
 
-  #isPlain({ first }: Member): boolean {
+  #isPlain({ start: { first } }: Member): boolean {
     return first !== undefined && this.#statements.isKnown(first);
   }
 

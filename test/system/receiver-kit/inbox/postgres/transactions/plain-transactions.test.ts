@@ -62,7 +62,7 @@ async function createFixture() {
       () => transaction.commit(),
       (error) => transaction.rollback().then((repeats) => repeats ?? Promise.reject(error)),
     );
-    if (outcome === "repeat") return handle(claim, handler, true);
+    if (outcome.startsWith("repeat")) return handle(claim, handler, true);
     expect(outcome).toBe("settled");
   };
   const take = (count: number) => rest.splice(0, count);
@@ -222,7 +222,7 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
     const { claims, begun } = await writeTogether(at);
     const [failing, second, third] = begun;
     const outcomes = await Promise.all([second.commit(), failing.rollback(), third.commit()]);
-    expect(outcomes).toEqual(["repeat", undefined, "repeat"]);
+    expect(outcomes).toEqual(["repeat_in_turn", undefined, "repeat_in_turn"]);
     expect((await at.effects()).names).toHaveLength(1);
     await writeAlone(at, claims.slice(1));
     expect((await at.effects()).names).toHaveLength(3);
@@ -247,7 +247,11 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
       ]);
       const end = does === "throws" ? failing.rollback() : failing.commit();
       const outcomes = await Promise.all([first.commit(), end, last.rollback()]);
-      expect(outcomes).toEqual(["repeat", does === "throws" ? undefined : "repeat", "repeat"]);
+      expect(outcomes).toEqual([
+        "repeat_in_turn",
+        does === "throws" ? undefined : "repeat_in_turn",
+        "repeat_in_turn",
+      ]);
       expect((await at.effects()).names).toHaveLength(1);
       await writeAlone(at, [a, b, c]);
       expect((await at.effects()).names).toHaveLength(4);
@@ -261,7 +265,7 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
     const [first, second, third] = begun;
     await expect(second.handle.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     const outcomes = await Promise.all([first.commit(), second.rollback(), third.commit()]);
-    expect(outcomes).toEqual(["repeat", "repeat", "repeat"]);
+    expect(outcomes).toEqual(["repeat_in_turn", "repeat", "repeat_in_turn"]);
 
     const letGo = await at.hold();
     expect(await isSecondWaiting(at)).toBe(true);
