@@ -2,7 +2,13 @@ import type { WebhookEvent } from "@workspace-tasks/events";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
-import type { HandlerTransaction, InboxClaim, InboxSettlement } from "../inbox/inbox.ts";
+import type {
+  HandlerTransaction,
+  InboxClaim,
+  InboxRepeat,
+  InboxSettlement,
+  InboxTransactionOptions,
+} from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant.ts";
@@ -44,23 +50,31 @@ export async function runAttempt<Transaction>(
   attempt: Attempt,
   events: AttemptEvents,
 ): Promise<AttemptOutcome> {
-  const outcome = await tryOnce(settings, attempt, events, false);
-  if (outcome !== "repeat") return outcome;
-  events.onRepeat();
-  const alone = await tryOnce(settings, attempt, events, true);
-  return alone === "repeat" ? settleFailure(settings, attempt, events, superseded()) : alone;
+  const again = (sharing: Sharing) => {
+    events.onRepeat();
+    return tryOnce(settings, attempt, events, sharing);
+  };
+  let outcome = await tryOnce(settings, attempt, events, {});
+  if (outcome === "repeat_in_turn") outcome = await again({ isInTurn: true });
+  if (isRepeat(outcome)) outcome = await again({ isAlone: true });
+  return isRepeat(outcome) ? settleFailure(settings, attempt, events, superseded()) : outcome;
 }
+
+type Sharing = Omit<InboxTransactionOptions, "timeoutMs">;
+
+const isRepeat = (outcome: string): outcome is InboxRepeat =>
+  outcome === "repeat" || outcome === "repeat_in_turn";
 
 async function tryOnce<Transaction>(
   settings: AttemptSettings<Transaction>,
   attempt: Attempt,
   events: AttemptEvents,
-  isAlone: boolean,
-): Promise<AttemptOutcome | "repeat"> {
+  sharing: Sharing,
+): Promise<AttemptOutcome | InboxRepeat> {
   const { inbox, handlerTimeoutMs: timeoutMs } = settings;
   const staleness = stalenessOf(attempt);
   const settlement = settlementOf(attempt.claim, staleness);
-  const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, isAlone });
+  const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, ...sharing });
   let ignored: string | undefined;
   try {
     try {
@@ -71,14 +85,14 @@ async function tryOnce<Transaction>(
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
-    if (outcome === "repeat") return "repeat";
+    if (isRepeat(outcome)) return outcome;
     if (ignored !== undefined) events.onIgnored(ignored);
     const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
     return isStale ? "stale" : "done";
   } catch (error) {
     // When that fails, the connection was lost, and the transaction with it.
     const repeats = await transaction.rollback().catch(() => undefined);
-    if (repeats && !attempt.cancellation.reason) return "repeat";
+    if (repeats && !attempt.cancellation.reason) return repeats;
     return settleFailure(settings, attempt, events, error);
   }
 }

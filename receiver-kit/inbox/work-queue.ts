@@ -83,8 +83,13 @@ export type InboxSettleOutcome =
   | "superseded"
   /** The lease was lost: nothing was written. */
   | "lost"
-  /** The transaction was shared and was not committed, because of another event. The handlers are to be run again, alone. */
-  | "repeat";
+  | InboxRepeat;
+
+/**
+ * The transaction was shared and was not committed, because of another event. The handlers are to be run again: alone, or
+ * in a turn of their own.
+ */
+export type InboxRepeat = "repeat" | "repeat_in_turn";
 
 /**
  * The transaction of one claimed row. It begins in the database when the handler first uses it; until then it costs
@@ -102,10 +107,10 @@ export interface HandlerTransaction<Transaction> {
   /** Called once. When it is rejected, `rollback` follows, and the row is failed or left to the end of its lease. */
   commit(): Promise<InboxSettleOutcome>;
   /**
-   * Discards every write; later use of the handle throws. `repeat`: the handlers failed because the transaction was
-   * shared, and are to be run again, alone.
+   * Discards every write; later use of the handle throws. Resolves with how the handlers are to be run again where they
+   * failed because the transaction was shared.
    */
-  rollback(): Promise<"repeat" | undefined>;
+  rollback(): Promise<InboxRepeat | undefined>;
 }
 
 export type FailedAttempt =
@@ -125,6 +130,8 @@ export interface InboxTransactionOptions {
   readonly timeoutMs: number;
   /** The transaction is not shared with other rows. Default false. */
   readonly isAlone?: boolean | undefined;
+  /** Its statements are not sent between those of other rows. Default false. */
+  readonly isInTurn?: boolean | undefined;
 }
 
 export type InboxRepairOptions = Pick<InboxClaimOptions, "source" | "keyOrder">;

@@ -176,10 +176,10 @@ export function postgresInbox(
     },
     claim: (claimOptions) => operations.claimRows(database, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
-    begin(claim, settlement, { timeoutMs, isAlone }) {
+    begin(claim, settlement, { timeoutMs, isAlone, isInTurn }) {
       const resets = settings.resetSessions ?? beginsPlain(callersPool);
       const dependencies = {
-        ...{ database, claim, settlement, timeoutMs, isAlone, notify },
+        ...{ database, claim, settlement, timeoutMs, isAlone, isInTurn, notify },
         settleInGroup: () => settle(claim, settlement),
         resetSession: resets ? sql.resetSession : "",
       };

@@ -12,11 +12,17 @@ import { serverCpuUs } from "../server-cpu.ts";
 import { medianIn, type Rounds, ratioIn, scaled, spreadIn } from "../statistics.ts";
 
 const contenders = {
-  postgres: ["kit-postgres", "graphile-worker", "graphile-worker, local queue", "pg-boss"],
+  postgres: [
+    "kit-postgres",
+    "graphile-worker",
+    "graphile-worker, local queue",
+    "pg-boss",
+    "pg-boss, transactional",
+  ],
   sqlite: ["kit-sqlite", "plainjob", "plainjob, synchronous=NORMAL"],
 } as const;
 type Store = keyof typeof contenders;
-/** What sharing a transaction saves, and what the reset of the session after each turn costs. */
+/** What sharing a transaction saves, and what resets of the session cost. */
 const writersOnly = {
   postgres: ["kit-postgres, a transaction for each event", "kit-postgres, sessions not reset"],
   sqlite: [],
@@ -31,9 +37,8 @@ const backlogs = [1_000, 10_000, 100_000, 1_000_000];
 const processCounts = [1, 2, 4];
 
 const goals = {
-  default: "PostgreSQL, one process, no write: ÷ graphile-worker",
-  local: "PostgreSQL, one process, no write: ÷ graphile-worker's local queue",
-  write: "PostgreSQL, one write, exactly once ÷ graphile-worker's local queue with a write, at least once",
+  local: "PostgreSQL, no write ÷ graphile-worker's local queue",
+  write: "PostgreSQL, one write ÷ the fastest of the others",
   sqlite: "SQLite, no write ÷ plainjob with synchronous=FULL",
   sqliteWrite: "SQLite, one write ÷ plainjob with synchronous=FULL",
   bytes: "SQLite, one write: KB written per event",
@@ -47,13 +52,13 @@ export const benchmark: Benchmark = {
   title: "Draining a backlog",
   question: "How fast is a backlog handled, beside job queues that guarantee less?",
   answer: (result) =>
-    `PostgreSQL ${measuredFor(result, goals.local)} of graphile-worker's local queue, with a write ${measuredFor(result, goals.write)}; SQLite ${measuredFor(result, goals.sqlite)} and ${measuredFor(result, goals.sqliteWrite)} of plainjob`,
+    `PostgreSQL ${measuredFor(result, goals.local)} of graphile-worker's local queue, with a write ${measuredFor(result, goals.write)} of the fastest other queue; SQLite ${measuredFor(result, goals.sqlite)} and ${measuredFor(result, goals.sqliteWrite)} of plainjob`,
   about:
     "One process with 16 handlers at a time handles events of 1 KB, five of each task; the handlers do nothing or write one row. This kit keeps the order " +
-    "of each task, and a write if and only if the event is settled. The others run jobs in any order, and repeat a write after a crash.",
+    "of each task, and a write if and only if the event is settled. The others run jobs in any order here, and repeat a write after a crash, but for pg-boss with transactional workers, whose transaction is that of a batch of 50 jobs: one that fails repeats all.",
   notes: [
-    "graphile-worker: a local queue of 500 jobs, completions batched without a delay. pg-boss: 16 workers that fetch 50 jobs each. plainjob: one worker on libsql, with `synchronous=NORMAL`, which may lose what it has acknowledged.",
-    "What isolation costs: on PostgreSQL a handler that queries ends with a reset of the session, so that the next one in the transaction sees none of its settings. That takes the server about 40 µs. It is sent together with the first statement of the next event, where `pg` can pipeline: an event then costs one round trip. The last two rows of the table with one write per event share no transaction.",
+    "graphile-worker: a local queue of 500 jobs, completions batched without a delay. pg-boss: 16 workers that fetch 50 jobs each, without a pause while batches are full. plainjob: one worker on libsql, with `synchronous=NORMAL`, which may lose what it has acknowledged.",
+    "What isolation costs: statements that are known to leave nothing in the session, as here, share a round trip with those of other events, and nothing is reset. After other statements the session is reset within the shared transaction, so that the next handler sees none of its settings: that takes the server about 40 µs and a part of a round trip. The last two rows of the table with one write per event share no transaction.",
     "µs: CPU time per event, of the process and of all server processes. Bytes: of the write-ahead log on PostgreSQL, of write calls on SQLite. The largest backlog is drained once, the others three times.",
   ],
   measure,
@@ -77,11 +82,10 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
     const kitTo = (drains: Drains, ours: string, other: string) => ratioIn(drains, ours, other, "wallUs");
     return {
       goals: [
-        atLeast(goals.default, 4, kitTo(plain.postgres, "kit-postgres", "graphile-worker")),
-        atLeast(goals.local, 0.5, kitTo(plain.postgres, "kit-postgres", "graphile-worker, local queue")),
-        atLeast(goals.write, 1, kitTo(writing.postgres, "kit-postgres", "graphile-worker, local queue")),
-        atLeast(goals.sqlite, 4, kitTo(plain.sqlite, "kit-sqlite", "plainjob")),
-        atLeast(goals.sqliteWrite, 3, kitTo(writing.sqlite, "kit-sqlite", "plainjob")),
+        atLeast(goals.local, 0.75, kitTo(plain.postgres, "kit-postgres", "graphile-worker, local queue")),
+        atLeast(goals.write, 1.3, kitTo(writing.postgres, "kit-postgres", fastestPeer(writing.postgres))),
+        atLeast(goals.sqlite, 5, kitTo(plain.sqlite, "kit-sqlite", "plainjob")),
+        atLeast(goals.sqliteWrite, 5, kitTo(writing.sqlite, "kit-sqlite", "plainjob")),
         atMost(
           goals.bytes,
           20,
@@ -106,6 +110,12 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   }
 }
 
+const fastestPeer = (drains: Drains) => byWallTime(contenders.postgres.slice(1), drains)[0] ?? "";
+
+/** The fastest first. */
+const byWallTime = (names: readonly string[], drains: Drains) =>
+  names.toSorted((a, b) => medianIn(drains, a, "wallUs") - medianIn(drains, b, "wallUs"));
+
 function comparison(store: Store, writes: boolean, drains: Drains): Table {
   const fields = [
     ["perSecond", "events/s"],
@@ -124,7 +134,7 @@ function comparison(store: Store, writes: boolean, drains: Drains): Table {
       `${storeNames[store]}, ${writes ? "one write per event" : "no write"}`,
       ...fields.map(([, column]) => column),
     ],
-    rows: contendersOf(store, writes).map((name) => [
+    rows: byWallTime(contendersOf(store, writes), drains).map((name) => [
       name.replace(/^kit-[a-z]+/, "this kit"),
       ...cells(name),
     ]),

@@ -1,7 +1,7 @@
 import { Logger, makeWorkerUtils, type Runner, run as runGraphileWorker } from "graphile-worker";
 import Database from "libsql";
 import pg from "pg";
-import PgBoss from "pg-boss";
+import { PgBoss } from "pg-boss";
 import { better, defineQueue, defineWorker } from "plainjob";
 import {
   type CreateDrainer,
@@ -22,7 +22,8 @@ export const jobQueues: Readonly<Record<string, CreateDrainer>> = {
   "graphile-worker": (options) => graphileWorker(options, {}),
   "graphile-worker, local queue": (options) =>
     graphileWorker(options, { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }),
-  "pg-boss": pgBoss,
+  "pg-boss": (options) => pgBoss(options, false),
+  "pg-boss, transactional": (options) => pgBoss(options, true),
   plainjob: (options) => plainjob(options, "FULL"),
   "plainjob, synchronous=NORMAL": (options) => plainjob(options, "NORMAL"),
 };
@@ -74,32 +75,52 @@ async function graphileWorker(
   };
 }
 
-async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
+/** Workers that fetch batches one after another while these are full; a transaction is that of a batch. */
+async function pgBoss({ store, writes }: DrainerOptions, isTransactional: boolean): Promise<Drainer> {
   const pool = new pg.Pool({ connectionString: store, max: concurrency });
   if (writes) await pool.query(effectsTable);
-  const boss = new PgBoss({ connectionString: store, max: concurrency, supervise: false, schedule: false });
+  const boss = new PgBoss({
+    ...{
+      connectionString: store,
+      max: concurrency + 6,
+      supervise: false,
+      schedule: false,
+      useListenNotify: true,
+    },
+  });
   boss.on("error", () => {});
   await boss.start();
-  await boss.createQueue("events");
+  await boss.createQueue("events", { notify: true });
+  const handleAll = async (jobs: readonly { data: unknown }[], write: Write, onHandled: () => void) => {
+    await Promise.all(
+      jobs.map(async ({ data }) => {
+        const { id, occurredAt } = data as { id: string; occurredAt: string };
+        if (writes) await write(insertEffect, [id, occurredAt]);
+        onHandled();
+      }),
+    );
+  };
   return {
     async fill(count) {
       for (let from = 0; from < count; from += 1_000) {
         const jobs = payloads(from, Math.min(1_000, count - from));
-        await boss.insert(jobs.map((body) => ({ name: "events", data: JSON.parse(body) })));
+        await boss.insert(
+          "events",
+          jobs.map((body) => ({ data: JSON.parse(body) })),
+        );
       }
     },
     async start(onHandled) {
-      const options = { batchSize: 50, pollingIntervalSeconds: 0.5 };
-      const handle = async (jobs: readonly { data: unknown }[]) => {
-        await Promise.all(
-          jobs.map(async ({ data }) => {
-            const { id, occurredAt } = data as { id: string; occurredAt: string };
-            if (writes) await pool.query(insertEffect, [id, occurredAt]);
-            onHandled();
-          }),
+      const options = { batchSize: 50, burstWhenBatchFull: true, localConcurrency: concurrency };
+      if (isTransactional) {
+        await boss.work("events", { ...options, transactional: true }, (jobs, tx) =>
+          handleAll(jobs, (text, values) => tx.executeSql(text, values), onHandled),
         );
-      };
-      for (let worker = 0; worker < concurrency; worker++) await boss.work("events", options, handle);
+      } else {
+        await boss.work("events", options, (jobs) =>
+          handleAll(jobs, (text, values) => pool.query(text, values), onHandled),
+        );
+      }
     },
     async stop() {
       await boss.stop({ graceful: true, timeout: 5_000 });
@@ -107,6 +128,8 @@ async function pgBoss({ store, writes }: DrainerOptions): Promise<Drainer> {
     },
   };
 }
+
+type Write = (text: string, values: string[]) => Promise<unknown>;
 
 function plainjob({ store, writes }: DrainerOptions, synchronous: "FULL" | "NORMAL"): Drainer {
   // libsql has the interface of better-sqlite3, which is compiled at its installation.

@@ -74,7 +74,7 @@ class Workers {
   async #end(inbox: InboxStore, claim: InboxClaim): Promise<void> {
     let outcome = await this.#tryToEnd(inbox, claim, false);
     // As the receiver does; on a busy machine a turn in a shared transaction may take too long.
-    if (outcome === "repeat") outcome = await this.#tryToEnd(inbox, claim, true);
+    if (outcome.startsWith("repeat")) outcome = await this.#tryToEnd(inbox, claim, true);
     if (outcome === "settled") this.#left -= 1;
     else this.faults.push(`${claim.id} ended as ${outcome}`);
   }

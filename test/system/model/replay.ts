@@ -129,7 +129,7 @@ class Execution {
     const isStale = held.head !== null && (claim.position ?? "") <= held.head;
     const settlement = isStale ? ({ state: "stale", advance: null } as const) : doneWith(claim);
     let outcome = await this.#tryToSettle(claim, settlement, false);
-    if (outcome === "repeat") outcome = await this.#tryToSettle(claim, settlement, true);
+    if (outcome.startsWith("repeat")) outcome = await this.#tryToSettle(claim, settlement, true);
     if (outcome === "superseded") await this.#replayed.inbox.fail(claim, { kind: "release" });
     if (outcome === "settled" && !isStale) held.head = claim.position;
     return outcome;

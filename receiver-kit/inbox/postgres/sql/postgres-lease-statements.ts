@@ -4,6 +4,7 @@ import { leaseExpired } from "../../inbox.ts";
 import { recoveredPlaces } from "../../recovered-row.ts";
 import type { SqlTables } from "../../sql/sql-statements.ts";
 import { isReclaimable, now } from "./postgres-expressions.ts";
+import type { ServerFunction } from "./postgres-functions.ts";
 import { hasAdvisoryLock } from "./session-reset.ts";
 
 /** Of a transaction, also behind a pooler. */
@@ -12,7 +13,7 @@ const identity = "pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid, n
 /** Whether a constraint can wait for the commit. */
 const defers = "EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers";
 
-export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
+export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesPlain: ServerFunction) {
   /** Of the retry plan, after one attempt more. */
   const delay = "least($5::bigint, $4::bigint * (1::bigint << least(attempts, 30)))";
   return {
@@ -90,7 +91,12 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
 
     checkTransaction: `SELECT ${identity}, ${defers}`,
 
-    /** Before the commit. `locks`: an event has left an advisory lock. */
+    /**
+     * Before the commit. `locks`: an event has left an advisory lock. `is_plain`: nothing that was touched has hidden code;
+     * plain statements alone leave no lock.
+     */
     checkSharedTransaction: `SELECT ${identity}, ${defers}, ${hasAdvisoryLock} AS locks`,
+    checkAndLearn: `SELECT ${identity}, ${defers}, ${hasAdvisoryLock} AS locks, ${touchesPlain.call}() AS is_plain`,
+    checkPlainTransaction: `SELECT ${identity}, ${defers}, ${touchesPlain.call}() AS is_plain`,
   };
 }

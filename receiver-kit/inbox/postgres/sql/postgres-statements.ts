@@ -12,6 +12,7 @@
 // since the statement's snapshot was taken, and then the snapshot shows rows of it that have ended: see `is_steady`.
 
 import { type SqlTables, sqlStatements } from "../../sql/sql-statements.ts";
+import { touchesPlainFunction } from "./hidden-code.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
 import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts";
 import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
@@ -44,6 +45,7 @@ export function postgresStatements(schema: string) {
     /** At the start of a transaction of statements that write and are not functions of the schema. */
     requireVersion: serverFunction(schema, requireVersion),
     resetSession: resetSessionFunction(schema),
+    touchesPlain: touchesPlainFunction(schema),
   };
   const calls = Object.fromEntries(Object.entries(functions).map(([name, { call }]) => [name, call]));
   return {
@@ -57,7 +59,7 @@ export function postgresStatements(schema: string) {
       skipLocked: (table) => `FOR UPDATE OF ${table} SKIP LOCKED`,
       returning: "RETURNING 1",
     }),
-    ...leaseStatements(tables),
+    ...leaseStatements(tables, functions.touchesPlain),
     ...compareStatements(tables),
     ...countStatements(tables),
     lockDelivery: `SELECT 1 FROM ${tables.deliveries} WHERE source = $1 AND webhook_id = $2 FOR UPDATE`,

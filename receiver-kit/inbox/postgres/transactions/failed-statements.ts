@@ -3,7 +3,7 @@ import { firstWords } from "../../sql/first-words.ts";
 import { codeOf } from "../connection/server-errors.ts";
 
 /** The transaction is aborted by an earlier error. */
-const aborted = "25P02";
+export const isAborted = (error: unknown) => codeOf(error) === "25P02";
 
 /** The statements of one handler that failed. */
 export class FailedStatements {
@@ -18,7 +18,7 @@ export class FailedStatements {
   /** Returns what to throw. */
   add(statement: string, error: unknown): unknown {
     const code = codeOf(error);
-    if (code === aborted) return this.explain(error);
+    if (isAborted(error)) return this.explain(error);
     this.#last = { statement, code };
     this.isConflict ||= code.startsWith("40");
     return error;
@@ -26,7 +26,7 @@ export class FailedStatements {
 
   /** What to report instead of `error`: that the transaction is aborted says nothing about why. */
   explain(error: unknown): unknown {
-    if (codeOf(error) !== aborted) return error;
+    if (!isAborted(error)) return error;
     const { statement, code } = this.#last ?? { statement: "", code: "" };
     const failed = this.#last ? `"${firstWords(statement)} …" (SQLSTATE ${code})` : "a statement";
     return new ReceiverError(

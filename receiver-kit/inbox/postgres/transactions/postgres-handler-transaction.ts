@@ -14,7 +14,7 @@ export function beginSharedTransaction(
   dependencies: TransactionDependencies,
   shared: SharedTransactions,
 ): HandlerTransaction<PostgresTransaction> {
-  const { claim, settlement } = dependencies;
+  const { claim, settlement, isInTurn } = dependencies;
   let alone: HandlerTransaction<PostgresTransaction> | undefined;
   let member: Member | undefined;
   let hasEnded = false;
@@ -36,12 +36,12 @@ export function beginSharedTransaction(
         const keyword = controlKeyword(statement, "postgres");
         if (keyword) {
           const rejected = controlRejected(keyword);
-          member ??= shared.join(claim, settlement);
+          member ??= shared.join(claim, settlement, {});
           member.fail(rejected);
           throw rejected;
         }
         if (isShareable(statement)) {
-          member ??= shared.join(claim, settlement);
+          member ??= shared.join(claim, settlement, { first: statement, isInTurn });
           return member.query(statement, values);
         }
         return goAlone("the statement concerns the whole transaction").query(statement, values);

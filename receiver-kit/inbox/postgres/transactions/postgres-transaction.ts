@@ -42,6 +42,8 @@ export interface TransactionDependencies {
   readonly timeoutMs: number;
   /** The handlers do not run again in this attempt. */
   readonly isAlone?: boolean | undefined;
+  /** In a shared one no other event has a turn at the same time. */
+  readonly isInTurn?: boolean | undefined;
   /** Executed after the transaction; may be empty. */
   readonly resetSession: string;
   readonly settleInGroup: () => Promise<InboxSettleOutcome>;

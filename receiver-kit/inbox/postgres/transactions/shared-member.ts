@@ -4,13 +4,13 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, type ReceiverError } from "../../../errors.ts";
-import type { InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
+import type { InboxClaim, InboxRepeat, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
 import { leftShared, outcomeOf, transactionEnded } from "../../lazy-transaction.ts";
 import { endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { codeOf, isFromServer } from "../connection/server-errors.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
-import { FailedStatements } from "./failed-statements.ts";
+import { FailedStatements, isAborted } from "./failed-statements.ts";
 
 /** Of one member. */
 export interface Turn {
@@ -20,11 +20,23 @@ export interface Turn {
    * and fail with it. Never rejects.
    */
   readonly isReset: Promise<boolean>;
+  /** The statements of other events may be sent between its own. */
+  readonly isInterleaved: boolean;
+  /** Whether the transaction can have the statement. */
+  admits(statement: string): boolean;
   /** The server's own limit may be switched off. */
   cancelStatement(): void;
 }
 
-interface MemberOptions {
+/** How a member begins. */
+export interface MemberStart {
+  /** The statement that it waits with for its turn. */
+  readonly first?: string | undefined;
+  /** No other event has a turn at the same time. */
+  readonly isInTurn?: boolean | undefined;
+}
+
+interface MemberOptions extends MemberStart {
   readonly turnMs: number;
   readonly clock: Clock;
   leave(): void;
@@ -39,15 +51,14 @@ export class Member {
   readonly #turn = deferred<Turn>();
   readonly #ended = deferred<void>();
   readonly #undone = deferred<void>();
-  readonly #settled = deferred<"settled" | "repeat">();
+  readonly #settled = deferred<"settled" | InboxRepeat>();
   readonly #inSeries = inSeries();
   #isInFlight = false;
   #isLate = false;
-  #mustRepeat = false;
+  #repeat: InboxRepeat | undefined;
   #failure: Error | undefined;
-  hasQueried = false;
-  /** A statement has to do with advisory locks. */
-  namesLocks = false;
+  /** Its statements so far. */
+  readonly texts: string[] = [];
 
   constructor(claim: InboxClaim, settlement: InboxSettlement, options: MemberOptions) {
     this.claim = claim;
@@ -55,6 +66,19 @@ export class Member {
     this.#options = options;
     this.#turn.promise.catch(() => {});
     this.#settled.promise.catch(() => {});
+  }
+
+  get start(): MemberStart {
+    return this.#options;
+  }
+
+  get hasQueried(): boolean {
+    return this.texts.length > 0;
+  }
+
+  /** A statement has to do with advisory locks. */
+  get namesLocks(): boolean {
+    return this.texts.some((text) => /advisory/i.test(text));
   }
 
   get isKept(): boolean {
@@ -100,8 +124,8 @@ export class Member {
     this.#throwIfEnded();
     if (turn.pooled.client.getTransactionStatus?.() === "I")
       throw this.fail(endedBySql("a COMMIT or ROLLBACK"));
-    this.hasQueried = true;
-    this.namesLocks ||= /advisory/i.test(statement);
+    if (!turn.admits(statement)) throw this.evict("its statement may leave something in the session");
+    this.texts.push(statement);
     this.#isInFlight = true;
     try {
       return await this.#send(turn, statement, values);
@@ -111,13 +135,18 @@ export class Member {
     }
   }
 
-  async #send({ pooled, isReset }: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+  async #send(turn: Turn, text: string, values: unknown[]): Promise<readonly PostgresRow[]> {
+    const { pooled, isReset, isInterleaved } = turn;
     try {
       const { rows } = await pooled.withinForHandler(sendSingle(pooled.client, text, values));
       if (await isReset) return rows;
     } catch (error) {
+      if (isInterleaved && isAborted(error)) {
+        this.#repeat = "repeat_in_turn";
+        throw this.evict("a statement of another event failed");
+      }
       if (await isReset) {
-        if (isCausedBySharing(error)) this.#mustRepeat = true;
+        if (isCausedBySharing(error)) this.#repeat = "repeat";
         throw this.failed.add(text, error);
       }
     }
@@ -150,22 +179,22 @@ export class Member {
     } catch (error) {
       if (this.#state !== "evicted") return outcomeOf(error);
     }
-    if (this.#state === "evicted" || this.#mustRepeat) {
+    if (this.#state === "evicted" || this.#repeat) {
       this.#end("evicted");
-      return "repeat";
+      return this.#repeat ?? "repeat";
     }
     this.#end("kept");
     return this.#settled.promise.catch(outcomeOf);
   }
 
-  async discard(): Promise<"repeat" | undefined> {
+  async discard(): Promise<InboxRepeat | undefined> {
     if (this.#state === "waiting") this.#options.leave();
     const isRepeated = this.#state === "evicted";
     const hasTurn = this.#state === "in-turn";
     this.#end("discarded");
     // Only then it is known whether another event may have been the reason.
     if (hasTurn) await this.#undone.promise;
-    return isRepeated || this.#mustRepeat ? "repeat" : undefined;
+    return this.#repeat ?? (isRepeated ? "repeat" : undefined);
   }
 
   #end(state: "kept" | "discarded" | "evicted"): void {
@@ -183,10 +212,10 @@ export class Member {
     this.#undone.resolve();
   }
 
-  /** The same, and its handlers run again, alone. */
-  repeat(): void {
-    this.#mustRepeat = true;
-    this.#settled.resolve("repeat");
+  /** The same, and its handlers run again. */
+  repeat(how: InboxRepeat = "repeat"): void {
+    this.#repeat ??= how;
+    this.#settled.resolve(this.#repeat);
     this.undo();
   }
 

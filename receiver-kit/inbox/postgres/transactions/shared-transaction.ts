@@ -1,9 +1,16 @@
 // One transaction of several events, on one client; shared-transactions.ts says what it is for.
 //
-// A turn ends with a reset of the session. Where `pg` can, the first statement of the next turn is sent behind that reset,
-// before its result is known: an event then costs one round trip. When the reset fails, that statement fails with it, since
-// the server executes nothing in a transaction that it has aborted. Both members are rolled back to the savepoint, and the
-// second one runs again, alone.
+// TURNS. An event has the transaction from its first statement to the end of its handlers. A turn ends with a reset of the
+// session. Where `pg` can, the first statement of the next turn is sent behind that reset, before its result is known: an
+// event then costs one round trip. When the reset fails, that statement fails with it, since the server executes nothing
+// in a transaction that it has aborted. Both members are rolled back to the savepoint, and the second one runs again,
+// alone.
+//
+// GROUPS. A plain transaction has only statements that are known to leave nothing in the session, so its turns end without
+// a reset. Events whose handlers are known to send one statement each take a turn together: their statements are sent
+// behind each other, in one write, and cost a part of a round trip. A group is kept or rolled back as a whole. When a
+// member fails, or sends a second statement, the others run again, in turns of their own. Before the commit the server looks for hidden
+// code in all that was touched; when there is any, all events run again, alone.
 
 import { leaseLost, superseded } from "../../lazy-transaction.ts";
 import { settledEnd } from "../../row-end.ts";
@@ -15,6 +22,8 @@ import { type Backend, cancelStatement } from "../connection/watch-transaction.t
 import { begin } from "../sql/postgres-expressions.ts";
 import { lastResult, type PostgresResult, type PostgresRow } from "../sql/postgres-pool.ts";
 import { isLeftOver, isLockLeft } from "../sql/session-reset.ts";
+import type { GroupSize } from "./group-size.ts";
+import type { PlainStatements } from "./plain-statements.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 import type { Member } from "./shared-member.ts";
 
@@ -24,11 +33,22 @@ export interface SharedTransactionOptions extends PostgresDatabase {
   readonly queryTimeoutMs: number;
   /** Each turn ends with a search for advisory locks. */
   readonly searchesLocks: boolean;
+  readonly statements: PlainStatements;
+  /** It has only statements that leave nothing. */
+  readonly isPlain: boolean;
+  readonly groupSize: GroupSize;
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
 }
 
 const savepoint = "workspace_tasks_event";
+/** The place of a sequence may be left. */
+const plainReset = "DISCARD SEQUENCES";
+
+interface Turn {
+  readonly member: Member;
+  readonly ended: Promise<void>;
+}
 
 export class SharedTransaction {
   /** Those that are kept, and the one whose turn it is. */
@@ -44,8 +64,10 @@ export class SharedTransaction {
   readonly #pipelines: boolean;
   #xact: string | undefined;
   #backend: Backend | undefined;
-  /** The last turn that ended, and whether its reset succeeded. */
-  #last: { readonly member: Member; readonly isReset: Promise<boolean> } | undefined;
+  /** In progress: one, or those of a group. */
+  #turns: Turn[] = [];
+  /** Those that ended last, and whether their reset succeeded. */
+  #last: { readonly members: readonly Member[]; readonly isReset: Promise<boolean> } | undefined;
 
   constructor(pooled: PooledClient, options: SharedTransactionOptions) {
     this.#pooled = pooled;
@@ -70,46 +92,94 @@ export class SharedTransaction {
     return row;
   }
 
-  /** Throws when the transaction cannot be used any more. */
+  /**
+   * Resolves when another turn may begin: at once where it may be of the same group. Throws when the transaction cannot be
+   * used any more.
+   */
   async takeTurn(member: Member): Promise<void> {
+    const isGrouped = this.#isGrouped(member);
+    if (!isGrouped || this.#turns.length >= this.#options.groupSize.max) await this.endTurns();
+    this.#begin(member, isGrouped);
+    if (!isGrouped) await this.endTurns();
+  }
+
+  /** Another event can join those whose turns are in progress. */
+  get hasOpenGroup(): boolean {
+    return this.#turns.length > 0 && this.#turns.length < this.#options.groupSize.max;
+  }
+
+  /** Resolves when the handlers of all turns in progress have ended. */
+  async handlersEnded(): Promise<void> {
+    await Promise.all(this.#turns.map(({ ended }) => ended));
+  }
+
+  #isGrouped({ start: { first, isInTurn } }: Member): boolean {
+    const { isPlain, statements, groupSize } = this.#options;
+    if (!isPlain || !this.#pipelines || groupSize.max === 1 || isInTurn) return false;
+    return first !== undefined && statements.isSingle(first);
+  }
+
+  #begin(member: Member, isInterleaved: boolean): void {
     const before = this.#last;
     this.members.push(member);
-    await member.takeTurn({
-      pooled: this.#pooled,
+    if (isInterleaved) joinWrites(this.#pooled.client);
+    const ended = member.takeTurn({
+      ...{ pooled: this.#pooled, isInterleaved },
       isReset: before ? before.isReset.catch(() => false) : Promise.resolve(true),
+      admits: (statement) => this.#admits(member, statement, isInterleaved),
       cancelStatement: () => this.#cancelStatement(),
     });
+    this.#turns.push({ member, ended });
+  }
+
+  #admits({ start: { first }, hasQueried }: Member, statement: string, isInterleaved: boolean): boolean {
+    const { isPlain, statements } = this.#options;
+    if (!isPlain) return true;
+    if (hasQueried && first !== undefined) statements.addFollowed(first);
+    return statements.isKnown(statement) && !(isInterleaved && hasQueried);
+  }
+
+  /** Resolves when the turns in progress have ended, and what they wrote is kept or undone. */
+  async endTurns(): Promise<void> {
+    if (this.#turns.length === 0) return;
+    const before = this.#last;
+    await this.handlersEnded();
+    const members = this.#turns.splice(0).map(({ member }) => member);
     if (this.#pooled.isBroken) throw new Error("the connection of a shared transaction was lost");
     if (before && !(await before.isReset)) {
-      member.repeat();
-      return this.#undo(before.member, member);
+      for (const member of members) member.repeat();
+      return this.#undo(...before.members, ...members);
     }
     // Not the fault of the event whose turn is next.
     if (this.#pooled.client.getTransactionStatus?.() === "I") throw endedBySql("a COMMIT or ROLLBACK");
-    if (!member.isKept) return this.#undo(member);
-    this.#last = member.hasQueried ? this.#endTurn(member) : undefined;
-    if (!this.#isPipelined(member)) await this.endLastTurn();
+    if (!isWhole(members)) {
+      if (members.length > 1) this.#options.groupSize.onUndone();
+      for (const member of members) if (member.isKept) member.repeat("repeat_in_turn");
+      return this.#undo(...members);
+    }
+    if (this.#options.isPlain) this.#options.groupSize.onKept();
+    this.#last = members.some(({ hasQueried }) => hasQueried) ? this.#endTurn(members) : undefined;
+    if (!this.#isPipelined(members)) await this.endLastTurn();
   }
 
   /** Nothing is sent behind a statement that failed: it may have ended the transaction. */
-  #isPipelined(member: Member): boolean {
-    return this.#pipelines && member.isFlawless;
+  #isPipelined(members: readonly Member[]): boolean {
+    return this.#pipelines && members.every(({ isFlawless }) => isFlawless);
   }
 
   /** Resolves when no reset is in progress. */
   async endLastTurn(): Promise<void> {
     const last = this.#last;
-    if (last && !(await last.isReset)) await this.#undo(last.member);
+    if (last && !(await last.isReset)) await this.#undo(...last.members);
   }
 
   /** The last members, back to the savepoint. */
   async #undo(...undone: readonly Member[]): Promise<void> {
     this.#last = undefined;
     if (undone.some(({ hasQueried }) => hasQueried)) {
-      const { resetAndSearchLocks } = this.#options.sql;
-      const results = await this.#query(
-        `ROLLBACK TO SAVEPOINT ${savepoint}; ${resetAndSearchLocks}; ${this.#limits}`,
-      );
+      const { isPlain, sql } = this.#options;
+      const reset = isPlain ? plainReset : `${sql.resetAndSearchLocks}; ${this.#limits}`;
+      const results = await this.#query(`ROLLBACK TO SAVEPOINT ${savepoint}; ${reset}`);
       // Those of the undone members are gone.
       if (isLockLeft(results)) this.#failWithLock();
       this.isTainted = isLeftOver(results);
@@ -128,18 +198,16 @@ export class SharedTransaction {
     if (this.#backend) void cancelStatement(this.#options.pool, this.#backend);
   }
 
-  #endTurn(member: Member) {
-    if (this.#isPipelined(member)) joinWrites(this.#pooled.client);
-    const isReset = this.#reset(member);
+  #endTurn(members: readonly Member[]) {
+    if (this.#isPipelined(members)) joinWrites(this.#pooled.client);
+    const isReset = this.#reset(members);
     isReset.catch(() => {});
-    return { member, isReset };
+    return { members, isReset };
   }
 
   /** A statement that failed, and was not rolled back to a savepoint of the handler, has spoilt all that follow. */
-  async #reset(member: Member): Promise<boolean> {
-    const { sql, searchesLocks } = this.#options;
-    const reset = searchesLocks || member.namesLocks ? sql.requireResetWithoutLocks : sql.requireReset;
-    const text = `${reset}; ${this.#limits}; RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint}`;
+  async #reset(members: readonly Member[]): Promise<boolean> {
+    const text = `${this.#resetOf(members)}; RELEASE SAVEPOINT ${savepoint}; SAVEPOINT ${savepoint}`;
     try {
       // Not as the inbox's other statements are: its value is NULL, and `pg` takes long to copy an object.
       await this.#pooled.within(this.#pooled.client.query(text));
@@ -147,23 +215,37 @@ export class SharedTransaction {
     } catch (error) {
       if (!isFromServer(error)) throw error;
       if (isWithoutSavepoint(error)) throw endedBySql("a COMMIT or ROLLBACK");
-      const explained = member.failed.explain(error);
-      if (explained === error) member.repeat();
-      else member.rejectSettled(explained);
+      for (const member of members) {
+        const explained = member.failed.explain(error);
+        if (explained === error) member.repeat();
+        else member.rejectSettled(explained);
+      }
       return false;
     }
   }
 
+  #resetOf(members: readonly Member[]): string {
+    const { sql, searchesLocks, isPlain } = this.#options;
+    if (isPlain) return plainReset;
+    const searches = searchesLocks || members.some(({ namesLocks }) => namesLocks);
+    return `${searches ? sql.requireResetWithoutLocks : sql.requireReset}; ${this.#limits}`;
+  }
+
   async commit(): Promise<void> {
+    await this.endTurns();
     await this.endLastTurn();
     const { members } = this;
-    const { sql, notify } = this.#options;
+    const { sql, notify, isPlain, statements } = this.#options;
     if (members.length === 0) return this.#pooled.rollBack(sql.resetSession);
     const ends = members.map(({ claim, settlement }) => settledEnd(claim, settlement));
-    const row = await this.#check(`SET LOCAL statement_timeout = 0; ${sql.checkSharedTransaction}`);
+    const learning = isPlain ? [] : members.filter(({ texts }) => statements.isWorthLearning(texts));
+    const row = await this.#check(`SET LOCAL statement_timeout = 0; ${this.#checkOf(learning)}`);
     if (row?.["xact"] !== this.#xact) throw endedBySql("a COMMIT or ROLLBACK");
     if (this.defers) throw new Error("a constraint of the database became deferrable");
     if (row?.["locks"] === true) this.#failWithLock();
+    if (isPlain && row?.["is_plain"] !== true) this.#failWithHiddenCode();
+    if (row?.["is_plain"] === true) for (const { texts } of learning) statements.learn(texts);
+    else if (learning.length > 0) statements.forget();
     const results = await this.#pooled.within(endRows(this.#pooled, this.#options, ends, this.#xact));
     if (results.some((end, index) => end?.result !== ends[index]?.outcome))
       throw results[0] ? superseded() : leaseLost();
@@ -173,6 +255,17 @@ export class SharedTransaction {
       if (results[index]?.hasMore) notify(claim.source);
     });
     for (const member of members) member.settle();
+  }
+
+  #checkOf(learning: readonly Member[]): string {
+    const { sql, isPlain } = this.#options;
+    if (isPlain) return sql.checkPlainTransaction;
+    return learning.length > 0 ? sql.checkAndLearn : sql.checkSharedTransaction;
+  }
+
+  #failWithHiddenCode(): never {
+    this.#options.statements.forget();
+    throw new Error("the statements of a shared transaction have run code of the database");
   }
 
   /** Of a turn; each reset of the session ends them. */
@@ -186,5 +279,9 @@ export class SharedTransaction {
     return this.#pooled.within(this.#pooled.query(text));
   }
 }
+
+/** What they wrote can be kept: a group's only as a whole. */
+const isWhole = (members: readonly Member[]) =>
+  members.every(({ isKept, failed }) => isKept && (members.length === 1 || failed.isEmpty));
 
 const isWithoutSavepoint = (error: unknown) => ["25P01", "3B001"].includes(codeOf(error));

@@ -21,13 +21,17 @@
 // progress, and the commit. Two transactions alternate, so that one takes turns while the other is written to disk.
 
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { isReceiverError } from "../../../errors.ts";
 import type { InboxClaim, InboxSettlement } from "../../inbox.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
-import { Member } from "./shared-member.ts";
+import { GroupSize } from "./group-size.ts";
+import { PlainStatements } from "./plain-statements.ts";
+import { Member, type MemberStart } from "./shared-member.ts";
 import { SharedTransaction, type SharedTransactionOptions } from "./shared-transaction.ts";
 
-interface Dependencies extends Omit<SharedTransactionOptions, "searchesLocks"> {
+interface Dependencies
+  extends Omit<SharedTransactionOptions, "searchesLocks" | "statements" | "isPlain" | "groupSize"> {
   /** 1: no transaction is shared. */
   readonly eventsMax: number;
 }
@@ -42,7 +46,10 @@ const searchesLocksMs = 60_000;
 export class SharedTransactions {
   readonly #dependencies: Dependencies;
   readonly #clock: Clock;
+  readonly #statements: PlainStatements;
+  readonly #groupSize = new GroupSize();
   readonly #waiting: Member[] = [];
+  #joined = deferred<void>();
   #running = 0;
   #defersUntilMs = Number.NEGATIVE_INFINITY;
   #searchesLocksUntilMs = Number.NEGATIVE_INFINITY;
@@ -50,6 +57,7 @@ export class SharedTransactions {
   constructor(dependencies: Dependencies, clock = systemClock) {
     this.#dependencies = dependencies;
     this.#clock = clock;
+    this.#statements = new PlainStatements(clock);
   }
 
   /** Whether events may share a transaction now. */
@@ -57,13 +65,17 @@ export class SharedTransactions {
     return this.#dependencies.eventsMax > 1 && this.#clock.monotonic() >= this.#defersUntilMs;
   }
 
-  join(claim: InboxClaim, settlement: InboxSettlement): Member {
-    const member = new Member(claim, settlement, {
+  join(claim: InboxClaim, settlement: InboxSettlement, start: MemberStart): Member {
+    const options = {
+      ...start,
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,
       leave: () => this.#leave(member),
-    });
+    };
+    const member = new Member(claim, settlement, options);
     this.#waiting.push(member);
+    this.#joined.resolve();
+    this.#joined = deferred();
     if (this.#running < transactionsMax) void this.#run();
     return member;
   }
@@ -90,24 +102,34 @@ export class SharedTransactions {
       for (const member of this.#waiting.splice(0)) member.reject(error);
       return;
     }
+    const [head] = this.#waiting;
     // Another transaction took them.
-    if (this.#waiting.length === 0) return pooled.release();
-    const searchesLocks = startedAtMs < this.#searchesLocksUntilMs;
-    const transaction = new SharedTransaction(pooled, { ...this.#dependencies, searchesLocks });
+    if (!head) return pooled.release();
+    const isPlain = this.#isPlain(head);
+    const transaction = new SharedTransaction(pooled, {
+      ...this.#dependencies,
+      ...{ isPlain, statements: this.#statements, groupSize: this.#groupSize },
+      searchesLocks: startedAtMs < this.#searchesLocksUntilMs,
+    });
     const { members } = transaction;
     const mayContinue = () =>
       !transaction.isTainted &&
       members.length < eventsMax &&
       this.#clock.monotonic() < startedAtMs + transactionMsMax;
     const next = async () => {
-      // Others may join while the last turn ends.
-      if (this.#waiting.length === 0) await transaction.endLastTurn();
-      return mayContinue() ? this.#waiting.shift() : undefined;
+      // Others may join while the last turns end.
+      if (!this.#isWaiting(isPlain) && transaction.hasOpenGroup)
+        await Promise.race([transaction.handlersEnded(), this.#joined.promise]);
+      if (!this.#isWaiting(isPlain)) {
+        await transaction.endTurns();
+        await transaction.endLastTurn();
+      }
+      return mayContinue() ? this.#take(isPlain) : undefined;
     };
     try {
       await transaction.begin();
       if (transaction.defers) this.#pauseSharing();
-      for (let member = this.#waiting.shift(); member; member = await next())
+      for (let member = this.#take(isPlain); member; member = await next())
         await transaction.takeTurn(member);
       await transaction.commit();
     } catch (error) {
@@ -118,6 +140,20 @@ export class SharedTransactions {
       for (const each of members) each.repeat();
       await pooled.rollBack(sql.resetSession);
     }
+  }
+
+  #isPlain({ start: { first } }: Member): boolean {
+    return first !== undefined && this.#statements.isKnown(first);
+  }
+
+  /** Those that wait for a transaction of plain statements, or for another one. */
+  #isWaiting(isPlain: boolean): boolean {
+    return this.#waiting.some((member) => this.#isPlain(member) === isPlain);
+  }
+
+  #take(isPlain: boolean): Member | undefined {
+    const index = this.#waiting.findIndex((member) => this.#isPlain(member) === isPlain);
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 
   #pauseSharing(): void {

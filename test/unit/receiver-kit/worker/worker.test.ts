@@ -77,10 +77,10 @@ function workerFixture(options: object = {}) {
       if (queue.failRenewals) throw new Error("server is away");
       return new Set(leases.filter(queue.isHeld));
     },
-    begin: ({ seq }, _settlement, { isAlone = false }) => ({
+    begin: ({ seq }, _settlement, { isAlone = false, isInTurn = false }) => ({
       handle: "transaction",
       async commit() {
-        note(`commit ${seq}${isAlone ? " alone" : ""}`);
+        note(`commit ${seq}${isAlone ? " alone" : ""}${isInTurn ? " in turn" : ""}`);
         await queue.commit();
         return isAlone ? (queue.outcomeAlone ?? queue.outcome) : queue.outcome;
       },
@@ -233,6 +233,19 @@ describe("a worker", () => {
     await clock.settle();
     expect(attempts).toEqual([1, 1]);
     expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 commit 1 alone"]);
+    expect(worker.counts).toMatchObject({ done: 1 });
+    await worker.stop(0);
+  });
+
+  it("runs handlers again in a turn of their own, and then alone, when their group was not committed", async () => {
+    const { worker, queue, handlers, calls, clock } = workerFixture();
+    handlers.on("*", () => {});
+    queue.due.push(claimOf(1));
+    queue.outcome = "repeat_in_turn";
+    queue.outcomeAlone = "settled";
+    await worker.start();
+    await clock.settle();
+    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 commit 1 in turn", "0 commit 1 alone"]);
     expect(worker.counts).toMatchObject({ done: 1 });
     await worker.stop(0);
   });

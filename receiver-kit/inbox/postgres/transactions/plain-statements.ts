@@ -1,0 +1,74 @@
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { isPlainStatement } from "../sql/plain-statement.ts";
+
+const textsMax = 1_000;
+const lengthMax = 10_000;
+/** How long nothing is taken to be plain after hidden code was found. */
+const pauseMs = 60_000;
+
+/**
+ * The statements of handlers that are known to leave nothing in the session: their text is plain, and the server has found
+ * no hidden code in what they touched.
+ */
+export class PlainStatements {
+  readonly #clock: Clock;
+  readonly #candidates = new Map<string, boolean>();
+  readonly #known = new Set<string>();
+  /** The first of several. */
+  readonly #followed = new Set<string>();
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isKnown(text: string): boolean {
+    return this.#known.has(text);
+  }
+
+  /** Whether a handler that sends it has so far sent no other one. */
+  isSingle(text: string): boolean {
+    return this.#known.has(text) && !this.#followed.has(text);
+  }
+
+  addFollowed(text: string): void {
+    this.#bound();
+    this.#followed.add(text);
+  }
+
+  /** Whether what the server has found about these statements of a handler would be new. */
+  isWorthLearning(texts: readonly string[]): boolean {
+    return (
+      this.#clock.monotonic() >= this.#pausedUntilMs &&
+      texts.some((text) => !this.#known.has(text)) &&
+      texts.every((text) => this.#isCandidate(text))
+    );
+  }
+
+  learn(texts: readonly string[]): void {
+    this.#bound();
+    for (const text of texts) this.#known.add(text);
+    if (texts[0] !== undefined && texts.length > 1) this.#followed.add(texts[0]);
+  }
+
+  forget(): void {
+    this.#known.clear();
+    this.#pausedUntilMs = this.#clock.monotonic() + pauseMs;
+  }
+
+  #isCandidate(text: string): boolean {
+    if (text.length > lengthMax) return false;
+    const before = this.#candidates.get(text);
+    if (before !== undefined) return before;
+    this.#bound();
+    const isCandidate = isPlainStatement(text);
+    this.#candidates.set(text, isCandidate);
+    return isCandidate;
+  }
+
+  /** An application that writes values into its statements never repeats one. */
+  #bound(): void {
+    for (const texts of [this.#candidates, this.#known, this.#followed])
+      if (texts.size >= textsMax) texts.clear();
+  }
+}

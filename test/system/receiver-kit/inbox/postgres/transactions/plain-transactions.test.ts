@@ -1,0 +1,366 @@
+// Events whose statements leave nothing in the session: their transactions need no reset, and their turns overlap.
+
+import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
+import type { Pool } from "pg";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { InboxClaim } from "../../../../../../receiver-kit/inbox/inbox.ts";
+import { isPlainStatement } from "../../../../../../receiver-kit/inbox/postgres/sql/plain-statement.ts";
+import type { PostgresDatabase } from "../../../../../support/postgres.ts";
+import { sharedPostgres } from "../../../../../support/shared-server.ts";
+import { createSharedTransactionFixture } from "../../../../../support/shared-transaction-fixture.ts";
+import { describeWithPostgres } from "../../../../../support/with-postgres.ts";
+
+let database: PostgresDatabase;
+
+beforeAll(async () => {
+  database = await (await sharedPostgres()).database();
+  await database.pool().query(`
+    CREATE FUNCTION set_tenant(tenant text) RETURNS text LANGUAGE plpgsql STABLE
+      AS $$ BEGIN RETURN set_config('app.tenant', tenant, true); END $$`);
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const tasks = Array.from({ length: 40 }, (_, index) => `task-${String(index).padStart(2, "0")}`);
+
+/** The end of one turn or group in a shared transaction. */
+interface End {
+  readonly kind: "reset" | "plain";
+  /** Sent in the transaction until then. */
+  readonly texts: readonly string[];
+}
+
+function observe(pool: Pool, ends: End[]): void {
+  pool.on("connect", (client) => {
+    let texts: string[] = [];
+    const send = client.query.bind(client) as (...values: unknown[]) => unknown;
+    const observed = (...values: unknown[]) => {
+      const [query] = values as [string | { readonly text: string }];
+      const text = typeof query === "string" ? query : query.text;
+      if (text.startsWith("BEGIN")) texts = [];
+      if (text.includes("RELEASE SAVEPOINT"))
+        ends.push({ kind: text.includes("reset_session") ? "reset" : "plain", texts: [...texts] });
+      texts.push(text);
+      return send(...values);
+    };
+    client.query = observed as typeof client.query;
+  });
+}
+
+type Handler = (handle: PostgresTransaction, claim: InboxClaim) => Promise<unknown>;
+
+async function createFixture() {
+  const ends: End[] = [];
+  const pool = database.pool();
+  observe(pool, ends);
+  const options = { turnMs: 20_000, resetSessions: true };
+  const fixture = await createSharedTransactionFixture(database, tasks, options, pool);
+  const rest = [...fixture.claims];
+  const { begin, write } = fixture;
+  const handle = async (claim: InboxClaim, handler: Handler, isAlone = false): Promise<void> => {
+    const transaction = begin(claim, isAlone);
+    const outcome = await handler(transaction.handle, claim).then(
+      () => transaction.commit(),
+      (error) => transaction.rollback().then((repeats) => repeats ?? Promise.reject(error)),
+    );
+    if (outcome.startsWith("repeat")) return handle(claim, handler, true);
+    expect(outcome).toBe("settled");
+  };
+  const take = (count: number) => rest.splice(0, count);
+  return {
+    ...fixture,
+    /** Of turns since it was last read, in whose transaction a text was sent. */
+    readEnds: (sent = "") =>
+      ends
+        .splice(0)
+        .filter(({ texts }) => texts.some((text) => text.includes(sent)))
+        .map(({ kind }) => kind),
+    /** One of the two transactions that may run at a time, so that all other events share one. */
+    async hold() {
+      const holding = begin(take(1)[0]!);
+      await holding.handle.query("SELECT pg_sleep(0)");
+      return async () => expect(await holding.commit()).toBe("settled");
+    },
+    take,
+    /** All of them at once. */
+    handleAll: (claims: readonly InboxClaim[], handler: Handler) =>
+      Promise.all(claims.map((claim) => handle(claim, handler))),
+    /** So that it is known what `write` leaves. */
+    async learn() {
+      await handle(take(1)[0]!, (transaction, claim) => write(transaction, claim.id));
+    },
+  };
+}
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
+
+/** Three events whose handlers have written, and have not ended. */
+async function writeTogether(at: Fixture) {
+  const claims = at.take(3);
+  const begun = claims.map((claim) => at.begin(claim));
+  await Promise.all(begun.map(({ handle }, index) => at.write(handle, claims[index]!.id)));
+  return { claims, begun: begun as [Begun, Begun, Begun] };
+}
+type Begun = ReturnType<Fixture["begin"]>;
+
+async function writeAlone(at: Fixture, claims: readonly InboxClaim[]) {
+  for (const claim of claims) {
+    const alone = at.begin(claim, true);
+    await at.write(alone.handle, claim.id);
+    expect(await alone.commit()).toBe("settled");
+  }
+}
+
+/** Whether the statement of an event waits until the handler of the one before it has ended. */
+async function isSecondWaiting(at: Fixture): Promise<boolean> {
+  const [a, b] = at.take(2) as [InboxClaim, InboxClaim];
+  const [first, second] = [at.begin(a), at.begin(b)];
+  let isWaiting = true;
+  const written = at.write(first.handle, a.id);
+  const writing = at.write(second.handle, b.id).then(() => {
+    isWaiting = false;
+  });
+  await written;
+  await at.pool.query("SELECT pg_sleep(0.05)");
+  const wasWaiting = isWaiting;
+  const outcomes = Promise.all([first.commit(), writing.then(() => second.commit())]);
+  expect(await outcomes).toEqual(["settled", "settled"]);
+  return wasWaiting;
+}
+
+/** What runs by a plain statement on a table `hiding`; `{s}` is the schema of the test. */
+const hidden = [
+  [
+    "a trigger",
+    `CREATE FUNCTION {s}.on_insert() RETURNS trigger LANGUAGE plpgsql
+       AS $$ BEGIN PERFORM set_config('app.tenant', 'a', true); RETURN NEW; END $$;
+     CREATE TRIGGER sets BEFORE INSERT ON {s}.hiding FOR EACH ROW EXECUTE FUNCTION {s}.on_insert()`,
+  ],
+  ["a rule", "CREATE RULE sets AS ON INSERT TO {s}.hiding DO ALSO SELECT set_tenant('a')"],
+  [
+    "a policy",
+    `ALTER TABLE {s}.hiding ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+     CREATE POLICY sets ON {s}.hiding WITH CHECK (set_tenant('a') = 'a')`,
+  ],
+  ["a function in a default", "ALTER TABLE {s}.hiding ADD COLUMN tenant text DEFAULT set_tenant('a')"],
+  [
+    "set_config in a default",
+    "ALTER TABLE {s}.hiding ADD COLUMN tenant text DEFAULT set_config('app.tenant', 'a', true)",
+  ],
+  ["a function in a check", "ALTER TABLE {s}.hiding ADD CHECK (set_tenant('a') = 'a')"],
+  [
+    "a function in an index",
+    `CREATE FUNCTION {s}.indexed(text) RETURNS text LANGUAGE plpgsql IMMUTABLE
+       AS $$ BEGIN RETURN set_config('app.tenant', 'a', true); END $$;
+     CREATE INDEX ON {s}.hiding ({s}.indexed(name))`,
+  ],
+  [
+    "a domain",
+    `CREATE DOMAIN {s}.checked AS text CHECK (set_tenant('a') = 'a');
+     ALTER TABLE {s}.hiding ADD COLUMN tenant {s}.checked DEFAULT 'a'`,
+  ],
+  [
+    "a view",
+    "ALTER TABLE {s}.hiding RENAME TO hidden; CREATE VIEW {s}.hiding AS SELECT name FROM {s}.hidden",
+  ],
+  [
+    "a cascade to a table with a trigger",
+    `CREATE TABLE {s}.parents (name text PRIMARY KEY);
+     CREATE FUNCTION {s}.on_delete() RETURNS trigger LANGUAGE plpgsql
+       AS $$ BEGIN PERFORM set_config('app.tenant', 'a', true); RETURN OLD; END $$;
+     CREATE TABLE {s}.children (name text REFERENCES {s}.parents ON DELETE CASCADE);
+     CREATE TRIGGER sets BEFORE DELETE ON {s}.children FOR EACH ROW EXECUTE FUNCTION {s}.on_delete();
+     INSERT INTO {s}.parents SELECT 'task-' || to_char(n, 'FM00') FROM generate_series(0, 40) AS n;
+     INSERT INTO {s}.children SELECT name FROM {s}.parents`,
+    "DELETE FROM {s}.parents WHERE name = left($1, 7)",
+  ],
+  [
+    "a function with the name of a built-in one",
+    `CREATE FUNCTION public.lower(varchar) RETURNS text LANGUAGE sql AS $$ SELECT set_tenant('a') $$`,
+    "INSERT INTO {s}.hiding SELECT lower($1::varchar)",
+  ],
+  [
+    "a function that reads as a column",
+    `CREATE FUNCTION public.tenant({s}.hiding) RETURNS text LANGUAGE sql AS $$ SELECT set_tenant('a') $$;
+     INSERT INTO {s}.hiding VALUES ('a')`,
+    "SELECT each.tenant FROM {s}.hiding AS each WHERE each.name <> $1",
+  ],
+  [
+    "an operator",
+    `CREATE FUNCTION {s}.combine(text, integer) RETURNS boolean LANGUAGE sql AS $$ SELECT set_tenant('a') = 'a' $$;
+     CREATE OPERATOR public.<<<< (LEFTARG = text, RIGHTARG = integer, FUNCTION = {s}.combine)`,
+    "INSERT INTO {s}.hiding SELECT $1::text WHERE 'a'::text <<<< 1",
+  ],
+  [
+    "a cast",
+    `CREATE TYPE {s}.pair AS (a text, b text);
+     CREATE FUNCTION {s}.to_pair(text) RETURNS {s}.pair LANGUAGE plpgsql
+       AS $$ BEGIN PERFORM set_tenant('a'); RETURN row($1, $1)::{s}.pair; END $$;
+     CREATE CAST (text AS {s}.pair) WITH FUNCTION {s}.to_pair(text)`,
+    "INSERT INTO {s}.hiding SELECT ($1::text::{s}.pair).a",
+  ],
+] as const;
+
+describeWithPostgres("plain transactions on PostgreSQL", () => {
+  it("have the turns of several events together, once it is known what their statements leave", async () => {
+    await using at = await createFixture();
+    // The control: before that, the second one waits for the end of the first.
+    const letGo = await at.hold();
+    expect(await isSecondWaiting(at)).toBe(true);
+    await at.learn();
+    at.readEnds();
+    const { claims, begun } = await writeTogether(at);
+    expect(await Promise.all(begun.map((each) => each.commit()))).toEqual(Array(3).fill("settled"));
+    expect(at.readEnds()).toEqual(["plain"]);
+    expect((await at.effects()).names).toEqual(expect.arrayContaining(claims.map(({ id }) => id)));
+    expect(await Promise.all(claims.map(at.stateOf))).toEqual(Array(3).fill("done"));
+    expect(await isSecondWaiting(at)).toBe(false);
+    await letGo();
+  });
+
+  it("keep or undo the events of a group together when a handler fails, and each has its effects once", async () => {
+    await using at = await createFixture();
+    await at.learn();
+    const { claims, begun } = await writeTogether(at);
+    const [failing, second, third] = begun;
+    const outcomes = await Promise.all([second.commit(), failing.rollback(), third.commit()]);
+    expect(outcomes).toEqual(["repeat_in_turn", undefined, "repeat_in_turn"]);
+    expect((await at.effects()).names).toHaveLength(1);
+    await writeAlone(at, claims.slice(1));
+    expect((await at.effects()).names).toHaveLength(3);
+  });
+
+  it.each(["throws", "catches"])(
+    "undo a group in which a statement fails, also when its handler %s the error",
+    async (does) => {
+      await using at = await createFixture();
+      await at.learn();
+      const [a, b, c] = at.take(3) as [InboxClaim, InboxClaim, InboxClaim];
+      const [first, failing, last] = [a, b, c].map((claim) => at.begin(claim)) as [Begun, Begun, Begun];
+      const written = [
+        at.write(first.handle, a.id),
+        at.write(failing.handle, a.id).catch((error) => error),
+        at.write(last.handle, c.id).catch((error) => error),
+      ];
+      expect(await Promise.all(written)).toMatchObject([
+        a.id,
+        { code: "23505" },
+        { code: "TRANSACTION_ENDED" },
+      ]);
+      const end = does === "throws" ? failing.rollback() : failing.commit();
+      const outcomes = await Promise.all([first.commit(), end, last.rollback()]);
+      expect(outcomes).toEqual([
+        "repeat_in_turn",
+        does === "throws" ? undefined : "repeat_in_turn",
+        "repeat_in_turn",
+      ]);
+      expect((await at.effects()).names).toHaveLength(1);
+      await writeAlone(at, [a, b, c]);
+      expect((await at.effects()).names).toHaveLength(4);
+    },
+  );
+
+  it("undo a group when a handler sends a second statement, and later give such a handler its own turn", async () => {
+    await using at = await createFixture();
+    await at.learn();
+    const { begun } = await writeTogether(at);
+    const [first, second, third] = begun;
+    await expect(second.handle.query("SELECT 1")).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    const outcomes = await Promise.all([first.commit(), second.rollback(), third.commit()]);
+    expect(outcomes).toEqual(["repeat_in_turn", "repeat", "repeat_in_turn"]);
+
+    const letGo = await at.hold();
+    expect(await isSecondWaiting(at)).toBe(true);
+    await letGo();
+  });
+
+  it("are not left to an event whose other statement is not plain: it runs again alone", async () => {
+    await using at = await createFixture();
+    await at.learn();
+    const [claim] = at.take(1) as [InboxClaim];
+    const begun = at.begin(claim);
+    await at.write(begun.handle, claim.id);
+    await expect(begun.handle.query("SELECT set_tenant('a')")).rejects.toMatchObject({
+      code: "TRANSACTION_ENDED",
+    });
+    expect(await begun.rollback()).toBe("repeat");
+    expect((await at.effects()).names).toHaveLength(1);
+  });
+
+  it("keep the place of a sequence from later events", async () => {
+    await using at = await createFixture();
+    await at.learn();
+    await at.handleAll(at.take(2), (handle, claim) => at.write(handle, claim.id));
+    const look: Handler = (handle) => handle.query("SELECT lastval()");
+    await expect(at.handleAll(at.take(1), look)).rejects.toMatchObject({ code: "55000" });
+  });
+
+  it.each(hidden)("are not made of statements that run %s", async (_, ddl, given?: string) => {
+    await using at = await createFixture();
+    const inSchema = (text: string) => text.replaceAll("{s}", at.schema);
+    await at.pool.query(
+      inSchema(`CREATE TABLE {s}.hiding (name text);
+        CREATE TABLE {s}.seen (name text, tenant text DEFAULT current_setting('app.tenant', true)); ${ddl}`),
+    );
+    const hiding = inSchema(given ?? "INSERT INTO {s}.hiding (name) VALUES ($1)");
+    const look = inSchema("INSERT INTO {s}.seen (name) VALUES ($1)");
+    expect([hiding, look].map(isPlainStatement)).toEqual([true, true]);
+    const tenantsSeen = async () => {
+      const { rows } = await at.pool.query(
+        inSchema("SELECT DISTINCT coalesce(tenant, '') AS tenant FROM {s}.seen"),
+      );
+      return rows.map(({ tenant }) => tenant);
+    };
+    try {
+      for (let batch = 0; batch < 3; batch++) {
+        const claims = at.take(6);
+        const isHiding = (claim: InboxClaim) => claims.indexOf(claim) % 2 === 0;
+        await at.handleAll(claims, (handle, claim) =>
+          handle.query(isHiding(claim) ? hiding : look, [claim.id]),
+        );
+      }
+      expect(at.readEnds(hiding)).not.toContain("plain");
+      expect(await tenantsSeen()).toEqual([""]);
+    } finally {
+      await at.pool.query(
+        inSchema(
+          "DROP OPERATOR IF EXISTS public.<<<< (text, integer); DROP FUNCTION IF EXISTS public.lower(varchar); DROP SCHEMA {s} CASCADE",
+        ),
+      );
+    }
+  });
+
+  it("are made of statements whose table has keys, defaults, checks and indexes of PostgreSQL", async () => {
+    await using at = await createFixture();
+    await at.pool.query(`CREATE TYPE ${at.schema}.state AS ENUM ('new', 'done');
+      CREATE TABLE ${at.schema}.owners (id text PRIMARY KEY); INSERT INTO ${at.schema}.owners VALUES ('a');
+      CREATE TABLE ${at.schema}.usual (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL CHECK (length(name) > 0),
+        key uuid DEFAULT gen_random_uuid(), at timestamptz DEFAULT now(), state ${at.schema}.state DEFAULT 'new',
+        owner text DEFAULT 'a' REFERENCES ${at.schema}.owners, words int GENERATED ALWAYS AS (length(name)) STORED);
+      CREATE UNIQUE INDEX ON ${at.schema}.usual (lower(name)) WHERE state <> 'done'`);
+    const insert = `INSERT INTO ${at.schema}.usual (name) VALUES ($1) ON CONFLICT DO NOTHING`;
+    for (let batch = 0; batch < 2; batch++)
+      await at.handleAll(at.take(4), (handle, claim) => handle.query(insert, [claim.id]));
+    expect(at.readEnds()).toContain("plain");
+  });
+
+  it("are not committed when a trigger was added since their statements were known, and nothing of it is seen", async () => {
+    await using at = await createFixture();
+    await at.pool.query(
+      `CREATE TABLE ${at.schema}.changing (name text, tenant text DEFAULT current_setting('app.tenant', true))`,
+    );
+    const insert = `INSERT INTO ${at.schema}.changing (name) VALUES ($1)`;
+    const handler: Handler = (handle, claim) => handle.query(insert, [claim.id]);
+    await at.handleAll(at.take(4), handler);
+    await at.handleAll(at.take(4), handler);
+    expect(at.readEnds()).toContain("plain");
+    await at.pool.query(`CREATE FUNCTION ${at.schema}.sets() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN PERFORM set_config('app.tenant', NEW.name, true); RETURN NEW; END $$;
+      CREATE TRIGGER sets AFTER INSERT ON ${at.schema}.changing FOR EACH ROW EXECUTE FUNCTION ${at.schema}.sets()`);
+    for (let batch = 0; batch < 2; batch++) await at.handleAll(at.take(6), handler);
+    const { rows } = await at.pool.query(`SELECT count(*)::int AS count, count(DISTINCT name)::int AS names,
+      array_agg(DISTINCT coalesce(tenant, '')) AS tenants FROM ${at.schema}.changing`);
+    expect(rows).toEqual([{ count: 20, names: 20, tenants: [""] }]);
+    at.readEnds();
+    await at.handleAll(at.take(4), handler);
+    expect(at.readEnds()).not.toContain("plain");
+  });
+});
