@@ -18,8 +18,9 @@ export interface PostgresTransaction {
   /**
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
    * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
-   * or `turnMs` is over. Then, and when a statement cannot be shared, the handlers of the event run again in a transaction
-   * of their own, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
+   * or `turnMs` is over; up to eight that send one plain statement each have it together, and are kept or undone together.
+   * After `turnMs`, when a statement cannot be shared, or when another event was undone with it, the handlers of the event
+   * run again, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
    * and savepoints. What a handler sets or leaves in the session, no other one sees: see `resetSessions`.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the

@@ -5,6 +5,9 @@
 //   waiting | in-turn ─► discarded                         the handlers failed; rolled back to the savepoint
 //   waiting | in-turn ─► evicted                           the turn took too long, or the event cannot share
 //
+// Those that send one plain statement each have their turns together: see shared-transaction.ts. A transaction has plain
+// statements only, or is one whose turns end with a reset.
+//
 // A transaction commits when no event waits for a turn, and at its limits. Before that the rows of all its members end in
 // one statement, which locks and checks their leases. If one was lost or superseded, the transaction is rolled back and
 // the handlers of all members run again, each in a transaction of its own. So do those of a member that failed because
