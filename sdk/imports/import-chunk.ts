@@ -1,10 +1,10 @@
 // A chunk: the clients that share a job. One request adds all works of a job, so the job has all of them or none:
 //
-//   files uploaded ──► job created ──works?──► works added ──attach?──► attached ──start?──► started
+//   files uploaded ──► job created ──job──► works added ──works, attach──► attached ──start?──► started
 //                                    │ rejected: the parts in other jobs   │ in doubt, or rejected for a client: abandoned;
 //                                    │ in doubt: sent again                │ the others, with derived external ids, in another job
 //
-// A word with a question mark is an entry of the journal that is durable before the request is sent.
+// A word on an arrow is an entry of the journal that is durable before the next request is sent.
 
 import { FailureError } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
@@ -12,12 +12,11 @@ import type { JobWork } from "../operations/jobs.ts";
 import type { ArtifactInput } from "../operations/works.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { findExisting } from "./find-existing.ts";
-import { failuresMax } from "./import-calls.ts";
-import { call, forEach, type ImportContext } from "./import-context.ts";
-import type { CheckedClient } from "./import-input.ts";
-import { type ImportJob, modeOf, workExternalId } from "./import-state.ts";
-import type { JournalEntry, WorkMode } from "./journal/journal-entry.ts";
+import { type CheckedClient, method } from "./import-input.ts";
+import type { ImportRun } from "./import-run.ts";
+import { type ImportJob, type JournalEntry, type WorkMode, workExternalId } from "./import-state.ts";
 import { decideOnEvidence, decideOnWorks, halves, isStarted } from "./outcome-policy.ts";
+import { failuresMax } from "./settle.ts";
 import { type ReadyClients, uploadFiles } from "./upload-files.ts";
 
 export interface Chunk {
@@ -26,216 +25,177 @@ export interface Chunk {
   readonly mode: WorkMode;
   /** The job of an earlier process. */
   readonly job?: ImportJob | undefined;
-  /** How often a job with this client alone was abandoned. */
-  readonly attempts?: number | undefined;
 }
 
 /** Imports a chunk. Resolves to the chunks that take its place. */
-export const importChunk = (context: ImportContext, chunk: Chunk): Promise<readonly Chunk[]> =>
-  new ChunkImport(context, chunk).run();
-
-/** Whether the job can be continued: the artifacts of every client of it are attached, or can be. */
-export const isComplete = (job: ImportJob, clients: Pick<ReadonlyMap<string, unknown>, "has">): boolean =>
-  job.clients.every((externalId, index) => job.attached.has(index) || clients.has(externalId));
+export const importChunk = (run: ImportRun, chunk: Chunk): Promise<readonly Chunk[]> =>
+  new ChunkImport(run, chunk).run();
 
 type Next = Promise<readonly Chunk[]>;
 
 class ChunkImport {
-  readonly #context: ImportContext;
+  readonly #run: ImportRun;
   readonly #chunk: Chunk;
   #ready: ReadyClients = new Map();
 
-  constructor(context: ImportContext, chunk: Chunk) {
-    this.#context = context;
+  constructor(run: ImportRun, chunk: Chunk) {
+    this.#run = run;
     this.#chunk = chunk;
   }
 
   async run(): Next {
-    const { ledger, spareJobs, enter } = this.#context;
-    const { job: begun, clients, mode } = this.#chunk;
-    if (begun?.isStarting) return this.#start(begun);
-    enter("uploading");
-    const isAttached = (externalId: string) => begun?.attached.has(ledger.state.client(externalId).index);
-    const unattached = [...clients].filter(([externalId]) => !isAttached(externalId));
-    this.#ready = await uploadFiles(this.#context, new Map(unattached));
-    if (begun) return this.#resume(begun);
+    const { clients, mode, job } = this.#chunk;
+    if (job) return this.#resume(job);
+    this.#ready = await uploadFiles(this.#run, clients);
     if (this.#ready.size === 0) return [];
-    enter("adding");
-    const job = spareJobs.pop() ?? (await this.#createJob());
-    await ledger.record(["works?", job.number, mode, [...this.#ready.keys()]]);
-    return this.#addWorks(job);
+    this.#run.enter("adding");
+    const { number, id, workspaceId } = await this.#createJob();
+    await this.#record(["job", number, id, workspaceId, mode, [...this.#ready.keys()]]);
+    return this.#addWorks(this.#run.state.job(number));
   }
 
+  /** Continues a job, unless its artifacts are in doubt, or some of its clients have failed or are missing. */
   async #resume(job: ImportJob): Next {
+    if (job.isStarting) return this.#start(job);
+    const { state } = this.#run;
+    const isDone = (externalId: string) => job.artifacts.get(state.client(externalId).index) === "done";
     const hasWorks = job.jobWorkIds.length > 0;
-    if (isComplete(job, this.#ready)) return hasWorks ? this.#attach(job) : this.#addWorks(job);
-    // Some of its clients have failed, or the input does not have them any more.
-    return [this.#part(await this.#abandon(job, hasWorks), hasWorks ? "derived" : modeOf(job))];
+    if (![...job.artifacts.values()].includes("sent")) {
+      const unattached = [...this.#chunk.clients].filter(([externalId]) => !isDone(externalId));
+      this.#ready = await uploadFiles(this.#run, new Map(unattached));
+      if (job.clients.every((externalId) => isDone(externalId) || this.#ready.has(externalId)))
+        return hasWorks ? this.#attach(job) : this.#addWorks(job, true);
+    }
+    return [await this.#abandon(job, hasWorks ? "derived" : doubted(job.mode))];
   }
 
-  async #createJob(): Promise<ImportJob> {
-    const { ledger, connectionId, jobName, operations } = this.#context;
-    const number = ++ledger.state.jobCount;
+  async #createJob(): Promise<Pick<ImportJob, "number" | "id" | "workspaceId">> {
+    const { state, options, parts, spareJobs } = this.#run;
+    const spare = spareJobs.pop();
+    if (spare) return spare;
+    const { connectionId, jobName } = options;
+    const number = ++state.jobCount;
     const input = { connectionId, jobName: number === 1 ? jobName : `${jobName} (${number})` };
     // Of a job without works nothing comes: after an unknown outcome another one is created.
-    const settled = await call(this.#context, (options) => operations.jobs.create(input, options), {
-      repeatsDoubt: true,
-    });
-    if (!settled.ok) throw settled.error;
-    const { id, workspaceId } = settled.value;
-    await ledger.record(["job", number, id, workspaceId]);
-    return ledger.state.jobs.get(number) as ImportJob;
+    const settled = await this.#run.call((call) => parts.jobs.create(input, call));
+    if (settled.ok) return { ...settled.value, number };
+    throw settled.error;
   }
 
-  async #addWorks(job: ImportJob): Next {
-    const { ledger, operations } = this.#context;
+  async #addWorks(job: ImportJob, wasInDoubt = false): Next {
+    const { jobs } = this.#run.parts;
     const works = job.clients.flatMap((externalId) => {
       const client = this.#ready.get(externalId);
       return client ? [{ ...client.work, externalId: workExternalId(externalId, job) }] : [];
     });
-    const settled = await call(
-      this.#context,
-      async (options) => checkWorks(await operations.jobs.addWorks(job.id, works, options), works.length),
-      {
-        repeatsDoubt: true,
-        onDoubt() {
-          job.isDoubted = true;
-        },
-      },
+    const settled = await this.#run.call(async (call) =>
+      checkWorks(await jobs.addWorks(job.id, works, call), works.length),
     );
-    if (!settled.ok) return this.#rejected(job, settled.error);
+    if (!settled.ok) return this.#rejected(job, settled.error, wasInDoubt || settled.wasInDoubt);
     const [ids, workIds] = [settled.value.map(({ id }) => id), settled.value.map(({ workId }) => workId)];
-    await ledger.record(["works", job.number, ids, workIds]);
+    await this.#record(["works", job.number, ids, workIds]);
     return this.#attach(job);
   }
 
-  async #rejected(job: ImportJob, error: WorkspaceTasksError): Next {
+  async #rejected(job: ImportJob, error: WorkspaceTasksError, wasInDoubt: boolean): Next {
     const { clients } = job;
-    const mode = modeOf(job);
+    const mode = wasInDoubt ? doubted(job.mode) : job.mode;
     const decision = decideOnWorks(error, mode, clients);
     if (decision.type === "end") throw error;
     if (decision.type === "look_up") return this.#lookUp(job);
     if (decision.type === "derive") return this.#abandonDoubted(job, error);
     const [first = ""] = clients;
-    const settled: JournalEntry = ["settled", "exists", first, error.code, error.message];
-    await this.#release(job, [], decision.type === "exists" ? [settled] : []);
-    if (decision.type === "fail") this.#context.ledger.state.fail(first, error);
-    return decision.type === "split" ? decision.parts.map((part) => this.#part(part, mode)) : [];
+    const { code, message } = error;
+    await this.#record(["next", mode, clients]);
+    if (!wasInDoubt) this.#run.spareJobs.push(job);
+    if (decision.type === "split") return decision.parts.map((part) => this.#part(part, mode));
+    if (decision.type === "exists") await this.#record(["settled", "exists", first, code, message]);
+    else this.#run.state.fail(first, error);
+    return [];
   }
 
-  async #lookUp(job: ImportJob): Next {
-    const { clients, workspaceId } = job;
-    const existing = await findExisting(this.#context, clients, workspaceId);
+  async #lookUp({ clients, workspaceId }: ImportJob): Next {
+    const existing = await findExisting(this.#run, clients, workspaceId);
     const { derive, again, undecided } = decideOnEvidence(clients, existing);
-    await this.#release(job, [
-      ...(derive.length > 0 ? [["derived", derive] as const] : []),
-      ...undecided.map((id) => ["settled", "undecided", id, "IMPORT_UNDECIDED", undecidedText] as const),
-    ]);
+    await this.#record(
+      ...undecided.map(asUndecided(undecidedText)),
+      ["next", "derived", derive],
+      ["next", "doubt", again.flat()],
+    );
     return [this.#part(derive, "derived"), ...again.map((part) => this.#part(part, "doubt"))];
   }
 
-  /** The job has no works, or, if these are in doubt, is never started. */
-  async #release(job: ImportJob, before: readonly JournalEntry[], after: readonly JournalEntry[] = []) {
-    const { ledger, spareJobs } = this.#context;
-    const { isDoubted } = job;
-    await ledger.record(...before, [isDoubted ? "abandoned" : "rejected", job.number], ...after);
-    if (!isDoubted) spareJobs.push(job);
-  }
-
   async #attach(job: ImportJob): Next {
-    const { ledger, enter } = this.#context;
-    enter("attaching");
+    const { state } = this.#run;
+    this.#run.enter("attaching");
     let doubt: WorkspaceTasksError | undefined;
-    let isSpoilt = false;
-    await forEach(this.#context, job.clients.entries(), async ([index, externalId]) => {
+    await this.#run.forEach(job.clients.entries(), async ([index, externalId]) => {
       const artifacts = this.#ready.get(externalId)?.artifacts ?? [];
-      if (artifacts.length === 0 || job.attached.has(index)) return;
-      const settled = await this.#attachTo(job, index, artifacts, () => doubt);
-      if (settled.ok) return ledger.record(["attach", job.number, index]);
-      isSpoilt = true;
-      if (settled.error.outcome === "unknown") doubt = settled.error;
-      else ledger.state.fail(externalId, settled.error);
+      // A job in doubt needs no more artifacts.
+      if (doubt || artifacts.length === 0) return;
+      const settled = await this.#attachTo(job, index, artifacts);
+      if (settled.ok) await this.#record(["attach", job.number, index, "done"]);
+      else if (settled.error.outcome === "unknown") doubt = settled.error;
+      else state.fail(externalId, settled.error);
     });
     if (doubt) return this.#abandonDoubted(job, doubt);
     // The others have nothing to do with those that failed, and need no smaller job.
-    return isSpoilt ? [this.#part(await this.#abandon(job, true), "derived")] : this.#start(job);
+    const isSpoilt = state.openIn(job).length < job.clients.length;
+    return isSpoilt ? [await this.#abandon(job, "derived")] : this.#start(job);
   }
 
-  /** @param doubt of another client of the job, which then needs no more artifacts */
-  async #attachTo(
-    { number, jobWorkIds, attaching }: ImportJob,
-    index: number,
-    artifacts: readonly ArtifactInput[],
-    doubt: () => WorkspaceTasksError | undefined,
-  ) {
-    const { ledger, operations } = this.#context;
+  async #attachTo(job: ImportJob, index: number, artifacts: readonly ArtifactInput[]) {
+    const { works } = this.#run.parts;
+    const isSent = () => job.artifacts.get(index) === "sent";
     // Not before it waits for the rate limit: what a killed process leaves in doubt are the requests on their way.
     const noteIntent = async () => {
-      if (!attaching.has(index)) await ledger.record(["attach?", number, index]);
+      if (!isSent()) await this.#record(["attach", job.number, index, "sent"]);
     };
     try {
-      return await call(this.#context, async (options) => {
-        const inDoubt = doubt();
-        if (inDoubt) throw inDoubt;
-        const own: OwnCallOptions = { ...options, [beforeSend]: noteIntent };
-        return operations.works.attachArtifacts(jobWorkIds[index] ?? "", artifacts, own);
-      });
+      return await this.#run.call((call) => {
+        const own: OwnCallOptions = { ...call, [beforeSend]: noteIntent };
+        return works.attachArtifacts(job.jobWorkIds[index] ?? "", artifacts, own);
+      }, false);
     } catch (error) {
       // The import ends, and this call may have had no effect.
       const isUnsent = isWorkspaceTasksError(error)
         ? error.outcome !== "unknown"
         : error instanceof FailureError;
-      if (isUnsent && attaching.has(index)) await ledger.record(["unattached", number, index]);
+      if (isUnsent && isSent()) await this.#record(["attach", job.number, index, "unsent"]);
       throw error;
     }
   }
 
   async #start(job: ImportJob): Next {
-    const { ledger, operations, enter, resize } = this.#context;
-    enter("starting");
+    const { parts, state } = this.#run;
     const wasStarting = job.isStarting;
-    if (!wasStarting) await ledger.record(["start?", job.number]);
-    const settled = await call(this.#context, (options) => operations.jobs.startImport(job.id, options), {
-      repeatsDoubt: true,
-    });
-    if (settled.ok || isStarted(settled.error, wasStarting || settled.wasInDoubt)) {
-      await ledger.record(["start", job.number]);
-      resize("grow");
-      return [];
-    }
-    const { code, message } = settled.error;
-    if (code === "CONFLICT") {
-      const undecided = (id: string): JournalEntry => [
-        "settled",
-        "undecided",
-        id,
-        "IMPORT_UNDECIDED",
-        message,
-      ];
-      await ledger.record(...job.clients.map(undecided), ["abandoned", job.number]);
-    } else for (const externalId of job.clients) ledger.state.fail(externalId, settled.error);
+    this.#run.enter("starting");
+    if (!wasStarting) await this.#record(["start?", job.number]);
+    const settled = await this.#run.call((call) => parts.jobs.startImport(job.id, call));
+    if (settled.ok || isStarted(settled.error, wasStarting || settled.wasInDoubt))
+      await this.#record(["start", job.number]);
+    else if (settled.error.code === "CONFLICT")
+      await this.#record(...job.clients.map(asUndecided(settled.error.message)));
+    else for (const externalId of job.clients) state.fail(externalId, settled.error);
     return [];
   }
 
   /** Abandons a job that has, or may have, works, and tries its clients in smaller ones. */
   async #abandonDoubted(job: ImportJob, error: WorkspaceTasksError): Next {
-    const { ledger, resize } = this.#context;
-    const clients = await this.#abandon(job, true);
-    resize("shrink");
-    if (clients.length > 1) return halves(clients).map((half) => this.#part(half, "derived"));
-    const attempts = (this.#chunk.attempts ?? 0) + 1;
-    if (attempts < failuresMax) return [{ ...this.#part(clients, "derived"), attempts }];
-    for (const externalId of clients) ledger.state.fail(externalId, error);
+    const { state } = this.#run;
+    const chunk = await this.#abandon(job, "derived");
+    const [first = "", ...others] = chunk.clients.keys();
+    if (others.length > 0) return halves([first, ...others]).map((half) => this.#part(half, "derived"));
+    if (chunk.clients.size === 0 || ++state.client(first).attempts < failuresMax) return [chunk];
+    state.fail(first, error);
     return [];
   }
 
-  /** @returns the clients that need another job */
-  async #abandon(job: ImportJob, isDerived: boolean): Promise<readonly string[]> {
-    const { ledger } = this.#context;
-    const open = job.clients.filter((externalId) => ledger.state.client(externalId).status === "open");
-    const derived: readonly JournalEntry[] = isDerived && open.length > 0 ? [["derived", open]] : [];
-    await ledger.record(...derived, ["abandoned", job.number]);
-    return open;
+  /** The job is never started. @returns its clients that need another one */
+  async #abandon(job: ImportJob, mode: WorkMode): Promise<Chunk> {
+    const open = this.#run.state.openIn(job);
+    await this.#record(["next", mode, open]);
+    return this.#part(open, mode);
   }
 
   /** These clients, as far as the input has them. */
@@ -247,7 +207,17 @@ class ChunkImport {
     }
     return { clients, mode };
   }
+
+  #record(...entries: readonly JournalEntry[]): Promise<void> {
+    return this.#run.ledger.record(...entries);
+  }
 }
+
+const doubted = (mode: WorkMode): WorkMode => (mode === "new" ? "doubt" : mode);
+
+const asUndecided =
+  (message: string) =>
+  (externalId: string): JournalEntry => ["settled", "undecided", externalId, "IMPORT_UNDECIDED", message];
 
 /** The ids of the works decide what artifacts are attached to: one that is missing makes the outcome unknown. */
 function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[] {
@@ -259,5 +229,5 @@ function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[
 }
 
 const undecidedText =
-  "partner.imports.start: the external id is used in this connection, by a request of this import whose response was lost or by " +
+  `${method}: the external id is used in this connection, by a request of this import whose response was lost or by ` +
   "something else; look for a task of the client, and import it with another externalId if there is none";

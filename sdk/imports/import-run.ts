@@ -1,204 +1,174 @@
-import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
+import { FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { ResolvedOptions } from "../options.ts";
-import { ChunkReader } from "./chunk-reader.ts";
-import { createSlots } from "./import-calls.ts";
-import { type Chunk, importChunk, isComplete } from "./import-chunk.ts";
-import { forEach, type ImportContext, type ImportOperations } from "./import-context.ts";
-import { method, missingClient } from "./import-input.ts";
-import type { CheckedOptions } from "./import-options.ts";
-import { type ImportPhase, type ImportProgress, LatestValue, remainingMs } from "./import-progress.ts";
-import { createResult, type ImportResult } from "./import-result.ts";
+import type { Jobs } from "../operations/jobs.ts";
+import type { Me } from "../operations/me.ts";
+import type { Tasks } from "../operations/tasks.ts";
+import type { TaxClients } from "../operations/tax-clients.ts";
+import type { Works } from "../operations/works.ts";
+import type { CallOptions, ResolvedOptions } from "../options.ts";
+import type { Uploads } from "../uploads/uploads.ts";
+import { type CheckedOptions, method } from "./import-input.ts";
+import { estimateMs, type ImportPhase, type ImportProgress } from "./import-progress.ts";
+import { countsOf, createResult, type ImportResult } from "./import-result.ts";
 import type { ImportJob, ImportState } from "./import-state.ts";
 import { ImportLedger } from "./ledger.ts";
+import { type Settled, settle } from "./settle.ts";
 
-/** What an import has from its client. */
-export interface ImportClientOptions extends Pick<ResolvedOptions, "clock" | "random" | "longDeadlineMs"> {
-  readonly redactor: Redactor;
-}
-
-export interface RunOptions {
+/** What an import uses of its client. */
+export interface ImportParts extends Pick<ResolvedOptions, "clock" | "random" | "longDeadlineMs"> {
   readonly engine: Engine;
-  readonly operations: ImportOperations;
-  readonly client: ImportClientOptions;
+  readonly redactor: Redactor;
+  readonly jobs: Jobs;
+  readonly works: Works;
+  readonly uploads: Uploads;
+  readonly taxClients: TaxClients;
+  readonly tasks: Tasks;
+  me(call: CallOptions): Promise<Me>;
 }
 
 const context = { attempts: 0, operation: { method, name: undefined } };
-const chunksAtOnce = 2;
 
-/** One import in this process. */
-export class ImportRun implements ImportContext {
-  readonly operations: ImportOperations;
-  readonly connectionId: string;
-  readonly jobName: string;
+/** One import in this process, and what all steps of it share. */
+export class ImportRun {
+  readonly options: CheckedOptions;
+  readonly parts: ImportParts;
   readonly ledger: ImportLedger;
+  /** Ends with the import, and `signal` with it. */
   readonly scope: CallScope;
   readonly signal: AbortSignal;
-  readonly random: () => number;
-  readonly redactor: Redactor;
-  readonly slots: ImportContext["slots"];
+  readonly jobsAtOnce: number;
+  /** Jobs without works. */
   readonly spareJobs: ImportJob[] = [];
-  readonly #options: CheckedOptions;
-  readonly #engine: Engine;
-  readonly #latest = new LatestValue();
-  #reader: ChunkReader | undefined;
+  /** Clients that were read, and whether there are no more. */
+  readonly input = { read: 0, isOver: false };
   #phase: ImportPhase = "reading";
   #uploadedBytes = 0;
-  #size: number;
+  #isOver = false;
+  #changed = deferred();
   /** What ended the import, unless its signal or the client did. */
   #cause: unknown;
 
-  constructor(options: CheckedOptions, { engine, operations, client }: RunOptions) {
+  constructor(options: CheckedOptions, parts: ImportParts) {
     const controller = new AbortController();
-    this.operations = operations;
-    this.connectionId = options.connectionId;
-    this.jobName = options.jobName;
-    this.ledger = new ImportLedger(options.journal, client);
-    this.scope = engine.openScope({ signal: options.signal });
+    this.options = options;
+    this.parts = parts;
+    this.ledger = new ImportLedger(options.journal, parts);
+    this.scope = parts.engine.openScope({ signal: options.signal });
     this.scope.onEnd(() => controller.abort());
     this.signal = controller.signal;
-    this.random = client.random;
-    this.redactor = client.redactor;
-    this.slots = createSlots(options.concurrency);
-    this.#options = options;
-    this.#engine = engine;
-    this.#size = options.worksPerJob;
+    this.jobsAtOnce = Math.min(2, options.concurrency);
   }
 
-  /** Runs it to its end, and never leaves the journal open. */
-  async run(): Promise<ImportResult> {
-    const { onProgress } = this.#options;
-    const reported = onProgress && report(this.progress(), onProgress).catch(this.end);
+  get state(): ImportState {
+    return this.ledger.state;
+  }
+
+  /** Imports to the end, and never leaves the journal open. */
+  async run(importAll: () => Promise<void>): Promise<ImportResult> {
+    const reported = this.#report().catch(this.end);
     try {
-      await this.#importAll();
-      this.enter("done");
-      this.#latest.end();
-      await this.scope.race(Promise.resolve(reported));
+      if (this.scope.failure) throw new FailureError(this.scope.failure);
+      await importAll();
+      this.#phase = "done";
+      this.#isOver = true;
+      this.change();
+      await this.scope.race(reported);
     } catch (error) {
       this.end(error);
     }
-    this.#reader?.release();
     await this.ledger.close().catch(this.end);
     const ended = this.scope.failure;
     this.scope.dispose();
-    this.#latest.end();
-    if (ended) throw this.#error(ended);
-    return createResult(this.ledger.state);
+    this.#isOver = true;
+    this.change();
+    if (!ended) return createResult(this.state);
+    throw this.#cause ?? toError({ ...ended, outcome: "unknown" }, context);
   }
 
-  progress(): AsyncGenerator<ImportProgress, void> {
-    return this.#latest.values(() => this.#read());
+  /** Sends a call of the import until its outcome is certain. */
+  call<Value>(send: (options: CallOptions) => Promise<Value>, repeatsDoubt = true): Promise<Settled<Value>> {
+    const { scope, signal } = this;
+    const { random } = this.parts;
+    return settle(() => send({ signal, priority: "background" }), { scope, random, repeatsDoubt });
   }
 
-  readonly enter = (phase: ImportPhase): void => {
+  /** Runs a task for each item, as many at once as a job may have calls. The first that fails ends the import. */
+  async forEach<Item>(items: Iterable<Item>, task: (item: Item) => Promise<void>): Promise<void> {
+    const waiting = [...items].values();
+    const work = async () => {
+      for (const item of waiting) await task(item);
+    };
+    const atOnce = Math.floor(this.options.concurrency / this.jobsAtOnce);
+    await this.together(atOnce, work);
+  }
+
+  /** Runs some workers to their ends. The first that fails ends the import; the others are waited for. */
+  async together(count: number, work: () => Promise<void>): Promise<void> {
+    const failed = (error: unknown) => this.end(error);
+    await Promise.all(Array.from({ length: count }, () => work().catch(failed)));
+    if (this.scope.failure) throw new FailureError(this.scope.failure);
+  }
+
+  enter(phase: ImportPhase): void {
     this.#phase = phase;
-    this.#latest.change();
-  };
+    this.change();
+  }
 
-  readonly uploaded = (bytes: number): void => {
+  uploaded(bytes: number): void {
     this.#uploadedBytes += bytes;
-    this.#latest.change();
-  };
+    this.change();
+  }
 
-  readonly resize = (change: "grow" | "shrink"): void => {
-    const { worksPerJob } = this.#options;
-    this.#size =
-      change === "grow" ? Math.min(worksPerJob, this.#size * 2) : Math.max(1, Math.ceil(this.#size / 2));
-  };
+  change(): void {
+    this.#changed.resolve();
+    this.#changed = deferred();
+  }
 
+  /** Ends the import, and every call of it in flight. */
   readonly end = (error: unknown): void => {
     if (this.scope.failure) return;
     this.#cause = error;
     this.scope.end(failure("ABORTED", "another call ended the import"));
   };
 
-  async #importAll(): Promise<void> {
-    const { ledger, scope } = this;
-    if (scope.failure) throw new FailureError(scope.failure);
-    await ledger.open(this.#options);
-    const { chunks, jobs } = await resumeJobs(this);
-    this.#reader = new ChunkReader({
-      clients: this.#options.clients,
-      state: ledger.state,
-      jobs,
-      scope,
-      sizeMax: () => this.#size,
-      onRead: () => this.#latest.change(),
-    });
-    await importChunks(this, this.#reader, chunks);
-    failMissing(ledger.state);
+  /** The latest progress, now and after changes: those between are left out, so that a slow reader holds nothing up. */
+  async *progress(): AsyncGenerator<ImportProgress, void> {
+    for (;;) {
+      const [changed, isLast] = [this.#changed.promise, this.#isOver];
+      yield this.#read();
+      if (isLast) return;
+      await changed;
+    }
   }
 
   #read(): ImportProgress {
-    const { clients, worksPerJob, clientsTotal: given } = this.#options;
-    const clientsTotal = given ?? lengthOf(clients) ?? (this.#reader?.isOver ? this.#reader.count : null);
-    const { counts } = createResult(this.ledger.state);
-    const rateLimit = this.#engine.rateLimitSnapshot("gateway");
-    return {
-      phase: this.#phase,
-      counts,
-      clientsTotal,
-      uploadedBytes: this.#uploadedBytes,
-      remainingMs: remainingMs({ clientsTotal, counts, worksPerJob, rateLimit }),
-    };
+    const { clientsTotal: given, clients, worksPerJob } = this.options;
+    const { read, isOver } = this.input;
+    const clientsTotal = given ?? lengthOf(clients) ?? (isOver ? read : null);
+    const counts = countsOf(this.state);
+    const rateLimit = this.parts.engine.rateLimitSnapshot("gateway");
+    const isKnown = clientsTotal !== null && rateLimit !== undefined;
+    const remainingMs = isKnown ? estimateMs(clientsTotal, counts, worksPerJob, rateLimit) : null;
+    return { phase: this.#phase, counts, clientsTotal, uploadedBytes: this.#uploadedBytes, remainingMs };
   }
 
-  #error(ended: Failure): unknown {
-    if (this.#cause === undefined) return toError({ ...ended, outcome: "unknown" }, context);
-    return this.#cause instanceof FailureError ? toError(this.#cause.failure, context) : this.#cause;
-  }
-}
-
-/** Of the jobs of an earlier process, those that need no input as chunks. One with artifacts in doubt must not be started. */
-async function resumeJobs({ ledger, spareJobs }: ImportContext) {
-  const chunks: Chunk[] = [];
-  const jobs: ImportJob[] = [];
-  for (const job of [...ledger.state.jobs.values()]) {
-    const chunk = { clients: new Map(), mode: job.mode, job };
-    if (job.clients.length === 0) spareJobs.push(job);
-    else if (job.isStarting || isComplete(job, chunk.clients)) chunks.push(chunk);
-    else if (job.attaching.size === 0) jobs.push(job);
-    else await ledger.record(["derived", job.clients], ["abandoned", job.number]);
-  }
-  return { chunks, jobs };
-}
-
-async function importChunks(context: ImportContext, reader: ChunkReader, chunks: Chunk[]): Promise<void> {
-  const next = inSeries();
-  const workers = Array.from({ length: chunksAtOnce }, (_, index) => index);
-  await forEach(context, workers, async () => {
-    for (;;) {
-      const chunk = chunks.shift() ?? (await next(() => reader.read()));
-      if (!chunk) return;
-      chunks.unshift(...(await importChunk(context, chunk)));
+  async #report(): Promise<void> {
+    const { onProgress } = this.options;
+    if (!onProgress) return;
+    for await (const progress of this.progress()) {
+      try {
+        await onProgress(progress);
+      } catch (error) {
+        throw toError(onProgressFailed(error), context);
+      }
     }
-  });
-}
-
-/** Nothing that the journal knows is forgotten. */
-function failMissing(state: ImportState): void {
-  for (const [externalId, { status, isSeen }] of state.clients)
-    if (status === "open" && !isSeen) state.fail(externalId, missingClient());
+  }
 }
 
 function lengthOf(clients: object): number | undefined {
   const { length, size } = clients as { length?: unknown; size?: unknown };
   return [length, size].find((count): count is number => typeof count === "number");
-}
-
-/** Calls the listener with the latest value until there is none. */
-async function report(
-  values: AsyncIterable<ImportProgress>,
-  onProgress: (progress: ImportProgress) => unknown,
-) {
-  for await (const value of values) {
-    try {
-      await onProgress(value);
-    } catch (error) {
-      throw toError(onProgressFailed(error), context);
-    }
-  }
 }

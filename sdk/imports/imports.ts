@@ -1,10 +1,8 @@
-import type { Engine } from "../engine/engine.ts";
 import { checkInput } from "../validation/check-input.ts";
-import type { ImportOperations } from "./import-context.ts";
-import { type ImportOptions, importOptions } from "./import-options.ts";
+import { type ImportOptions, importOptions, method } from "./import-input.ts";
 import type { ImportProgress } from "./import-progress.ts";
 import type { ImportResult } from "./import-result.ts";
-import type { ImportClientOptions } from "./import-run.ts";
+import type { ImportParts } from "./import-run.ts";
 import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";
 
 /**
@@ -46,36 +44,34 @@ export interface Imports {
   waitForTasks(result: ImportResult, options?: WaitForTasksOptions): Promise<readonly ClientTask[]>;
 }
 
-export function createImports(
-  engine: Engine,
-  client: ImportClientOptions,
-  operations: ImportOperations,
-): Imports {
-  return {
-    start(options) {
-      const create = async () => {
-        const checked = checkInput("partner.imports.start", importOptions, options);
-        // Most programs import nothing, so what an import is made of is loaded with the first one.
-        const { ImportRun } = await import("./import-run.ts");
-        return new ImportRun(checked, { engine, client, operations });
-      };
-      const created = create();
-      const result = created.then((run) => run.run());
-      const progress = async function* () {
-        yield* (await created).progress();
-        await result;
-      };
-      const iterate = () => {
-        // The caller awaits the iteration now; the promise must not count as unhandled.
-        result.catch(() => {});
-        return progress();
-      };
-      return Object.assign(result, { [Symbol.asyncIterator]: iterate });
-    },
+export const createImports = (parts: ImportParts): Imports => ({
+  start(options) {
+    const create = async () => {
+      const checked = checkInput(method, importOptions, options);
+      // Most programs import nothing, so what an import is made of is loaded with the first one.
+      const [{ ImportRun }, { importAll }] = await Promise.all([
+        import("./import-run.ts"),
+        import("./import-all.ts"),
+      ]);
+      const run = new ImportRun(checked, parts);
+      return { run, result: run.run(() => importAll(run)) };
+    };
+    const created = create();
+    const result = created.then(({ result }) => result);
+    const progress = async function* () {
+      yield* (await created).run.progress();
+      await result;
+    };
+    const iterate = () => {
+      // The caller awaits the iteration now; the promise must not count as unhandled.
+      result.catch(() => {});
+      return progress();
+    };
+    return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  },
 
-    async waitForTasks(result, options = {}) {
-      const { waitForTasks } = await import("./wait-for-tasks.ts");
-      return waitForTasks(result, options, { ...client, engine, tasks: operations.tasks });
-    },
-  };
-}
+  async waitForTasks(result, options = {}) {
+    const { waitForTasks } = await import("./wait-for-tasks.ts");
+    return waitForTasks(result, options, parts);
+  },
+});

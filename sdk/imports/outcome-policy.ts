@@ -1,8 +1,8 @@
-// What follows from a failed call of an import; pure. The rule of all of it: nothing may be imported twice. So what may have
-// taken effect is repeated only where the service rejects the repetition, or where its effect is never started.
+// What a failed call of an import means, and what to do with the works of a job that the service rejected. Nothing is sent
+// twice but where the service rejects the repetition, or where its effect is never started.
 
 import type { ErrorCode, WorkspaceTasksError } from "../errors.ts";
-import type { WorkMode } from "./journal/journal-entry.ts";
+import type { WorkMode } from "./import-state.ts";
 
 type Failed = Pick<WorkspaceTasksError, "code" | "outcome" | "message" | "httpStatus">;
 
@@ -22,40 +22,29 @@ const importCodes: ReadonlySet<ErrorCode> = new Set([
   "CONFIGURATION_INVALID",
   "ABORTED",
   "ON_PROGRESS_FAILED",
-  "JOURNAL_MISMATCH",
-  "JOURNAL_DAMAGED",
-  "JOURNAL_IN_USE",
-  "JOURNAL_FAILED",
 ]);
-const transientCodes: ReadonlySet<ErrorCode> = new Set([
-  "SERVICE_UNAVAILABLE",
-  "SERVICE_FAILED",
-  "RESPONSE_INVALID",
-  "NETWORK_FAILED",
-  "DEADLINE_EXCEEDED",
-  "REQUEST_TIMEOUT",
-  "RATE_LIMITED",
-  "RATE_LIMIT_QUEUE_FULL",
-  "RATE_LIMIT_WAIT_EXCEEDED",
-  "RATE_LIMIT_STORE_FAILED",
-  "TOKEN_REJECTED",
-  "UPLOAD_FAILED",
+const inputCodes: readonly ErrorCode[] = ["ARGUMENT_INVALID", "INPUT_INVALID", "DOCUMENT_INVALID"];
+const callCodes: ReadonlySet<ErrorCode> = new Set([
+  ...inputCodes,
+  "NOT_FOUND",
+  "CONFLICT",
+  "HTTP_REQUEST_REJECTED",
+  "GRAPHQL_ERROR",
 ]);
-// Whatever bytes of a file have arrived, nothing refers to them.
-const fileCodes: ReadonlySet<ErrorCode> = new Set(["UPLOAD_BODY_INVALID", "UPLOAD_REJECTED", "UPLOAD_LOST"]);
 
 export function kindOfFailure({ code, outcome }: Failed): FailureKind {
-  if (importCodes.has(code)) return "import";
-  if (fileCodes.has(code)) return "call";
+  if (importCodes.has(code) || code.startsWith("JOURNAL_")) return "import";
+  // Whatever bytes of a file have arrived, nothing refers to them.
+  if (code.startsWith("UPLOAD_") && code !== "UPLOAD_FAILED") return "call";
   if (outcome === "unknown") return "doubt";
   // What failed is not this call: the exchange of the key, or the rate limit.
   if (outcome === "not_sent" && code !== "ARGUMENT_INVALID") return "repeat";
-  return transientCodes.has(code) ? "repeat" : "call";
+  return callCodes.has(code) ? "call" : "repeat";
 }
 
 /** What to do with the works of a job that the service rejected. */
 export type WorksDecision =
-  | { readonly type: "end" | "fail" | "exists" | "look_up" | "derive" | "undecided" }
+  | { readonly type: "end" | "fail" | "exists" | "look_up" | "derive" }
   /** Each part in a job of its own. */
   | { readonly type: "split"; readonly parts: readonly (readonly string[])[] };
 
@@ -75,7 +64,7 @@ export function decideOnWorks(error: Failed, mode: WorkMode, clients: readonly s
 
 function isAboutInput({ code, httpStatus }: Failed): boolean {
   if (code === "HTTP_REQUEST_REJECTED") return httpStatus === 413 || httpStatus === 400;
-  return ["INPUT_INVALID", "DOCUMENT_INVALID", "ARGUMENT_INVALID"].includes(code);
+  return inputCodes.includes(code);
 }
 
 export interface EvidenceDecision {
@@ -98,9 +87,10 @@ export function decideOnEvidence(
 ): EvidenceDecision {
   const used = clients.filter((client) => existing?.has(client) ?? true);
   const derive = clients.filter((client) => !used.includes(client));
-  if (used.length <= 1 && clients.length === used.length) return { derive, again: [], undecided: used };
-  const again = derive.length > 0 ? [used] : halves(used);
-  return { derive, again: again.filter((part) => part.length > 0), undecided: [] };
+  if (derive.length > 0) return { derive, again: used.length > 0 ? [used] : [], undecided: [] };
+  return used.length > 1
+    ? { derive, again: halves(used), undecided: [] }
+    : { derive, again: [], undecided: used };
 }
 
 /** The job that has the works was started by this import, or by a request of it whose response was lost. */

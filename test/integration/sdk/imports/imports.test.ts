@@ -24,9 +24,11 @@ describe("an import", () => {
     const importing = fixture.import({ clients, journal }, client);
     await mock.clock.advance("30s");
     // What waits for the rate limit would not be in doubt if the process ended now.
-    const noted = (name: string) => journal.entries.filter((entry) => entry.startsWith(`["${name}"`)).length;
-    expect(noted("attach?")).toBe(noted("attach"));
-    expect(noted("attach")).toBeGreaterThan(90);
+    const noted = (state: string) =>
+      journal.entries.filter((entry) => entry.startsWith('["attach"') && entry.endsWith(`"${state}"]`))
+        .length;
+    expect(noted("sent")).toBe(noted("done"));
+    expect(noted("done")).toBeGreaterThan(90);
     const { meta } = await client.partner.me({ priority: "interactive" }).withMeta();
     expect(meta.queuedMs).toBeLessThan(100);
     const result = await importing;
@@ -339,14 +341,14 @@ describe("an import ends", () => {
     ["expected an entry of an import", ["garbage"]],
     ["expected an entry of an import", [7]],
     ["expected an entry of an import", ['["__proto__",1]']],
-    ["expected the import in the first entry only", ['["job",1,"a","b"]']],
+    ["expected the import in the first entry only", ['["start",1]']],
     ["entry 2: expected a job that is open, got 7", ["import", '["start",7]']],
     ["entry 2: expected 1 values of start", ["import", '["start"]']],
     [
       "expected a work for each client of the job",
-      ["import", '["job",1,"a","b"]', '["works?",1,"new",["x"]]', '["works",1,[],[]]'],
+      ["import", '["job",1,"a","b","new",["x"]]', '["works",1,[],[]]'],
     ],
-    ["entry 2: works?: expected one of new, doubt, derived", ["import", '["works?",1,"other",["x"]]']],
+    ["entry 2: job: expected one of new, doubt, derived", ["import", '["job",1,"a","b","other",["x"]]']],
   ])("with JOURNAL_DAMAGED, %s, when its journal has %j", async (message, entries) => {
     await using fixture = await createImportFixture();
     const first = JSON.stringify(["import", 1, fixture.connectionId, fixture.jobName]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorCodes, type Outcome } from "../../../../sdk/errors.ts";
-import type { WorkMode } from "../../../../sdk/imports/journal/journal-entry.ts";
+import type { WorkMode } from "../../../../sdk/imports/import-state.ts";
 import {
   decideOnEvidence,
   decideOnWorks,
