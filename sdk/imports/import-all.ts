@@ -8,8 +8,7 @@ const readsInARow = 1_000;
 
 /** Imports every client of the input, and continues every job of the journal. */
 export async function importAll(run: ImportRun): Promise<void> {
-  const { options, ledger, state } = run;
-  await ledger.open(options.connectionId, options.jobName);
+  await run.open();
   const input = readChunks(run);
   const parts: Chunk[] = [];
   try {
@@ -25,8 +24,8 @@ export async function importAll(run: ImportRun): Promise<void> {
   }
   // Nothing that the journal knows is forgotten.
   const missing = "the journal has begun this client, and the input does not have it; call again with it";
-  for (const [externalId, { isSeen }] of state.clients)
-    if (!isSeen) state.fail(externalId, inputError(missing));
+  for (const [externalId, { isSeen }] of run.state.clients)
+    if (!isSeen) run.state.fail(externalId, inputError(missing));
 }
 
 /** Gathers clients: those of a job of an earlier process together, new ones as they come. */

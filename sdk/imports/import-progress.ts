@@ -25,11 +25,12 @@ const backgroundPart = 0.9;
 
 /** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
 export function estimateMs(
-  clientsTotal: number,
+  clientsTotal: number | null,
   { imported, exists, failed, undecided }: ImportCounts,
   worksPerJob: number,
-  rateLimit: RateLimitSnapshot,
-): number {
+  rateLimit: RateLimitSnapshot | undefined,
+): number | null {
+  if (clientsTotal === null || rateLimit === undefined) return null;
   const clients = Math.max(0, clientsTotal - imported - exists - failed - undecided);
   const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
   const atOnce = Math.max(0, rateLimit.remaining - (1 - backgroundPart) * rateLimit.limit);

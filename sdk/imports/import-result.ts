@@ -53,18 +53,14 @@ export function createResult(state: ImportState): ImportResult {
 
 const noWork = { jobId: undefined, jobWorkId: undefined, workId: undefined, workExternalId: undefined };
 
-function describe(externalId: string, client: ClientState): ImportedClient {
-  const { before, error, job, index } = client;
-  const status = client.status === "open" ? "failed" : client.status;
+function describe(
+  externalId: string,
+  { status: known, before, error, job, work }: ClientState,
+): ImportedClient {
+  const status = known === "open" ? "failed" : known;
   const common = { externalId, status, before, error };
   if (job === undefined || status === "failed" || status === "exists") return { ...noWork, ...common };
   const sent = workExternalId(externalId, job);
-  const [jobWorkId, workId] = [job.jobWorkIds[index], job.workIds[index]];
-  return {
-    ...common,
-    jobId: job.id,
-    jobWorkId,
-    workId,
-    workExternalId: sent === externalId ? undefined : sent,
-  };
+  const derived = sent === externalId ? undefined : sent;
+  return { ...common, jobId: job.id, jobWorkId: work?.[0], workId: work?.[1], workExternalId: derived };
 }

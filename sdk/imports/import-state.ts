@@ -13,37 +13,33 @@ export type ClientStatus = "open" | "imported" | "exists" | "failed" | "undecide
  */
 export type WorkMode = "new" | "doubt" | "derived";
 
-export interface ClientState {
-  status: ClientStatus;
-  /** How its external id is sent next. */
-  mode: WorkMode;
-  /** The job that has, or may have, its work, and its position there. */
-  job: ImportJob | undefined;
-  index: number;
-  /** Jobs with this client alone that were abandoned. */
-  attempts: number;
-  /** In the input of this process. */
-  isSeen: boolean;
-  /** Settled by an earlier process. */
-  before: boolean;
-  error: WorkspaceTasksError | undefined;
-  /** URLs of its uploads, by the artifact's external id. */
-  uploads: Map<string, string> | undefined;
-}
-
 export interface ImportJob {
   readonly number: number;
   readonly id: string;
   readonly workspaceId: string;
   readonly mode: WorkMode;
   /** External ids of the input. */
-  clients: readonly string[];
-  /** None: whether it has works is not known. */
-  jobWorkIds: readonly string[];
-  workIds: readonly string[];
-  /** Artifacts by position. `sent`: whether they are attached is not known. */
-  readonly artifacts: Map<number, "sent" | "done" | "unsent">;
+  readonly clients: readonly string[];
   isStarting: boolean;
+}
+
+export interface ClientState {
+  status: ClientStatus;
+  /** How its external id is sent next. */
+  mode: WorkMode;
+  /** The job that has, or may have, its work. */
+  job?: ImportJob | undefined;
+  /** Ids of its work. None: whether the job has it is not known. */
+  work?: readonly [jobWorkId: string, workId: string] | undefined;
+  /** `sent`: whether its artifacts are attached is not known. */
+  artifacts?: "sent" | "attached" | undefined;
+  /** URLs of its uploads, by the artifact's external id. */
+  uploads?: Map<string, string> | undefined;
+  /** In the input of this process. */
+  isSeen: boolean;
+  /** Settled by an earlier process. */
+  before: boolean;
+  error?: WorkspaceTasksError | undefined;
 }
 
 export class ImportState {
@@ -60,9 +56,7 @@ export class ImportState {
   client(externalId: string): ClientState {
     const known = this.clients.get(externalId);
     if (known) return known;
-    const none = { job: undefined, error: undefined, uploads: undefined };
-    const flags = { isSeen: false, before: false };
-    const client: ClientState = { status: "open", mode: "new", index: 0, attempts: 0, ...flags, ...none };
+    const client: ClientState = { status: "open", mode: "new", isSeen: false, before: false };
     this.counts.open += 1;
     this.clients.set(externalId, client);
     return client;
@@ -76,10 +70,8 @@ export class ImportState {
 
   /** Those of its clients that are neither settled nor in another job. */
   openIn(job: ImportJob): readonly string[] {
-    return job.clients.filter((externalId) => {
-      const client = this.client(externalId);
-      return client.status === "open" && client.job === job;
-    });
+    const isOpen = (client: ClientState) => client.status === "open" && client.job === job;
+    return job.clients.filter((externalId) => isOpen(this.client(externalId)));
   }
 
   /** Failed in this process, unless it is settled; the next one tries again. */
@@ -96,11 +88,6 @@ export class ImportState {
   }
 }
 
-const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
-const id = s.nonEmptyString;
-const ids = s.array(id);
-const mode = s.oneOf<WorkMode>("new", "doubt", "derived");
-
 interface Entry<Values extends readonly unknown[]> {
   readonly fields: { readonly [Index in keyof Values]: s.Schema<Values[Index]> };
   apply(state: ImportState, ...values: Values): void;
@@ -111,32 +98,36 @@ const entry = <Values extends readonly unknown[] | []>(
   apply: (state: ImportState, ...values: NoInfer<Values>) => void,
 ): Entry<Values> => ({ fields, apply });
 
-/** The entries of a journal: their values, and what they say. Each is durable before anything depends on it. */
+const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
+const id = s.nonEmptyString;
+const ids = s.array(id);
+const mode = s.oneOf<WorkMode>("new", "doubt", "derived");
+
+// A question mark: durable before the request is sent. The same name without it: durable after the response.
 const entries = {
   /** Version of the format, connection, job name. The first entry. */
   import: entry([count, s.string, s.string], () => {}),
-  /** Number, id and workspace of a job that these clients are about to be added to. */
-  job: entry(
-    [count, id, id, mode, s.nonEmptyArray(id)],
-    (state, number, jobId, workspaceId, mode, clients) => {
-      const none = { jobWorkIds: [], workIds: [], artifacts: new Map(), isStarting: false };
-      const job = { number, id: jobId, workspaceId, mode, clients, ...none };
-      state.jobs.set(number, job);
-      state.jobCount = Math.max(state.jobCount, number);
-      for (const [index, each] of clients.entries()) Object.assign(state.client(each), { job, index });
-    },
-  ),
+  /** Number, id and workspace of a job, and how these clients are added to it. */
+  "works?": entry([count, id, id, mode, ids], (state, number, id, workspaceId, mode, clients) => {
+    const job = { number, id, workspaceId, mode, clients, isStarting: false };
+    state.jobs.set(number, job);
+    state.jobCount = Math.max(state.jobCount, number);
+    for (const each of clients) Object.assign(state.client(each), { job });
+  }),
+  /** Number of the job, ids of the job works, ids of the works. */
   works: entry([count, ids, ids], (state, number, jobWorkIds, workIds) => {
-    const job = state.job(number);
-    if (jobWorkIds.length !== job.clients.length || workIds.length !== job.clients.length)
+    const { clients } = state.job(number);
+    if (jobWorkIds.length !== clients.length || workIds.length !== clients.length)
       throw new Error("expected a work for each client of the job");
-    Object.assign(job, { jobWorkIds, workIds });
+    for (const [index, each] of clients.entries())
+      state.client(each).work = [jobWorkIds[index] ?? "", workIds[index] ?? ""];
   }),
-  /** Artifacts of the client at this position. */
-  attach: entry([count, count, s.oneOf("sent", "done", "unsent")], (state, number, index, artifacts) => {
-    state.job(number).artifacts.set(index, artifacts);
+  "attach?": entry([id], (state, externalId) => {
+    state.client(externalId).artifacts = "sent";
   }),
-  /** The job is about to be started. */
+  attach: entry([id], (state, externalId) => {
+    state.client(externalId).artifacts = "attached";
+  }),
   "start?": entry([count], (state, number) => {
     state.job(number).isStarting = true;
   }),
@@ -144,13 +135,11 @@ const entries = {
     const job = state.job(number);
     for (const externalId of state.openIn(job)) state.settle(externalId, "imported");
     state.jobs.delete(number);
-    // What its clients still refer to is small.
-    job.clients = [];
-    job.artifacts.clear();
   }),
   /** Clients that leave their job, which has no works or is never started, and how they are sent next. */
   next: entry([mode, ids], (state, mode, clients) => {
-    for (const externalId of clients) Object.assign(state.client(externalId), { mode, job: undefined });
+    const none = { job: undefined, work: undefined, artifacts: undefined };
+    for (const externalId of clients) Object.assign(state.client(externalId), { mode, ...none });
   }),
   /** Client, artifact and URL of an upload that was begun. */
   upload: entry([id, id, id], (state, externalId, artifact, url) => {
@@ -161,17 +150,15 @@ const entries = {
   /** Status of a client, with code and message of its error. */
   settled: entry(
     [s.oneOf("exists", "undecided"), id, s.string, s.string],
-    (state, status, externalId, code, message) =>
-      state.settle(
-        externalId,
-        status,
-        new WorkspaceTasksError(code as ErrorCode, message, { outcome: "rejected" }),
-      ),
+    (state, status, id, code, message) => {
+      const error = new WorkspaceTasksError(code as ErrorCode, message, { outcome: "rejected" });
+      state.settle(id, status, error);
+    },
   ),
 };
 
-type Entries = typeof entries;
 type ValuesOf<Each> = Each extends Entry<infer Values> ? Values : never;
+type Entries = typeof entries;
 export type JournalEntry = {
   [Name in keyof Entries]: readonly [Name, ...ValuesOf<Entries[Name]>];
 }[keyof Entries];
@@ -193,6 +180,6 @@ export function applyEntry(state: ImportState, [name, ...values]: JournalEntry):
 }
 
 /** The external id under which a client's work is sent. */
-export function workExternalId(externalId: string, { mode, id }: Pick<ImportJob, "mode" | "id">): string {
+export function workExternalId(externalId: string, { mode, id }: ImportJob): string {
   return mode === "derived" ? `${externalId}~${id.slice(-8)}` : externalId;
 }

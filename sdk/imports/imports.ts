@@ -1,8 +1,8 @@
 import { checkInput } from "../validation/check-input.ts";
 import { type ImportOptions, importOptions, method } from "./import-input.ts";
+import type { ImportParts } from "./import-parts.ts";
 import type { ImportProgress } from "./import-progress.ts";
 import type { ImportResult } from "./import-result.ts";
-import type { ImportParts } from "./import-run.ts";
 import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";
 
 /**
@@ -49,11 +49,11 @@ export const createImports = (parts: ImportParts): Imports => ({
     const create = async () => {
       const checked = checkInput(method, importOptions, options);
       // Most programs import nothing, so what an import is made of is loaded with the first one.
-      const [{ ImportRun }, { importAll }] = await Promise.all([
+      const [{ createRun }, { importAll }] = await Promise.all([
         import("./import-run.ts"),
         import("./import-all.ts"),
       ]);
-      const run = new ImportRun(checked, parts);
+      const run = createRun(checked, parts);
       return { run, result: run.run(() => importAll(run)) };
     };
     const created = create();

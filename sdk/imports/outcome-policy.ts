@@ -1,7 +1,8 @@
 // What a failed call of an import means, and what to do with the works of a job that the service rejected. Nothing is sent
 // twice but where the service rejects the repetition, or where its effect is never started.
 
-import type { ErrorCode, WorkspaceTasksError } from "../errors.ts";
+import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
+import type { JobWork } from "../operations/jobs.ts";
 import type { WorkMode } from "./import-state.ts";
 
 type Failed = Pick<WorkspaceTasksError, "code" | "outcome" | "message" | "httpStatus">;
@@ -67,30 +68,30 @@ function isAboutInput({ code, httpStatus }: Failed): boolean {
   return inputCodes.includes(code);
 }
 
-export interface EvidenceDecision {
-  /** Their works are in the job, which must not be started: they are sent again with derived external ids. */
-  readonly derive: readonly string[];
-  /** Sent again as they are, each part in a job of its own. */
-  readonly again: readonly (readonly string[])[];
-  readonly undecided: readonly string[];
-}
-
 /**
  * The works were sent, with an unknown outcome, and now they conflict: either they took effect, or something else has used
  * an external id before. An import that was started has made clients of its works; this one was not.
  *
  * @param existing those that the workspace has as clients; `undefined` when these cannot be looked up
+ * @returns clients whose works are in the job, which must not be started: they are sent again with `derived` external ids;
+ *   those that are sent `again` as they are, each part in a job of its own; and those that are `undecided`
  */
-export function decideOnEvidence(
-  clients: readonly string[],
-  existing: ReadonlySet<string> | undefined,
-): EvidenceDecision {
+export function decideOnEvidence(clients: readonly string[], existing: ReadonlySet<string> | undefined) {
   const used = clients.filter((client) => existing?.has(client) ?? true);
   const derive = clients.filter((client) => !used.includes(client));
   if (derive.length > 0) return { derive, again: used.length > 0 ? [used] : [], undecided: [] };
   return used.length > 1
     ? { derive, again: halves(used), undecided: [] }
     : { derive, again: [], undecided: used };
+}
+
+/** The ids of the works decide what artifacts are attached to: one that is missing makes the outcome unknown. */
+export function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[] {
+  const given: readonly (Partial<JobWork> | null)[] = Array.isArray(works) ? works : [];
+  const isId = (id: unknown) => typeof id === "string" && id !== "";
+  if (given.length === count && given.every((work) => isId(work?.id) && isId(work?.workId))) return works;
+  const message = `partner.jobs.addWorks: expected ${count} works with ids, got others`;
+  throw new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome: "unknown" });
 }
 
 /** The job that has the works was started by this import, or by a request of it whose response was lost. */

@@ -50,7 +50,7 @@ async function uploadFile(run: ImportRun, client: string, artifact: ImportFileAr
   const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
     run.uploaded(sentBytes - sent);
     sent = sentBytes;
-    if (uploadUrl !== known()) await run.ledger.record(["upload", client, externalId, uploadUrl]);
+    if (uploadUrl !== known()) await run.record(["upload", client, externalId, uploadUrl]);
   };
   const upload = async (resumeUrl: string | undefined) => {
     const { body, sizeBytes } = await openFile(run, artifact);

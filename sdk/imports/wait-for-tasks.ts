@@ -8,8 +8,8 @@ import { type Task, workIdOf } from "../operations/task.ts";
 import { TaskFailedError } from "../operations/task-wait.ts";
 import { deadlineMsDefaults } from "../options.ts";
 import { checkInput } from "../validation/check-input.ts";
+import type { ImportParts } from "./import-parts.ts";
 import type { ImportResult } from "./import-result.ts";
-import type { ImportParts } from "./import-run.ts";
 import { settle } from "./settle.ts";
 
 /** The task of an imported client, or why there is none that is completed. */

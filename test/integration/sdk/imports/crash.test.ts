@@ -43,7 +43,7 @@ async function importWithStops(
   const { mock, connectionId, jobName } = fixture;
   let durable = new MemoryJournal();
   const story: string[] = [];
-  for (const stopAt of [...stops, Number.POSITIVE_INFINITY]) {
+  for (const [index, stopAt] of [...stops, Number.POSITIVE_INFINITY].entries()) {
     const process = crashingProcess(mock.fetch, durable, stopAt);
     // A clock object of its own, so that the process has a rate limiter of its own.
     const client = fixture.createClient({
@@ -52,7 +52,9 @@ async function importWithStops(
       ...(hasApiKey ? {} : { apiKey: undefined }),
     });
     const { journal } = process;
-    const started = client.partner.imports.start({ connectionId, jobName, clients, journal, worksPerJob: 2 });
+    // The clients may come in another order.
+    const input = { connectionId, jobName, journal, clients: index === 1 ? [...clients].reverse() : clients };
+    const started = client.partner.imports.start({ ...input, worksPerJob: 2 });
     started.catch(() => {});
     const ended = await mock.clock.runUntil(Promise.race([started, process.stopped]));
     if (ended !== "stopped") {
