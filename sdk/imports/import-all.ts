@@ -41,40 +41,35 @@ async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
   };
   for await (const client of openClients(run)) {
     const { job, mode } = state.client(client.externalId);
-    const group = gathered.get(job ?? mode) ?? new Map<string, CheckedClient>();
-    gathered.set(job ?? mode, group.set(client.externalId, client));
-    if (group.size === (job?.clients.length ?? options.worksPerJob)) yield take(job ?? mode);
+    const clients = gathered.get(job ?? mode) ?? new Map<string, CheckedClient>();
+    gathered.set(job ?? mode, clients.set(client.externalId, client));
+    if (clients.size === (job?.clients.length ?? options.worksPerJob)) yield take(job ?? mode);
   }
   for (const key of [...gathered.keys()]) yield take(key);
 }
 
 /** The clients of the input that are not settled, each once. */
 async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void> {
-  const { state } = run;
-  for await (const value of inputOf(run)) {
-    const client = checkClient(value, run.input.read++);
-    const known = state.client(client.externalId);
-    if (known.isSeen) state.repeated.push(client.externalId);
-    else if ("error" in client) state.fail(client.externalId, client.error);
-    else if (known.status === "open") yield client;
-    known.isSeen = true;
-    run.change();
-    if (run.input.read % readsInARow === 0) await run.scope.sleep(0);
-  }
-}
-
-/** Reads within the import's scope, and ends an iterator that was not read to its end without waiting: it may be stalled. */
-async function* inputOf({ options, scope, input }: ImportRun): AsyncGenerator<unknown, void> {
-  const { clients } = options;
+  const { state, scope, input } = run;
+  const { clients } = run.options;
   const iterator =
     Symbol.asyncIterator in clients ? clients[Symbol.asyncIterator]() : clients[Symbol.iterator]();
   // An iterator may throw, or return no promise.
-  const next = async () => iterator.next();
+  const next = () => scope.race((async () => iterator.next())());
   try {
-    for (let step = await scope.race(next()); step.done !== true; step = await scope.race(next()))
-      yield step.value;
+    for (let step = await next(); step.done !== true; step = await next()) {
+      const client = checkClient(step.value, input.read++);
+      run.change();
+      const known = state.client(client.externalId);
+      if (known.isSeen) state.repeated.push(client.externalId);
+      else if ("error" in client) state.fail(client.externalId, client.error);
+      else if (known.status === "open") yield client;
+      known.isSeen = true;
+      if (input.read % readsInARow === 0) await scope.sleep(0);
+    }
     input.isOver = true;
   } finally {
+    // Without waiting: it may be stalled.
     if (!input.isOver) (async () => iterator.return?.())().catch(() => {});
   }
 }

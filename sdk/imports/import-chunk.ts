@@ -9,16 +9,16 @@
 import type { WorkspaceTasksError } from "../errors.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { findExisting } from "./find-existing.ts";
-import { type CheckedClient, method } from "./import-input.ts";
+import { type CheckedClients, method } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
 import { type ImportJob, type JournalEntry, type WorkMode, workExternalId } from "./import-state.ts";
 import { checkWorks, decideOnEvidence, decideOnWorks, halves, isStarted } from "./outcome-policy.ts";
 import { failuresMax } from "./settle.ts";
-import { type ReadyClients, uploadFiles } from "./upload-files.ts";
+import { attachable, uploadFiles } from "./upload-files.ts";
 
 export interface Chunk {
   /** By external id. Of a job of an earlier process, those that the input has. */
-  readonly clients: ReadonlyMap<string, CheckedClient>;
+  readonly clients: CheckedClients;
   readonly mode: WorkMode;
   /** The job of an earlier process. */
   readonly job?: ImportJob | undefined;
@@ -51,7 +51,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     throw settled.error;
   }
 
-  async function addWorks(job: ImportJob, ready: ReadyClients, isDoubted = false): Next {
+  async function addWorks(job: ImportJob, ready: CheckedClients, isDoubted = false): Next {
     // Their ids come in the same order.
     const inputs = job.clients.flatMap((externalId) => {
       const client = ready.get(externalId);
@@ -90,18 +90,19 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     return [part(derive, "derived"), ...again.map((each) => part(each, "doubt"))];
   }
 
-  async function attach(job: ImportJob, ready: ReadyClients): Next {
+  async function attach(job: ImportJob, ready: CheckedClients): Next {
     run.enter("attaching");
     let doubt: WorkspaceTasksError | undefined;
     await run.forEach([...ready], async ([externalId, { artifacts }]) => {
-      const [jobWorkId = ""] = state.client(externalId).work ?? [];
+      const { work: [jobWorkId] = [""], uploads } = state.client(externalId);
       // A job in doubt needs no more artifacts.
       if (doubt || artifacts.length === 0) return;
       // Not before it waits for the rate limit: what a killed process leaves in doubt are the requests on their way.
       const noteIntent = () => record(["attach?", externalId]);
       const settled = await run.call((call) => {
         const own: OwnCallOptions = { ...call, [beforeSend]: noteIntent };
-        return works.attachArtifacts(jobWorkId, artifacts, own);
+        const inputs = artifacts.map((artifact) => attachable(artifact, uploads));
+        return works.attachArtifacts(jobWorkId, inputs, own);
       }, false);
       if (settled.ok) await record(["attach", externalId]);
       else if (settled.error.outcome === "unknown") doubt = settled.error;

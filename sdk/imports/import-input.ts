@@ -49,8 +49,10 @@ export interface ImportFileArtifact extends Omit<ArtifactInput, "url"> {
 /** A client's tax preparation to import. Fields that the interface does not show are passed on. @see interface §4 */
 export interface ImportClient extends JobWorkInput {
   /** Its documents. Each `externalId` is unique among them. */
-  readonly artifacts?: readonly (ImportUrlArtifact | ImportFileArtifact)[] | undefined;
+  readonly artifacts?: readonly ImportArtifact[] | undefined;
 }
+
+export type ImportArtifact = ImportUrlArtifact | ImportFileArtifact;
 
 export const method = "partner.imports.start";
 
@@ -60,7 +62,10 @@ export const importOptions = s.strictOptions<ImportOptions>()({
   jobName: s.nonBlankString,
   clients: s.refine<ImportOptions["clients"]>(
     "an iterable of clients",
-    (value) => value instanceof Object && (Symbol.iterator in value || Symbol.asyncIterator in value),
+    (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      (Symbol.iterator in value || Symbol.asyncIterator in value),
   ),
   journal: s.objectWith<ImportJournal>("a journal with open, append and close", "open", "append", "close"),
   clientsTotal: s.optional(s.integerBetween(0, Number.MAX_SAFE_INTEGER)),
@@ -76,8 +81,10 @@ export type CheckedOptions = ReturnType<typeof importOptions>;
 export interface CheckedClient {
   readonly externalId: string;
   readonly work: JobWorkInput;
-  readonly artifacts: readonly (ImportUrlArtifact | ImportFileArtifact)[];
+  readonly artifacts: readonly ImportArtifact[];
 }
+/** By external id. */
+export type CheckedClients = ReadonlyMap<string, CheckedClient>;
 
 const identified = s.looseObject({ externalId: s.nonEmptyString });
 const urlArtifact = s.looseObject({ ...artifactFields, url: s.nonEmptyString });
@@ -91,11 +98,13 @@ const fileArtifact = s.looseObject({
   mimeType: s.nonBlankString,
 });
 
-const artifacts: s.Schema<CheckedClient["artifacts"]> = (value, path) => {
-  const isFile = (each: unknown) => each instanceof Object && "file" in each;
-  const checked = s.array((each, at) => (isFile(each) ? fileArtifact : urlArtifact)(each, at))(value, path);
-  if (new Set(checked.map(({ externalId }) => externalId)).size === checked.length)
-    return checked as CheckedClient["artifacts"];
+const artifact: s.Schema<ImportArtifact> = (value, path) =>
+  "file" in s.object(value, path)
+    ? (fileArtifact(value, path) as ImportFileArtifact)
+    : urlArtifact(value, path);
+const artifacts: s.Schema<readonly ImportArtifact[]> = (value, path) => {
+  const checked = s.array(artifact)(value, path);
+  if (new Set(checked.map(({ externalId }) => externalId)).size === checked.length) return checked;
   throw new s.ValidationError(path, "expected an externalId of its own for each artifact, got one twice");
 };
 const clientInput = s.looseObject({ name: s.nonBlankString, artifacts: s.withDefault(artifacts, []) });

@@ -43,7 +43,12 @@ export function createLedger(
       const entry = parseEntry(text);
       if ((line === 1) !== (entry[0] === "import"))
         throw new Error("expected the import in the first entry only");
-      if (line === 1 && JSON.stringify(entry) !== JSON.stringify(first)) throw mismatch(first, entry);
+      const [expected, got] = [JSON.stringify(first), JSON.stringify(entry)];
+      if (line === 1 && expected !== got)
+        throw journalError(
+          "JOURNAL_MISMATCH",
+          `expected that of ${expected}, got that of ${got}; use a new one`,
+        );
       applyEntry(state, entry);
     } catch (error) {
       const problem = error instanceof Error ? error.message : "unknown";
@@ -85,11 +90,3 @@ export function createLedger(
     },
   };
 }
-
-function mismatch(expected: JournalEntry, got: JournalEntry): WorkspaceTasksError {
-  const text = `expected that of ${describe(expected)}, got that of ${describe(got)}; use a new journal`;
-  return journalError("JOURNAL_MISMATCH", text);
-}
-
-const describe = ([, version, connectionId, jobName]: JournalEntry) =>
-  `connection ${connectionId} and job name ${JSON.stringify(jobName)} (format ${version})`;

@@ -3,71 +3,57 @@ import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { ArtifactInput } from "../operations/works.ts";
 import type { UploadBody } from "../uploads/upload-source.ts";
 import type { UploadProgress } from "../uploads/uploads.ts";
-import { type CheckedClient, type ImportFileArtifact, method } from "./import-input.ts";
+import { type CheckedClients, type ImportArtifact, type ImportFileArtifact, method } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
-
-/** Clients whose files are uploaded. */
-export type ReadyClients = ReadonlyMap<
-  string,
-  Omit<CheckedClient, "artifacts"> & { readonly artifacts: readonly ArtifactInput[] }
->;
 
 // Whatever the client's own deadline is.
 const uploadDeadlineMs = 3_600_000;
 
-/** Uploads the files of clients, before anything refers to them. Clients with a broken file are failed and left out. */
-export async function uploadFiles(
-  run: ImportRun,
-  clients: ReadonlyMap<string, CheckedClient>,
-): Promise<ReadyClients> {
+/** Uploads the files of clients, before anything refers to them. @returns the clients, without those of a broken file */
+export async function uploadFiles(run: ImportRun, clients: CheckedClients): Promise<CheckedClients> {
   run.enter("uploading");
-  const urls = new Map<CheckedClient["artifacts"][number], string>();
-  const files = [...clients].flatMap(([externalId, { artifacts }]) =>
-    artifacts.flatMap((artifact) => ("file" in artifact ? [{ externalId, artifact }] : [])),
+  const files = [...clients].flatMap(([client, { artifacts }]) =>
+    artifacts.flatMap((artifact) => ("file" in artifact ? [{ client, artifact }] : [])),
   );
-  await run.forEach(files, async ({ externalId, artifact }) => {
-    const settled = await run.call(() => uploadFile(run, externalId, artifact));
-    if (settled.ok) urls.set(artifact, settled.value);
-    else run.state.fail(externalId, settled.error);
+  await run.forEach(files, async ({ client, artifact }) => {
+    const settled = await run.call(() => uploadFile(run, client, artifact));
+    if (!settled.ok) run.state.fail(client, settled.error);
   });
-  const attachable = (artifact: CheckedClient["artifacts"][number]): ArtifactInput => {
-    if (!("file" in artifact)) return artifact;
-    const { file: _, mimeType: __, sizeBytes: ___, ...rest } = artifact;
-    return { ...rest, url: urls.get(artifact) };
-  };
-  return new Map(
-    [...clients]
-      .filter(([externalId]) => run.state.client(externalId).status === "open")
-      .map(([id, client]) => [id, { ...client, artifacts: client.artifacts.map(attachable) }]),
-  );
+  return new Map([...clients].filter(([client]) => run.state.client(client).status === "open"));
 }
 
-/** @returns the URL of the upload. One that was begun before is continued, unless the service has lost it. */
-async function uploadFile(run: ImportRun, client: string, artifact: ImportFileArtifact): Promise<string> {
+/** The artifact as it is attached: a file by the URL of its upload. */
+export function attachable(artifact: ImportArtifact, uploads?: ReadonlyMap<string, string>): ArtifactInput {
+  if (!("file" in artifact)) return artifact;
+  const { file: _, mimeType: __, sizeBytes: ___, ...rest } = artifact;
+  return { ...rest, url: uploads?.get(artifact.externalId) };
+}
+
+/** Notes the URL of the upload. One that was begun before is continued, unless the service has lost it. */
+async function uploadFile(run: ImportRun, client: string, artifact: ImportFileArtifact): Promise<void> {
   const { externalId, name, mimeType } = artifact;
-  const known = () => run.state.client(client).uploads?.get(externalId);
+  const begun = () => run.state.client(client).uploads?.get(externalId);
   let sent = 0;
   const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
     run.uploaded(sentBytes - sent);
     sent = sentBytes;
-    if (uploadUrl !== known()) await run.record(["upload", client, externalId, uploadUrl]);
+    if (uploadUrl !== begun()) await run.record(["upload", client, externalId, uploadUrl]);
   };
   const upload = async (resumeUrl: string | undefined) => {
     const { body, sizeBytes } = await openFile(run, artifact);
     const options = { fileName: name, mimeType, sizeBytes, resumeUrl, signal: run.signal };
-    return run.parts.uploads.upload(body, { ...options, onProgress, deadlineMs: uploadDeadlineMs });
+    await run.parts.uploads.upload(body, { ...options, onProgress, deadlineMs: uploadDeadlineMs });
   };
   const isLost = (error: unknown) =>
     isWorkspaceTasksError(error, "UPLOAD_LOST") || isWorkspaceTasksError(error, "ARGUMENT_INVALID");
-  const resumeUrl = known();
   try {
-    const resumed = upload(resumeUrl);
-    const { uploadUrl } = await resumed.catch((error: unknown) => {
+    const resumeUrl = begun();
+    await upload(resumeUrl).catch((error: unknown) => {
       if (resumeUrl === undefined || !isLost(error)) throw error;
       return upload(undefined);
     });
-    return uploadUrl;
   } catch (error) {
+    // Of the journal.
     throw isWorkspaceTasksError(error, "ON_PROGRESS_FAILED") ? error.cause : error;
   }
 }

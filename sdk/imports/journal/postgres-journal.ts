@@ -92,7 +92,8 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
         page = [...(await query(sql.read, [name, lines]))];
         for (const { line, entry } of page as readonly Record<string, unknown>[]) {
           lines += 1;
-          const problem = () => `${name}: expected line ${lines}, got line ${String(line)}; restore the table`;
+          const problem = () =>
+            `${name}: expected line ${lines}, got line ${String(line)}; restore the table`;
           if (line !== lines) throw journalError("JOURNAL_DAMAGED", problem());
           yield String(entry);
         }
