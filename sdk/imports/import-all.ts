@@ -1,13 +1,19 @@
 import { type Chunk, importChunk } from "./import-chunk.ts";
-import { type CheckedClient, checkClient, inputError } from "./import-input.ts";
-import type { ImportRun } from "./import-run.ts";
+import { type CheckedClient, type CheckedOptions, checkClient, inputError } from "./import-input.ts";
+import type { ImportParts } from "./import-parts.ts";
+import { createRun, type ImportRun } from "./import-run.ts";
 import type { ImportJob, WorkMode } from "./import-state.ts";
 
 // An iterable that never waits would leave no time for anything else.
 const readsInARow = 1_000;
 
+export function startImport(options: CheckedOptions, parts: ImportParts) {
+  const run = createRun(options, parts);
+  return { progress: run.progress, result: run.run(() => importAll(run)) };
+}
+
 /** Imports every client of the input, and continues every job of the journal. */
-export async function importAll(run: ImportRun): Promise<void> {
+async function importAll(run: ImportRun): Promise<void> {
   await run.open();
   const input = readChunks(run);
   const parts: Chunk[] = [];

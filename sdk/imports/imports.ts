@@ -49,17 +49,13 @@ export const createImports = (parts: ImportParts): Imports => ({
     const create = async () => {
       const checked = checkInput(method, importOptions, options);
       // Most programs import nothing, so what an import is made of is loaded with the first one.
-      const [{ createRun }, { importAll }] = await Promise.all([
-        import("./import-run.ts"),
-        import("./import-all.ts"),
-      ]);
-      const run = createRun(checked, parts);
-      return { run, result: run.run(() => importAll(run)) };
+      const { startImport } = await import("./import-all.ts");
+      return startImport(checked, parts);
     };
     const created = create();
     const result = created.then(({ result }) => result);
     const progress = async function* () {
-      yield* (await created).run.progress();
+      yield* (await created).progress();
       await result;
     };
     const iterate = () => {
