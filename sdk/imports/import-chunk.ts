@@ -70,16 +70,15 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const { clients } = job;
     const mode = isDoubted ? doubted(job.mode) : job.mode;
     const decision = decideOnWorks(error, mode, clients);
-    if (decision.type === "end") throw error;
-    if (decision.type === "look_up") return lookUp(job);
-    if (decision.type === "derive") return abandonDoubted(job, error);
+    if (decision === "end") throw error;
+    if (decision === "look_up") return lookUp(job);
+    if (decision === "derive") return abandonDoubted(job, error);
     const [first = ""] = clients;
     await record(["next", mode, clients]);
     if (!isDoubted) spareJobs.push(job);
-    if (decision.type === "split") return decision.parts.map((each) => part(each, mode));
-    if (decision.type === "fail") state.fail(first, error);
-    else await record(["settled", "exists", first, error.code, error.message]);
-    return [];
+    if (decision === "fail") state.fail(first, error);
+    if (decision === "exists") await record(["settled", "exists", first, error.code, error.message]);
+    return typeof decision === "string" ? [] : decision.map((each) => part(each, mode));
   }
 
   async function lookUp({ clients, workspaceId }: ImportJob): Next {

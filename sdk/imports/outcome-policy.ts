@@ -43,24 +43,25 @@ export function kindOfFailure({ code, outcome }: Failed): FailureKind {
   return callCodes.has(code) ? "call" : "repeat";
 }
 
-/** What to do with the works of a job that the service rejected. */
-export type WorksDecision =
-  | { readonly type: "end" | "fail" | "exists" | "look_up" | "derive" }
-  /** Each part in a job of its own. */
-  | { readonly type: "split"; readonly parts: readonly (readonly string[])[] };
-
-/** @param clients their external ids, as they were sent */
-export function decideOnWorks(error: Failed, mode: WorkMode, clients: readonly string[]): WorksDecision {
-  if (error.code === "CONFLICT") {
-    // They are unique: only the request whose response was lost can have used them.
-    if (mode === "derived") return { type: "derive" };
-    if (mode === "doubt") return { type: "look_up" };
-    return clients.length === 1
-      ? { type: "exists" }
-      : { type: "split", parts: around(error.message, clients) };
+/**
+ * What to do with the works of a job that the service rejected. Parts: each is sent again in a job of its own.
+ *
+ * @param clients their external ids, as they were sent
+ */
+export function decideOnWorks(
+  error: Failed,
+  mode: WorkMode,
+  clients: readonly string[],
+): "end" | "fail" | "exists" | "look_up" | "derive" | readonly (readonly string[])[] {
+  const isOne = clients.length === 1;
+  if (error.code !== "CONFLICT") {
+    if (!isAboutInput(error)) return "end";
+    return isOne ? "fail" : halves(clients);
   }
-  if (!isAboutInput(error)) return { type: "end" };
-  return clients.length === 1 ? { type: "fail" } : { type: "split", parts: halves(clients) };
+  // They are unique: only the request whose response was lost can have used them.
+  if (mode === "derived") return "derive";
+  if (mode === "doubt") return "look_up";
+  return isOne ? "exists" : around(error.message, clients);
 }
 
 function isAboutInput({ code, httpStatus }: Failed): boolean {
