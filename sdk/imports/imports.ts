@@ -19,7 +19,7 @@ export interface Imports {
    * imported twice, nothing is forgotten, and what cannot be decided is `undecided` in the result. A job some part of which
    * is in doubt is abandoned: it stays `pending` and has no effect, and its clients get works with a derived external id
    * (`workExternalId`). To decide, the client needs an `apiKey` of the connection's workspace besides a partner's key. All
-   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 300 bytes
+   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 400 bytes
    * of each of the others.
    *
    * A client that fails is in the result. The import itself ends with `API_KEY_REJECTED`, `API_KEY_UNAVAILABLE`,

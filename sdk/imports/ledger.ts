@@ -8,8 +8,6 @@ import { journalError } from "./journal/import-journal.ts";
 const formatVersion = 1;
 const journalTimeoutMs = 30_000;
 
-export type ImportLedger = ReturnType<typeof createLedger>;
-
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export function createLedger(
   { journal, connectionId, jobName }: CheckedOptions,
