@@ -54,9 +54,11 @@ export async function waitForTasks(
 ): Promise<readonly ClientTask[]> {
   const { signal, deadlineMs = longDeadlineMs, onTask } = checkInput(method, waitInput, options);
   const waiting = new Map<string, ClientTask>();
+  const message = `${method}: the task has not ended within the deadline`;
+  const error = new WorkspaceTasksError("DEADLINE_EXCEEDED", message, { outcome: "unknown" });
   for (const { status, workId, externalId } of checkInput(method, resultArgument, result).clients())
     if (status === "imported" && workId !== undefined)
-      waiting.set(workId, { externalId, task: undefined, error: late() });
+      waiting.set(workId, { externalId, task: undefined, error });
   const ended: ClientTask[] = [];
   const scope = engine.openScope({ signal, limitMs: deadlineMs });
   const controller = new AbortController();
@@ -78,13 +80,11 @@ export async function waitForTasks(
       const workId = workIdOf(task) ?? "";
       const client = waiting.get(workId);
       if (!client) continue;
-      const hasEnded = task.status === "COMPLETED" || task.status === "FAILED";
-      if (!hasEnded) waiting.set(workId, { ...client, task });
-      else {
-        waiting.delete(workId);
-        const error = task.status === "FAILED" ? new TaskFailedError(task, 1) : undefined;
-        await end({ ...client, task, error });
-      }
+      waiting.set(workId, { ...client, task });
+      if (task.status !== "COMPLETED" && task.status !== "FAILED") continue;
+      waiting.delete(workId);
+      const error = task.status === "FAILED" ? new TaskFailedError(task, 1) : undefined;
+      await end({ ...client, task, error });
     }
   }
 
@@ -111,8 +111,3 @@ export async function waitForTasks(
   for (const client of waiting.values()) await end(client);
   return ended;
 }
-
-const late = () =>
-  new WorkspaceTasksError("DEADLINE_EXCEEDED", `${method}: the task has not ended within the deadline`, {
-    outcome: "unknown",
-  });
