@@ -143,11 +143,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
       connections: createConnections(send),
       jobs,
       works,
-      imports: createImports(
-        engine,
-        { ...resolved, redactor },
-        { jobs, works, uploads, taxClients, tasks, me },
-      ),
+      imports: createImports({ ...resolved, engine, redactor, jobs, works, uploads, taxClients, tasks, me }),
     },
     request: createRequest(engine),
     rateLimit: (router) => engine.rateLimitSnapshot(router),

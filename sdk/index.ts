@@ -27,8 +27,12 @@ export {
   type Outcome,
   WorkspaceTasksError,
 } from "./errors.ts";
-export type { ImportClient, ImportFileArtifact, ImportUrlArtifact } from "./imports/import-input.ts";
-export type { ImportOptions } from "./imports/import-options.ts";
+export type {
+  ImportClient,
+  ImportFileArtifact,
+  ImportOptions,
+  ImportUrlArtifact,
+} from "./imports/import-input.ts";
 export type { ImportCounts, ImportPhase, ImportProgress } from "./imports/import-progress.ts";
 export type { ImportedClient, ImportResult } from "./imports/import-result.ts";
 export type { Import, Imports } from "./imports/imports.ts";

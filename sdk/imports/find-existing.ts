@@ -1,6 +1,6 @@
 import { isWorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { call, type ImportContext } from "./import-context.ts";
+import type { ImportRun } from "./import-run.ts";
 import { kindOfFailure } from "./outcome-policy.ts";
 
 /**
@@ -8,27 +8,24 @@ import { kindOfFailure } from "./outcome-policy.ts";
  * none, it is of another workspace, or it may not list clients.
  */
 export async function findExisting(
-  context: ImportContext,
+  run: ImportRun,
   externalIds: readonly string[],
   workspaceId: string,
 ): Promise<ReadonlySet<string> | undefined> {
-  const { operations, scope } = context;
-  const wanted = new Set(externalIds);
-  const look = async (options: CallOptions) => {
-    const me = await operations.me(options);
-    if (me.__typename !== "WorkspaceUser" || me.workspace.id !== workspaceId) return undefined;
-    const found = new Set<string>();
-    for await (const { externalId } of operations.taxClients.list({ limit: 100 }, options)) {
-      if (wanted.has(externalId)) found.add(externalId);
-      if (found.size === wanted.size) break;
-    }
-    return found;
+  const { me, taxClients } = run.parts;
+  const look = async (call: CallOptions) => {
+    const user = await me(call);
+    if (user.__typename !== "WorkspaceUser" || user.workspace.id !== workspaceId) return undefined;
+    const existing = new Set<string>();
+    for await (const { externalId } of taxClients.list({ limit: 100 }, call))
+      if (externalIds.includes(externalId ?? "")) existing.add(externalId ?? "");
+    return existing;
   };
   const orNothing = (error: unknown) => {
-    const isOfImport = isWorkspaceTasksError(error) && kindOfFailure(error) === "import";
-    if (isOfImport && !scope.failure) return undefined;
+    const isOfKey = isWorkspaceTasksError(error) && kindOfFailure(error) === "import";
+    if (isOfKey && !run.scope.failure) return undefined;
     throw error;
   };
-  const settled = await call(context, (options) => look(options).catch(orNothing), { repeatsDoubt: true });
+  const settled = await run.call((call) => look(call).catch(orNothing));
   return settled.ok ? settled.value : undefined;
 }

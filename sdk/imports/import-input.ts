@@ -1,9 +1,35 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { JobWorkInput } from "../operations/jobs.ts";
-import type { ArtifactInput } from "../operations/works.ts";
+import { type ArtifactInput, artifactFields } from "../operations/works.ts";
 import type { UploadBody } from "../uploads/upload-source.ts";
 import { checkInput } from "../validation/check-input.ts";
+import type { ImportProgress } from "./import-progress.ts";
+import type { ImportJournal } from "./journal/import-journal.ts";
+
+export interface ImportOptions {
+  /** A connection that is `active`. */
+  readonly connectionId: string;
+  /** Name of the first job; the others are called `jobName (2)` and so on. */
+  readonly jobName: string;
+  /** Read once, as far as there is room for them. A call that continues an import gets the same clients, in any order. */
+  readonly clients: Iterable<ImportClient> | AsyncIterable<ImportClient>;
+  /** `fileJournal`, `postgresJournal`, or your own; one for each pair of connection and job name. */
+  readonly journal: ImportJournal;
+  /** How many clients there are, for the estimate. Default: the `length` or `size` of `clients`, if it has one. */
+  readonly clientsTotal?: number | undefined;
+  /** Most works of a job, 1 to 1,000. Default 100. */
+  readonly worksPerJob?: number | undefined;
+  /** Most calls and uploads in flight, 1 to 64. Default 8. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Called with the latest progress. A promise that it returns is awaited before the next call; a failure ends the import
+   * with `ON_PROGRESS_FAILED`.
+   */
+  readonly onProgress?: ((progress: ImportProgress) => unknown) | undefined;
+  /** Ends this process's part of the import. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /** A document that the service fetches from a URL. */
 export interface ImportUrlArtifact extends ArtifactInput {
@@ -23,41 +49,61 @@ export interface ImportFileArtifact extends Omit<ArtifactInput, "url"> {
 /** A client's tax preparation to import. Fields that the interface does not show are passed on. @see interface §4 */
 export interface ImportClient extends JobWorkInput {
   /** Its documents. Each `externalId` is unique among them. */
-  readonly artifacts?: readonly (ImportUrlArtifact | ImportFileArtifact)[] | undefined;
+  readonly artifacts?: readonly ImportArtifact[] | undefined;
 }
+
+export type ImportArtifact = ImportUrlArtifact | ImportFileArtifact;
+
+export const method = "partner.imports.start";
+
+/** The checks of `ImportOptions`, with its defaults. */
+export const importOptions = s.strictOptions<ImportOptions>()({
+  connectionId: s.nonEmptyString,
+  jobName: s.nonBlankString,
+  clients: s.refine<ImportOptions["clients"]>(
+    "an iterable of clients",
+    (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      (Symbol.iterator in value || Symbol.asyncIterator in value),
+  ),
+  journal: s.objectWith<ImportJournal>("a journal with open, append and close", "open", "append", "close"),
+  clientsTotal: s.optional(s.integerBetween(0, Number.MAX_SAFE_INTEGER)),
+  worksPerJob: s.withDefault(s.integerBetween(1, 1_000), 100),
+  concurrency: s.withDefault(s.integerBetween(1, 64), 8),
+  onProgress: s.optional(s.functionOf<(progress: ImportProgress) => unknown>()),
+  signal: s.optional(s.abortSignal),
+});
+
+export type CheckedOptions = ReturnType<typeof importOptions>;
 
 /** A client of the input, checked. */
 export interface CheckedClient {
   readonly externalId: string;
   readonly work: JobWorkInput;
-  readonly artifacts: readonly (ImportUrlArtifact | ImportFileArtifact)[];
+  readonly artifacts: readonly ImportArtifact[];
 }
-
-export const method = "partner.imports.start";
+/** By external id. */
+export type CheckedClients = ReadonlyMap<string, CheckedClient>;
 
 const identified = s.looseObject({ externalId: s.nonEmptyString });
-const artifact = {
-  name: s.nonBlankString,
-  type: s.string,
-  externalId: s.nonEmptyString,
-  metadata: s.anything,
-};
-const urlArtifact = s.looseObject({ ...artifact, url: s.nonEmptyString });
+const urlArtifact = s.looseObject({ ...artifactFields, url: s.nonEmptyString });
 const fileArtifact = s.looseObject({
-  ...artifact,
+  ...artifactFields,
+  name: s.nonBlankString,
   file: s.refine<ImportFileArtifact["file"]>(
     "a path or a function",
     (file) => typeof file === "function" || (typeof file === "string" && file !== ""),
   ),
   mimeType: s.nonBlankString,
-  sizeBytes: s.optional(s.integerBetween(1, Number.MAX_SAFE_INTEGER)),
 });
 
-const artifacts: s.Schema<CheckedClient["artifacts"]> = (value, path) => {
-  const checked = s.array((each, at) => {
-    const { file } = s.object(each, at) as { file?: unknown };
-    return file === undefined ? urlArtifact(each, at) : fileArtifact(each, at);
-  })(value, path);
+const artifact: s.Schema<ImportArtifact> = (value, path) =>
+  "file" in s.object(value, path)
+    ? (fileArtifact(value, path) as ImportFileArtifact)
+    : urlArtifact(value, path);
+const artifacts: s.Schema<readonly ImportArtifact[]> = (value, path) => {
+  const checked = s.array(artifact)(value, path);
   if (new Set(checked.map(({ externalId }) => externalId)).size === checked.length) return checked;
   throw new s.ValidationError(path, "expected an externalId of its own for each artifact, got one twice");
 };
@@ -73,24 +119,16 @@ export function checkClient(
   value: unknown,
   position: number,
 ): CheckedClient | { readonly externalId: string; readonly error: WorkspaceTasksError } {
-  const { externalId } = checkInput(`${method}: clients.${position}`, identified, value);
+  const place = `${method}: clients.${position}`;
+  const { externalId } = checkInput(place, identified, value);
   try {
-    const { artifacts, ...work } = checkInput(`${method}: clients.${position}`, clientInput, value);
-    return { externalId, work: work as unknown as JobWorkInput, artifacts };
+    const { artifacts, ...work } = checkInput(place, clientInput, value);
+    return { externalId, work: { ...work, externalId }, artifacts };
   } catch (error) {
     if (isWorkspaceTasksError(error)) return { externalId, error };
     throw error;
   }
 }
 
-export const repeatedClient = () =>
-  new WorkspaceTasksError(
-    "ARGUMENT_INVALID",
-    `${method}: expected each externalId once, got it again; for a second work of a client use another externalId`,
-  );
-
-export const missingClient = () =>
-  new WorkspaceTasksError(
-    "ARGUMENT_INVALID",
-    `${method}: the journal has begun this client, and the input does not have it; call again with it`,
-  );
+export const inputError = (message: string) =>
+  new WorkspaceTasksError("ARGUMENT_INVALID", `${method}: ${message}`);

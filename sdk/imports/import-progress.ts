@@ -1,4 +1,3 @@
-import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import type { ClientStatus } from "./import-state.ts";
 
@@ -20,50 +19,18 @@ export interface ImportProgress {
   readonly remainingMs: number | null;
 }
 
-/** Hands the latest value to its readers; values between are left out, so that a slow reader holds nothing up. */
-export class LatestValue {
-  #version = 0;
-  #isOver = false;
-  #changed = deferred();
-
-  change(): void {
-    this.#version += 1;
-    this.#changed.resolve();
-    this.#changed = deferred();
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.change();
-  }
-
-  /** Yields `read()` now and after changes, and a last time at the end. */
-  async *values<Value>(read: () => Value): AsyncGenerator<Value, void> {
-    for (let seen = -1; ; ) {
-      if (seen === this.#version) await this.#changed.promise;
-      seen = this.#version;
-      const isLast = this.#isOver;
-      yield read();
-      if (isLast) return;
-    }
-  }
-}
-
-export interface EstimateInput {
-  readonly clientsTotal: number | null;
-  readonly counts: ImportCounts;
-  readonly worksPerJob: number;
-  readonly rateLimit: RateLimitSnapshot | undefined;
-}
-
 const callsPerJob = 3;
 // Background calls leave a tenth of the limit to the others.
 const backgroundPart = 0.9;
 
-/** A call for the artifacts of each client, and those of its job, as the rate limit permits them. */
-export function remainingMs({ clientsTotal, counts, worksPerJob, rateLimit }: EstimateInput): number | null {
+/** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
+export function estimateMs(
+  clientsTotal: number | null,
+  { imported, exists, failed, undecided }: ImportCounts,
+  worksPerJob: number,
+  rateLimit: RateLimitSnapshot | undefined,
+): number | null {
   if (clientsTotal === null || rateLimit === undefined) return null;
-  const { imported, exists, failed, undecided } = counts;
   const clients = Math.max(0, clientsTotal - imported - exists - failed - undecided);
   const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
   const atOnce = Math.max(0, rateLimit.remaining - (1 - backgroundPart) * rateLimit.limit);

@@ -1,5 +1,5 @@
 import type { WorkspaceTasksError } from "../errors.ts";
-import { repeatedClient } from "./import-input.ts";
+import { inputError } from "./import-input.ts";
 import type { ImportCounts } from "./import-progress.ts";
 import { type ClientState, type ClientStatus, type ImportState, workExternalId } from "./import-state.ts";
 
@@ -32,34 +32,35 @@ export interface ImportResult {
   clients(): IterableIterator<ImportedClient>;
 }
 
+export const countsOf = ({ counts, repeated }: ImportState): ImportCounts => ({
+  ...counts,
+  failed: counts.failed + repeated.length,
+});
+
 export function createResult(state: ImportState): ImportResult {
   return {
-    counts: { ...state.counts, failed: state.counts.failed + state.repeated.length },
+    counts: countsOf(state),
     *clients() {
       for (const [externalId, client] of state.clients) yield describe(externalId, client);
+      const error = inputError(
+        "expected each externalId once, got it again; for a second work of a client use another externalId",
+      );
       for (const externalId of state.repeated)
-        yield { ...none, externalId, status: "failed", before: false, error: repeatedClient() };
+        yield { ...noWork, externalId, status: "failed", before: false, error };
     },
   };
 }
 
-const none = { jobId: undefined, jobWorkId: undefined, workId: undefined, workExternalId: undefined };
+const noWork = { jobId: undefined, jobWorkId: undefined, workId: undefined, workExternalId: undefined };
 
-function describe(externalId: string, { status, before, error, job, index }: ClientState): ImportedClient {
-  const common = {
-    ...none,
-    externalId,
-    status: status === "open" ? "failed" : status,
-    before,
-    error,
-  } as const;
-  if (job === undefined || (status !== "imported" && status !== "undecided")) return common;
+function describe(
+  externalId: string,
+  { status: known, before, error, job, work }: ClientState,
+): ImportedClient {
+  const status = known === "open" ? "failed" : known;
+  const common = { externalId, status, before, error };
+  if (job === undefined || status === "failed" || status === "exists") return { ...noWork, ...common };
   const sent = workExternalId(externalId, job);
-  return {
-    ...common,
-    jobId: job.id,
-    jobWorkId: job.jobWorkIds[index],
-    workId: job.workIds[index],
-    workExternalId: sent === externalId ? undefined : sent,
-  };
+  const derived = sent === externalId ? undefined : sent;
+  return { ...common, jobId: job.id, jobWorkId: work?.[0], workId: work?.[1], workExternalId: derived };
 }

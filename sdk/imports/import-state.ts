@@ -1,213 +1,182 @@
 // What is known of an import: the entries of its journal, applied in order, and what this process found out. 100,000 clients
 // have their place here, so a client's state is small, and its input is not part of it.
 
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
-import type { JournalEntry, WorkMode } from "./journal/journal-entry.ts";
 
 export type ClientStatus = "open" | "imported" | "exists" | "failed" | "undecided";
+
+/**
+ * What is known of external ids when they are sent as works: `new` ones were never sent; those in `doubt` were, with an
+ * unknown outcome; `derived` ones are made of the job's id, so that nothing else can have used them.
+ */
+export type WorkMode = "new" | "doubt" | "derived";
+
+export interface ImportJob {
+  readonly number: number;
+  readonly id: string;
+  readonly workspaceId: string;
+  readonly mode: WorkMode;
+  /** External ids of the input. */
+  readonly clients: readonly string[];
+  isStarting: boolean;
+}
 
 export interface ClientState {
   status: ClientStatus;
   /** How its external id is sent next. */
   mode: WorkMode;
   /** The job that has, or may have, its work. */
-  job: ImportJob | undefined;
-  /** Its position in the job. */
-  index: number;
+  job?: ImportJob | undefined;
+  /** Ids of its work. None: whether the job has it is not known. */
+  work?: readonly [jobWorkId: string, workId: string] | undefined;
+  /** `sent`: whether its artifacts are attached is not known. */
+  artifacts?: "sent" | "attached" | undefined;
+  /** URLs of its uploads, by the artifact's external id. */
+  uploads?: Map<string, string> | undefined;
   /** In the input of this process. */
   isSeen: boolean;
   /** Settled by an earlier process. */
   before: boolean;
-  error: WorkspaceTasksError | undefined;
-  /** URLs of its uploads, by the artifact's external id. */
-  uploads: Map<string, string> | undefined;
+  error?: WorkspaceTasksError | undefined;
 }
-
-export interface ImportJob {
-  readonly number: number;
-  readonly id: string;
-  readonly workspaceId: string;
-  mode: WorkMode;
-  /** External ids of the input. None: the job has no works. */
-  clients: readonly string[];
-  /** Works were sent, and it is unknown whether the job has them. */
-  isDoubted: boolean;
-  jobWorkIds: readonly string[];
-  workIds: readonly string[];
-  attached: Set<number>;
-  /** Positions whose artifacts were sent, and it is unknown whether they are attached. */
-  attaching: Set<number>;
-  isStarting: boolean;
-}
-
-type Appliers = {
-  readonly [Entry in JournalEntry as Entry[0]]: Entry extends readonly [string, ...infer Values]
-    ? (...values: Values) => unknown
-    : never;
-};
 
 export class ImportState {
   readonly clients = new Map<string, ClientState>();
-  /** Jobs that are neither started nor abandoned, by number. */
-  readonly jobs = new Map<number, ImportJob>();
-  readonly counts: Record<ClientStatus, number> = {
-    open: 0,
-    imported: 0,
-    exists: 0,
-    failed: 0,
-    undecided: 0,
-  };
+  readonly counts = { open: 0, imported: 0, exists: 0, failed: 0, undecided: 0 };
   /** External ids that the input has again, with each repetition. */
   readonly repeated: string[] = [];
+  readonly jobs = new Map<number, ImportJob>();
   jobCount = 0;
-  #isReplayed = false;
+  /** From now on entries are of this process. */
+  isReplayed = false;
 
   /** The state of a client, from now on also of one that was not known. */
   client(externalId: string): ClientState {
     const known = this.clients.get(externalId);
     if (known) return known;
-    const client: ClientState = {
-      status: "open",
-      mode: "new",
-      job: undefined,
-      index: 0,
-      isSeen: false,
-      before: false,
-      error: undefined,
-      uploads: undefined,
-    };
+    const client: ClientState = { status: "open", mode: "new", isSeen: false, before: false };
     this.counts.open += 1;
     this.clients.set(externalId, client);
     return client;
   }
 
-  /** Failed in this process, unless it is settled; the next one tries again. */
-  fail(externalId: string, error: WorkspaceTasksError): void {
-    const client = this.client(externalId);
-    if (client.status === "open") this.#settle(client, "failed", error);
-  }
-
-  /** From now on entries are of this process. */
-  endReplay(): void {
-    this.#isReplayed = true;
-    for (const job of this.jobs.values())
-      job.isDoubted = job.clients.length > 0 && job.jobWorkIds.length === 0;
-  }
-
-  /** Throws for an entry that does not fit those before it. */
-  apply([name, ...values]: JournalEntry): void {
-    (this.#appliers[name] as (...values: readonly unknown[]) => void)(...values);
-  }
-
-  readonly #appliers: Appliers = {
-    import: () => {},
-    job: (number, id, workspaceId) => this.#addJob(number, id, workspaceId),
-    "works?": (number, mode, clients) => this.#assign(this.#job(number), mode, clients),
-    works: (number, jobWorkIds, workIds) => this.#confirm(this.#job(number), jobWorkIds, workIds),
-    rejected: (number) => this.#release(this.#job(number)),
-    "attach?": (number, index) => this.#job(number).attaching.add(index),
-    attach: (number, index) => {
-      this.#job(number).attached.add(index);
-      this.#job(number).attaching.delete(index);
-    },
-    unattached: (number, index) => this.#job(number).attaching.delete(index),
-    "start?": (number) => {
-      this.#job(number).isStarting = true;
-    },
-    start: (number) => this.#start(this.#job(number)),
-    derived: (clients) => {
-      for (const externalId of clients) this.client(externalId).mode = "derived";
-    },
-    abandoned: (number) => this.#abandon(this.#job(number)),
-    upload: (externalId, artifact, url) => {
-      const client = this.client(externalId);
-      client.uploads ??= new Map();
-      client.uploads.set(artifact, url);
-    },
-    settled: (status, externalId, code, message) => {
-      const error = new WorkspaceTasksError(code as ErrorCode, message, { outcome: "rejected" });
-      this.#settle(this.client(externalId), status, error);
-    },
-  };
-
-  #job(number: number): ImportJob {
+  job(number: number): ImportJob {
     const job = this.jobs.get(number);
     if (!job) throw new Error(`expected a job that is open, got ${number}`);
     return job;
   }
 
-  #addJob(number: number, id: string, workspaceId: string): void {
-    this.jobCount = Math.max(this.jobCount, number);
-    const none = {
-      clients: [],
-      jobWorkIds: [],
-      workIds: [],
-      attached: new Set<number>(),
-      attaching: new Set<number>(),
-    };
-    this.jobs.set(number, {
-      number,
-      id,
-      workspaceId,
-      mode: "new",
-      ...none,
-      isDoubted: false,
-      isStarting: false,
-    });
+  /** Those of its clients that are neither settled nor in another job. */
+  openIn(job: ImportJob): readonly string[] {
+    const isOpen = (client: ClientState) => client.status === "open" && client.job === job;
+    return job.clients.filter((externalId) => isOpen(this.client(externalId)));
   }
 
-  #assign(job: ImportJob, mode: WorkMode, clients: readonly string[]): void {
-    [job.mode, job.clients] = [mode, clients];
-    for (const [index, externalId] of clients.entries()) {
-      const client = this.client(externalId);
-      [client.job, client.index] = [job, index];
-    }
+  /** Failed in this process, unless it is settled; the next one tries again. */
+  fail(externalId: string, error: WorkspaceTasksError): void {
+    if (this.client(externalId).status === "open") this.settle(externalId, "failed", error);
   }
 
-  #confirm(job: ImportJob, jobWorkIds: readonly string[], workIds: readonly string[]): void {
-    if (jobWorkIds.length !== job.clients.length || workIds.length !== job.clients.length)
-      throw new Error("expected a work for each client of the job");
-    [job.jobWorkIds, job.workIds, job.isDoubted] = [jobWorkIds, workIds, false];
-  }
-
-  #start(job: ImportJob): void {
-    for (const client of this.#openClients(job)) this.#settle(client, "imported", undefined);
-    this.jobs.delete(job.number);
-    // What its clients still refer to is small.
-    [job.clients, job.attached] = [[], new Set()];
-  }
-
-  #release(job: ImportJob): void {
-    for (const client of this.#openClients(job)) client.job = undefined;
-    [job.clients, job.isDoubted] = [[], false];
-  }
-
-  #abandon(job: ImportJob): void {
-    for (const client of this.#openClients(job)) {
-      client.job = undefined;
-      if (client.mode === "new") client.mode = job.mode === "new" ? "doubt" : job.mode;
-    }
-    this.jobs.delete(job.number);
-  }
-
-  #openClients(job: ImportJob): readonly ClientState[] {
-    return job.clients
-      .map((externalId) => this.client(externalId))
-      .filter((client) => client.status === "open" && client.job === job);
-  }
-
-  #settle(client: ClientState, status: ClientStatus, error: WorkspaceTasksError | undefined): void {
+  settle(externalId: string, status: Exclude<ClientStatus, "open">, error?: WorkspaceTasksError): void {
+    const client = this.client(externalId);
     if (client.status !== "open") throw new Error("expected a client that is open, got one that is settled");
     this.counts.open -= 1;
     this.counts[status] += 1;
-    [client.status, client.error, client.before] = [status, error, !this.#isReplayed];
-    client.uploads = undefined;
+    Object.assign(client, { status, error, before: !this.isReplayed, uploads: undefined });
   }
 }
 
-/** What is known of the external ids of the job's works when they are sent again. */
-export function modeOf({ mode, isDoubted }: ImportJob): WorkMode {
-  return mode === "new" && isDoubted ? "doubt" : mode;
+interface Entry<Values extends readonly unknown[]> {
+  readonly fields: { readonly [Index in keyof Values]: s.Schema<Values[Index]> };
+  apply(state: ImportState, ...values: Values): void;
+}
+
+const entry = <Values extends readonly unknown[] | []>(
+  fields: Entry<Values>["fields"],
+  apply: (state: ImportState, ...values: NoInfer<Values>) => void,
+): Entry<Values> => ({ fields, apply });
+
+const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
+const id = s.nonEmptyString;
+const ids = s.array(id);
+const mode = s.oneOf<WorkMode>("new", "doubt", "derived");
+
+// A question mark: durable before the request is sent. The same name without it: durable after the response.
+const entries = {
+  /** Version of the format, connection, job name. The first entry. */
+  import: entry([count, s.string, s.string], () => {}),
+  /** Number, id and workspace of a job, and how these clients are added to it. */
+  "works?": entry([count, id, id, mode, ids], (state, number, id, workspaceId, mode, clients) => {
+    const job = { number, id, workspaceId, mode, clients, isStarting: false };
+    state.jobs.set(number, job);
+    state.jobCount = Math.max(state.jobCount, number);
+    for (const each of clients) Object.assign(state.client(each), { job });
+  }),
+  /** Number of the job, ids of the job works, ids of the works. */
+  works: entry([count, ids, ids], (state, number, jobWorkIds, workIds) => {
+    const { clients } = state.job(number);
+    if (jobWorkIds.length !== clients.length || workIds.length !== clients.length)
+      throw new Error("expected a work for each client of the job");
+    for (const [index, each] of clients.entries())
+      state.client(each).work = [jobWorkIds[index] ?? "", workIds[index] ?? ""];
+  }),
+  "attach?": entry([id], (state, externalId) => {
+    state.client(externalId).artifacts = "sent";
+  }),
+  attach: entry([id], (state, externalId) => {
+    state.client(externalId).artifacts = "attached";
+  }),
+  "start?": entry([count], (state, number) => {
+    state.job(number).isStarting = true;
+  }),
+  start: entry([count], (state, number) => {
+    const job = state.job(number);
+    for (const externalId of state.openIn(job)) state.settle(externalId, "imported");
+    state.jobs.delete(number);
+  }),
+  /** Clients that leave their job, which has no works or is never started, and how they are sent next. */
+  next: entry([mode, ids], (state, mode, clients) => {
+    const none = { job: undefined, work: undefined, artifacts: undefined };
+    for (const externalId of clients) Object.assign(state.client(externalId), { mode, ...none });
+  }),
+  /** Client, artifact and URL of an upload that was begun. */
+  upload: entry([id, id, id], (state, externalId, artifact, url) => {
+    const client = state.client(externalId);
+    client.uploads ??= new Map();
+    client.uploads.set(artifact, url);
+  }),
+  /** Status of a client, with code and message of its error. */
+  settled: entry(
+    [s.oneOf("exists", "undecided"), id, s.string, s.string],
+    (state, status, id, code, message) => {
+      const error = new WorkspaceTasksError(code as ErrorCode, message, { outcome: "rejected" });
+      state.settle(id, status, error);
+    },
+  ),
+};
+
+type ValuesOf<Each> = Each extends Entry<infer Values> ? Values : never;
+type Entries = typeof entries;
+export type JournalEntry = {
+  [Name in keyof Entries]: readonly [Name, ...ValuesOf<Entries[Name]>];
+}[keyof Entries];
+
+/** Reads an entry. Throws an error with a message for anything else. */
+export function parseEntry(text: unknown): JournalEntry {
+  const parsed = typeof text === "string" ? jsonOrUndefined(text) : undefined;
+  const [name, ...values] = Array.isArray(parsed) ? (parsed as readonly unknown[]) : [];
+  if (typeof name !== "string" || !Object.hasOwn(entries, name))
+    throw new Error("expected an entry of an import");
+  const fields: readonly s.Schema<unknown>[] = entries[name as keyof Entries].fields;
+  if (values.length !== fields.length) throw new Error(`expected ${fields.length} values of ${name}`);
+  return [name, ...fields.map((schema, index) => schema(values[index], name))] as never;
+}
+
+/** Throws for an entry that does not fit those before it. */
+export function applyEntry(state: ImportState, [name, ...values]: JournalEntry): void {
+  (entries[name].apply as (state: ImportState, ...values: readonly unknown[]) => void)(state, ...values);
 }
 
 /** The external id under which a client's work is sent. */

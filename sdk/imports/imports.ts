@@ -1,10 +1,8 @@
-import type { Engine } from "../engine/engine.ts";
 import { checkInput } from "../validation/check-input.ts";
-import type { ImportOperations } from "./import-context.ts";
-import { type ImportOptions, importOptions } from "./import-options.ts";
+import { type ImportOptions, importOptions, method } from "./import-input.ts";
+import type { ImportParts } from "./import-parts.ts";
 import type { ImportProgress } from "./import-progress.ts";
 import type { ImportResult } from "./import-result.ts";
-import type { ImportClientOptions } from "./import-run.ts";
 import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";
 
 /**
@@ -21,7 +19,7 @@ export interface Imports {
    * imported twice, nothing is forgotten, and what cannot be decided is `undecided` in the result. A job some part of which
    * is in doubt is abandoned: it stays `pending` and has no effect, and its clients get works with a derived external id
    * (`workExternalId`). To decide, the client needs an `apiKey` of the connection's workspace besides a partner's key. All
-   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 300 bytes
+   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 400 bytes
    * of each of the others.
    *
    * A client that fails is in the result. The import itself ends with `API_KEY_REJECTED`, `API_KEY_UNAVAILABLE`,
@@ -46,36 +44,30 @@ export interface Imports {
   waitForTasks(result: ImportResult, options?: WaitForTasksOptions): Promise<readonly ClientTask[]>;
 }
 
-export function createImports(
-  engine: Engine,
-  client: ImportClientOptions,
-  operations: ImportOperations,
-): Imports {
-  return {
-    start(options) {
-      const create = async () => {
-        const checked = checkInput("partner.imports.start", importOptions, options);
-        // Most programs import nothing, so what an import is made of is loaded with the first one.
-        const { ImportRun } = await import("./import-run.ts");
-        return new ImportRun(checked, { engine, client, operations });
-      };
-      const created = create();
-      const result = created.then((run) => run.run());
-      const progress = async function* () {
-        yield* (await created).progress();
-        await result;
-      };
-      const iterate = () => {
-        // The caller awaits the iteration now; the promise must not count as unhandled.
-        result.catch(() => {});
-        return progress();
-      };
-      return Object.assign(result, { [Symbol.asyncIterator]: iterate });
-    },
+export const createImports = (parts: ImportParts): Imports => ({
+  start(options) {
+    const create = async () => {
+      const checked = checkInput(method, importOptions, options);
+      // Most programs import nothing, so what an import is made of is loaded with the first one.
+      const { startImport } = await import("./import-all.ts");
+      return startImport(checked, parts);
+    };
+    const created = create();
+    const result = created.then(({ result }) => result);
+    const progress = async function* () {
+      yield* (await created).progress();
+      await result;
+    };
+    const iterate = () => {
+      // The caller awaits the iteration now; the promise must not count as unhandled.
+      result.catch(() => {});
+      return progress();
+    };
+    return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  },
 
-    async waitForTasks(result, options = {}) {
-      const { waitForTasks } = await import("./wait-for-tasks.ts");
-      return waitForTasks(result, options, { ...client, engine, tasks: operations.tasks });
-    },
-  };
-}
+  async waitForTasks(result, options = {}) {
+    const { waitForTasks } = await import("./wait-for-tasks.ts");
+    return waitForTasks(result, options, parts);
+  },
+});

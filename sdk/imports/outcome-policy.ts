@@ -1,8 +1,9 @@
-// What follows from a failed call of an import; pure. The rule of all of it: nothing may be imported twice. So what may have
-// taken effect is repeated only where the service rejects the repetition, or where its effect is never started.
+// What a failed call of an import means, and what to do with the works of a job that the service rejected. Nothing is sent
+// twice but where the service rejects the repetition, or where its effect is never started.
 
-import type { ErrorCode, WorkspaceTasksError } from "../errors.ts";
-import type { WorkMode } from "./journal/journal-entry.ts";
+import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
+import type { JobWork } from "../operations/jobs.ts";
+import type { WorkMode } from "./import-state.ts";
 
 type Failed = Pick<WorkspaceTasksError, "code" | "outcome" | "message" | "httpStatus">;
 
@@ -22,68 +23,50 @@ const importCodes: ReadonlySet<ErrorCode> = new Set([
   "CONFIGURATION_INVALID",
   "ABORTED",
   "ON_PROGRESS_FAILED",
-  "JOURNAL_MISMATCH",
-  "JOURNAL_DAMAGED",
-  "JOURNAL_IN_USE",
-  "JOURNAL_FAILED",
 ]);
-const transientCodes: ReadonlySet<ErrorCode> = new Set([
-  "SERVICE_UNAVAILABLE",
-  "SERVICE_FAILED",
-  "RESPONSE_INVALID",
-  "NETWORK_FAILED",
-  "DEADLINE_EXCEEDED",
-  "REQUEST_TIMEOUT",
-  "RATE_LIMITED",
-  "RATE_LIMIT_QUEUE_FULL",
-  "RATE_LIMIT_WAIT_EXCEEDED",
-  "RATE_LIMIT_STORE_FAILED",
-  "TOKEN_REJECTED",
-  "UPLOAD_FAILED",
+const inputCodes: readonly ErrorCode[] = ["ARGUMENT_INVALID", "INPUT_INVALID", "DOCUMENT_INVALID"];
+const callCodes: ReadonlySet<ErrorCode> = new Set([
+  ...inputCodes,
+  "NOT_FOUND",
+  "CONFLICT",
+  "HTTP_REQUEST_REJECTED",
+  "GRAPHQL_ERROR",
 ]);
-// Whatever bytes of a file have arrived, nothing refers to them.
-const fileCodes: ReadonlySet<ErrorCode> = new Set(["UPLOAD_BODY_INVALID", "UPLOAD_REJECTED", "UPLOAD_LOST"]);
 
 export function kindOfFailure({ code, outcome }: Failed): FailureKind {
-  if (importCodes.has(code)) return "import";
-  if (fileCodes.has(code)) return "call";
+  if (importCodes.has(code) || code.startsWith("JOURNAL_")) return "import";
+  // Whatever bytes of a file have arrived, nothing refers to them.
+  if (code.startsWith("UPLOAD_") && code !== "UPLOAD_FAILED") return "call";
   if (outcome === "unknown") return "doubt";
   // What failed is not this call: the exchange of the key, or the rate limit.
   if (outcome === "not_sent" && code !== "ARGUMENT_INVALID") return "repeat";
-  return transientCodes.has(code) ? "repeat" : "call";
+  return callCodes.has(code) ? "call" : "repeat";
 }
 
-/** What to do with the works of a job that the service rejected. */
-export type WorksDecision =
-  | { readonly type: "end" | "fail" | "exists" | "look_up" | "derive" | "undecided" }
-  /** Each part in a job of its own. */
-  | { readonly type: "split"; readonly parts: readonly (readonly string[])[] };
-
-/** @param clients their external ids, as they were sent */
-export function decideOnWorks(error: Failed, mode: WorkMode, clients: readonly string[]): WorksDecision {
-  if (error.code === "CONFLICT") {
-    // They are unique: only the request whose response was lost can have used them.
-    if (mode === "derived") return { type: "derive" };
-    if (mode === "doubt") return { type: "look_up" };
-    return clients.length === 1
-      ? { type: "exists" }
-      : { type: "split", parts: around(error.message, clients) };
+/**
+ * What to do with the works of a job that the service rejected. Parts: each is sent again in a job of its own.
+ *
+ * @param clients their external ids, as they were sent
+ */
+export function decideOnWorks(
+  error: Failed,
+  mode: WorkMode,
+  clients: readonly string[],
+): "end" | "fail" | "exists" | "look_up" | "derive" | readonly (readonly string[])[] {
+  const isOne = clients.length === 1;
+  if (error.code !== "CONFLICT") {
+    if (!isAboutInput(error)) return "end";
+    return isOne ? "fail" : halves(clients);
   }
-  if (!isAboutInput(error)) return { type: "end" };
-  return clients.length === 1 ? { type: "fail" } : { type: "split", parts: halves(clients) };
+  // They are unique: only the request whose response was lost can have used them.
+  if (mode === "derived") return "derive";
+  if (mode === "doubt") return "look_up";
+  return isOne ? "exists" : around(error.message, clients);
 }
 
 function isAboutInput({ code, httpStatus }: Failed): boolean {
   if (code === "HTTP_REQUEST_REJECTED") return httpStatus === 413 || httpStatus === 400;
-  return ["INPUT_INVALID", "DOCUMENT_INVALID", "ARGUMENT_INVALID"].includes(code);
-}
-
-export interface EvidenceDecision {
-  /** Their works are in the job, which must not be started: they are sent again with derived external ids. */
-  readonly derive: readonly string[];
-  /** Sent again as they are, each part in a job of its own. */
-  readonly again: readonly (readonly string[])[];
-  readonly undecided: readonly string[];
+  return inputCodes.includes(code);
 }
 
 /**
@@ -91,16 +74,25 @@ export interface EvidenceDecision {
  * an external id before. An import that was started has made clients of its works; this one was not.
  *
  * @param existing those that the workspace has as clients; `undefined` when these cannot be looked up
+ * @returns clients whose works are in the job, which must not be started: they are sent again with `derived` external ids;
+ *   those that are sent `again` as they are, each part in a job of its own; and those that are `undecided`
  */
-export function decideOnEvidence(
-  clients: readonly string[],
-  existing: ReadonlySet<string> | undefined,
-): EvidenceDecision {
+export function decideOnEvidence(clients: readonly string[], existing: ReadonlySet<string> | undefined) {
   const used = clients.filter((client) => existing?.has(client) ?? true);
   const derive = clients.filter((client) => !used.includes(client));
-  if (used.length <= 1 && clients.length === used.length) return { derive, again: [], undecided: used };
-  const again = derive.length > 0 ? [used] : halves(used);
-  return { derive, again: again.filter((part) => part.length > 0), undecided: [] };
+  if (derive.length > 0) return { derive, again: used.length > 0 ? [used] : [], undecided: [] };
+  return used.length > 1
+    ? { derive, again: halves(used), undecided: [] }
+    : { derive, again: [], undecided: used };
+}
+
+/** The ids of the works decide what artifacts are attached to: one that is missing makes the outcome unknown. */
+export function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[] {
+  const given: readonly (Partial<JobWork> | null)[] = Array.isArray(works) ? works : [];
+  const isId = (id: unknown) => typeof id === "string" && id !== "";
+  if (given.length === count && given.every((work) => isId(work?.id) && isId(work?.workId))) return works;
+  const message = `partner.jobs.addWorks: expected ${count} works with ids, got others`;
+  throw new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome: "unknown" });
 }
 
 /** The job that has the works was started by this import, or by a request of it whose response was lost. */

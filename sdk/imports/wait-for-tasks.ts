@@ -1,18 +1,16 @@
 // The tasks of imported works name their work in the attribute `workId` (A-15). The list of tasks is read again, with
 // pauses, until every work has a task that has ended: one request has 100 tasks, as one of `tasks.waitFor` would.
 
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
-import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type Task, workIdOf } from "../operations/task.ts";
 import { TaskFailedError } from "../operations/task-wait.ts";
-import type { Tasks } from "../operations/tasks.ts";
+import { deadlineMsDefaults } from "../options.ts";
 import { checkInput } from "../validation/check-input.ts";
-import { settle } from "./import-calls.ts";
-import { ofImports } from "./import-context.ts";
+import type { ImportParts } from "./import-parts.ts";
 import type { ImportResult } from "./import-result.ts";
+import { settle } from "./settle.ts";
 
 /** The task of an imported client, or why there is none that is completed. */
 export interface ClientTask {
@@ -35,14 +33,6 @@ export interface WaitForTasksOptions {
   readonly onTask?: ((task: ClientTask) => unknown) | undefined;
 }
 
-export interface TaskReader {
-  readonly engine: Engine;
-  readonly tasks: Tasks;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly longDeadlineMs: number;
-}
-
 const method = "partner.imports.waitForTasks";
 const context = { attempts: 0, operation: { method, name: undefined } };
 const pauseMsMin = 2_000;
@@ -60,10 +50,15 @@ const resultArgument = s.objectWith<ImportResult>("the result of an import", "cl
 export async function waitForTasks(
   result: ImportResult,
   options: WaitForTasksOptions,
-  { engine, tasks, clock, random, longDeadlineMs }: TaskReader,
+  { engine, tasks, clock, random, longDeadlineMs }: ImportParts,
 ): Promise<readonly ClientTask[]> {
   const { signal, deadlineMs = longDeadlineMs, onTask } = checkInput(method, waitInput, options);
-  const waiting = waitingIn(checkInput(method, resultArgument, result));
+  const waiting = new Map<string, ClientTask>();
+  const message = `${method}: the task has not ended within the deadline`;
+  const error = new WorkspaceTasksError("DEADLINE_EXCEEDED", message, { outcome: "unknown" });
+  for (const { status, workId, externalId } of checkInput(method, resultArgument, result).clients())
+    if (status === "imported" && workId !== undefined)
+      waiting.set(workId, { externalId, task: undefined, error });
   const ended: ClientTask[] = [];
   const scope = engine.openScope({ signal, limitMs: deadlineMs });
   const controller = new AbortController();
@@ -79,15 +74,17 @@ export async function waitForTasks(
   }
 
   async function read(): Promise<void> {
-    const call = { ...ofImports, signal: controller.signal };
-    for await (const task of tasks.list({ types: ["TAX_PREP"], limit: 100 }, call)) {
+    const call = { priority: "background", deadlineMs: deadlineMsDefaults.background } as const;
+    const all = tasks.list({ types: ["TAX_PREP"], limit: 100 }, { ...call, signal: controller.signal });
+    for await (const task of all) {
       const workId = workIdOf(task) ?? "";
       const client = waiting.get(workId);
       if (!client) continue;
-      client.task = task;
+      waiting.set(workId, { ...client, task });
       if (task.status !== "COMPLETED" && task.status !== "FAILED") continue;
       waiting.delete(workId);
-      await end({ ...client, error: task.status === "FAILED" ? new TaskFailedError(task, 1) : undefined });
+      const error = task.status === "FAILED" ? new TaskFailedError(task, 1) : undefined;
+      await end({ ...client, task, error });
     }
   }
 
@@ -105,27 +102,12 @@ export async function waitForTasks(
   try {
     if (waiting.size > 0) await readAll();
   } catch (error) {
-    const isLate =
-      scope.failure?.code === "DEADLINE_EXCEEDED" && !isWorkspaceTasksError(error, "ON_PROGRESS_FAILED");
-    if (!isLate) throw error instanceof FailureError ? toError(error.failure, context) : error;
+    const isOwn = isWorkspaceTasksError(error, "ON_PROGRESS_FAILED");
+    if (isOwn || scope.failure?.code !== "DEADLINE_EXCEEDED")
+      throw error instanceof FailureError ? toError(error.failure, context) : error;
   } finally {
     scope.dispose();
   }
-  for (const client of waiting.values()) await end({ ...client, error: late() });
+  for (const client of waiting.values()) await end(client);
   return ended;
 }
-
-/** The imported clients, by work. */
-function waitingIn(
-  result: ImportResult,
-): Map<string, { readonly externalId: string; task: Task | undefined }> {
-  const waiting = new Map<string, { readonly externalId: string; task: Task | undefined }>();
-  for (const { status, workId, externalId } of result.clients())
-    if (status === "imported" && workId !== undefined) waiting.set(workId, { externalId, task: undefined });
-  return waiting;
-}
-
-const late = () =>
-  new WorkspaceTasksError("DEADLINE_EXCEEDED", `${method}: the task has not ended within the deadline`, {
-    outcome: "unknown",
-  });

@@ -12,12 +12,7 @@ import { FailureError, failure } from "../call/failure.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
 import type { GuardedStore } from "../signing-secrets/secret-store.ts";
-import {
-  addSecret,
-  parseSecrets,
-  readSigningSecrets,
-  type StoredSecrets,
-} from "../signing-secrets/signing-secrets.ts";
+import { addSecret, parseSecrets, readSigningSecrets } from "../signing-secrets/signing-secrets.ts";
 import { chooseEndpoint, differenceOf } from "./endpoint-choice.ts";
 import type {
   CreateWebhookEndpointInput,
@@ -49,14 +44,6 @@ export interface EndpointRunOptions {
   readonly call: CallOptions;
 }
 
-interface Issue {
-  readonly stored: StoredSecrets;
-  readonly text: string | null;
-  /** Of the endpoint that gets the secret; the stored one may have another. */
-  readonly url: string;
-  readonly gracePeriodSeconds?: number | undefined;
-}
-
 // A request ends well before others take its marker for that of a process that has ended.
 const issueTimeoutMs = 20_000;
 const markerMs = 30_000;
@@ -64,127 +51,115 @@ const markerMs = 30_000;
 const markerMsMax = 2 * markerMs;
 const pollMs = 250;
 const roundsMax = 10;
-const gracePeriodSecondsDefault = 86_400;
+const graceSecondsDefault = 86_400;
+
+export type EndpointRun = ReturnType<typeof createEndpointRun>;
 
 /** One call of `ensureEndpoint` or `rotateEndpointSecret`, its input checked. */
-export class EndpointRun {
-  /** The service was asked for a secret, or to change something. */
-  hasChanged = false;
-  /** A secret was or may have been issued that is not stored, so another is needed, whatever others have stored since. */
-  #hasLostSecret = false;
-  #unknown: Error | undefined;
+export function createEndpointRun({ endpoints, store, scope, clock, random, call }: EndpointRunOptions) {
   /** Tells its markers from those of others. */
-  #id = "";
-  readonly #options: EndpointRunOptions;
+  const id = String(random());
+  /** The service was asked for a secret, or to change something. */
+  let hasChanged = false;
+  /** A secret was or may have been issued that is not stored, so another is needed, whatever others have stored since. */
+  let hasLostSecret = false;
+  let unknown: Error | undefined;
 
-  constructor(options: EndpointRunOptions) {
-    this.#options = options;
-  }
-
-  ensure(wanted: CreateWebhookEndpointInput): Promise<EnsuredEndpoint> {
-    const { endpoints, clock } = this.#options;
-    return this.#repeat(async (stored, text) => {
-      const all = await endpoints.list({ limit: 100 }, this.#requestOptions()).toArray();
-      const { kept, duplicates, others } = chooseEndpoint(all, wanted, stored);
-      if (!kept || !this.#isStored(kept, stored)) {
-        const issue = (call: CallOptions) =>
-          kept ? endpoints.rotateSecret(kept.id, {}, call) : endpoints.create(wanted, call);
-        await this.#issue(issue, { stored, text, url: wanted.url });
-        return undefined;
-      }
-      const change = differenceOf(kept, wanted);
-      this.hasChanged ||= duplicates.length > 0 || change !== undefined;
-      for (const { id } of duplicates) await this.#delete(id);
-      const endpoint = change ? await endpoints.update(kept.id, change, this.#requestOptions()) : kept;
-      const secrets = readSigningSecrets(text, clock.now());
-      return { endpoint, secrets, changed: this.hasChanged, others };
-    });
-  }
-
-  rotate(gracePeriodSeconds: number = gracePeriodSecondsDefault): Promise<StoredEndpoint> {
-    return this.#repeat(async (stored, text) => {
-      if (stored.endpointId === "") {
-        const message = "secrets: expected a store with an endpoint, got an empty one";
-        throw new FailureError(failure("ARGUMENT_INVALID", `${message}; call ensureEndpoint first`));
-      }
-      const issue = (call: CallOptions) =>
-        this.#options.endpoints.rotateSecret(stored.endpointId, { gracePeriodSeconds }, call);
-      return this.#issue(issue, { stored, text, url: stored.url, gracePeriodSeconds });
-    });
-  }
-
-  async #repeat<Result>(
-    step: (stored: StoredSecrets, text: string | null) => Promise<Result | undefined>,
-  ): Promise<Result> {
-    this.#id = String(this.#options.random());
-    for (let round = 0; round < roundsMax; round += 1) {
-      const text = await this.#readSettled();
-      const result = await step(parseSecrets(text), text);
-      if (result !== undefined) return result;
-    }
-    const message = `secrets.write: another process changed the text ${roundsMax} times; expected a store that returns false only then`;
-    throw this.#unknown ?? new FailureError(failure("SECRET_STORE_CONFLICT", message));
+  /** A request may take what remains of the call. Sent twice, it would issue two secrets. */
+  function requestOptions(limitMs = Number.POSITIVE_INFINITY): CallOptions {
+    const deadlineMs = Math.max(1, Math.floor(Math.min(scope.remainingMs(), limitMs)));
+    return { ...call, deadlineMs, idempotent: undefined };
   }
 
   /** The text of the store when no other process is having a secret issued. */
-  async #readSettled(): Promise<string | null> {
-    const { store, scope, clock } = this.#options;
+  async function readSettled(): Promise<string | null> {
     for (;;) {
       const text = await store.read();
       const { pending } = parseSecrets(text);
       const remainingMs = (pending?.untilMs ?? 0) - clock.now();
-      if (remainingMs <= 0 || remainingMs > markerMsMax || pending?.id === this.#id) return text;
+      if (remainingMs <= 0 || remainingMs > markerMsMax || pending?.id === id) return text;
       await scope.sleep(pollMs);
     }
   }
 
-  #isStored({ id }: WebhookEndpoint, { endpointId, secrets, pending }: StoredSecrets): boolean {
-    return endpointId === id && secrets.length > 0 && !pending && !this.#hasLostSecret;
+  async function repeat<Result>(step: (text: string | null) => Promise<Result | undefined>): Promise<Result> {
+    for (let round = 0; round < roundsMax; round += 1) {
+      const result = await step(await readSettled());
+      if (result !== undefined) return result;
+    }
+    const message = `secrets.write: another process changed the text ${roundsMax} times; expected a store that returns false only then`;
+    throw unknown ?? new FailureError(failure("SECRET_STORE_CONFLICT", message));
   }
 
-  /** Has a secret issued and stores it. `undefined` when the state has to be read again. */
-  async #issue(
+  /** Has a secret issued for the endpoint of this URL and stores it. `undefined` when the state has to be read again. */
+  async function issue(
     send: (call: CallOptions) => Promise<WebhookEndpointSecret>,
-    { stored, text, url, gracePeriodSeconds = gracePeriodSecondsDefault }: Issue,
+    text: string | null,
+    url: string,
+    graceSeconds = graceSecondsDefault,
   ): Promise<StoredEndpoint | undefined> {
-    const { store, clock, scope } = this.#options;
-    const pending = { id: this.#id, untilMs: clock.now() + markerMs };
-    const marked = JSON.stringify({ ...stored, pending });
-    if (!(await store.replace(marked, text))) {
-      await scope.sleep(pollMs);
-      return undefined;
-    }
-    this.hasChanged = true;
-    this.#hasLostSecret = true;
+    const stored = parseSecrets(text);
+    const marked = JSON.stringify({ ...stored, pending: { id, untilMs: clock.now() + markerMs } });
+    if (!(await store.replace(marked, text))) return scope.sleep(pollMs).then(() => undefined);
+    hasChanged = hasLostSecret = true;
     try {
-      const { endpoint, signingSecret } = await send(this.#requestOptions(issueTimeoutMs));
+      const { endpoint, signingSecret } = await send(requestOptions(issueTimeoutMs));
       const issued = { ...stored, url, endpointId: endpoint.id };
-      const next = JSON.stringify(addSecret(issued, signingSecret, gracePeriodSeconds * 1_000, clock.now()));
-      this.#hasLostSecret = !(await store.replace(next, marked));
-      return this.#hasLostSecret ? undefined : { endpoint, secrets: readSigningSecrets(next, clock.now()) };
+      const next = JSON.stringify(addSecret(issued, signingSecret, graceSeconds * 1_000, clock.now()));
+      hasLostSecret = !(await store.replace(next, marked));
+      return hasLostSecret ? undefined : { endpoint, secrets: readSigningSecrets(next, clock.now()) };
     } catch (error) {
       // Of the store, which may have failed after the secret was issued: the marker stays.
       if (!isWorkspaceTasksError(error)) throw error;
-      this.#unknown = error;
+      unknown = error;
       if (error.outcome === "unknown") return undefined;
       await store.replace(JSON.stringify(stored), marked).catch(() => false);
       throw error;
     }
   }
 
-  async #delete(id: string): Promise<void> {
-    try {
-      await this.#options.endpoints.delete(id, this.#requestOptions());
-    } catch (error) {
+  async function deleteEndpoint({ id }: WebhookEndpoint): Promise<void> {
+    hasChanged = true;
+    await endpoints.delete(id, requestOptions()).catch((error: unknown) => {
       // Another process has deleted it.
       if (!isWorkspaceTasksError(error, "NOT_FOUND")) throw error;
-    }
+    });
   }
 
-  /** A request may take what remains of the call. Sent twice, it would issue two secrets. */
-  #requestOptions(limitMs = Number.POSITIVE_INFINITY): CallOptions {
-    const { call, scope } = this.#options;
-    const deadlineMs = Math.max(1, Math.floor(Math.min(scope.remainingMs(), limitMs)));
-    return { ...call, deadlineMs, idempotent: undefined };
+  async function update(endpoint: WebhookEndpoint, wanted: CreateWebhookEndpointInput) {
+    const change = differenceOf(endpoint, wanted);
+    hasChanged ||= change !== undefined;
+    return change ? endpoints.update(endpoint.id, change, requestOptions()) : endpoint;
   }
+
+  return {
+    hasChanged: () => hasChanged,
+
+    ensure: (wanted: CreateWebhookEndpointInput): Promise<EnsuredEndpoint> =>
+      repeat(async (text) => {
+        const { endpointId, secrets, pending, url } = parseSecrets(text);
+        const all = await endpoints.list({ limit: 100 }, requestOptions()).toArray();
+        const { kept, duplicates, others } = chooseEndpoint(all, wanted, { endpointId, url });
+        const isStored = endpointId === kept?.id && secrets.length > 0 && !pending && !hasLostSecret;
+        if (!kept || !isStored) {
+          const send = (call: CallOptions) =>
+            kept ? endpoints.rotateSecret(kept.id, {}, call) : endpoints.create(wanted, call);
+          await issue(send, text, wanted.url);
+          return undefined;
+        }
+        for (const duplicate of duplicates) await deleteEndpoint(duplicate);
+        const endpoint = await update(kept, wanted);
+        return { endpoint, secrets: readSigningSecrets(text, clock.now()), changed: hasChanged, others };
+      }),
+
+    rotate: (gracePeriodSeconds: number | undefined): Promise<StoredEndpoint> =>
+      repeat(async (text) => {
+        const { endpointId, url } = parseSecrets(text);
+        const empty =
+          "secrets: expected a store with an endpoint, got an empty one; call ensureEndpoint first";
+        if (endpointId === "") throw new FailureError(failure("ARGUMENT_INVALID", empty));
+        const send = (call: CallOptions) => endpoints.rotateSecret(endpointId, { gracePeriodSeconds }, call);
+        return issue(send, text, url, gracePeriodSeconds);
+      }),
+  };
 }

@@ -10,7 +10,12 @@ import { type CallOptions, checkCallOptions, deadlineMsDefaults, type ResolvedOp
 import { guardStore, type SecretStore } from "../signing-secrets/secret-store.ts";
 import { checkInput } from "../validation/check-input.ts";
 import type { PickSelected } from "./picked-types.ts";
-import { EndpointRun, type EnsuredEndpoint, type StoredEndpoint } from "./stored-endpoint.ts";
+import {
+  createEndpointRun,
+  type EndpointRun,
+  type EnsuredEndpoint,
+  type StoredEndpoint,
+} from "./stored-endpoint.ts";
 import {
   type CreateWebhookEndpointInput,
   createWebhookEndpoints,
@@ -111,12 +116,13 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     const priority = call.priority ?? options.priority;
     const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
     const scope = engine.openScope({ signal: call.signal, limitMs });
-    const run = new EndpointRun({ endpoints, store: guardStore(given, scope), scope, clock, random, call });
+    const store = guardStore(given, scope);
+    const run = createEndpointRun({ endpoints, store, scope, clock, random, call });
     try {
       return await work(run);
     } catch (error) {
       if (!(error instanceof FailureError)) throw error;
-      const outcome = run.hasChanged ? "unknown" : error.failure.outcome;
+      const outcome = run.hasChanged() ? "unknown" : error.failure.outcome;
       throw toError(
         { ...error.failure, outcome },
         { attempts: 0, operation: { method, name: undefined }, redactor },

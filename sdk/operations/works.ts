@@ -26,16 +26,15 @@ export interface Works {
 
 const attachArtifacts = defineOperation("CreateJobWorkArtifacts", "partner.works.attachArtifacts");
 
+export const artifactFields = {
+  name: s.string,
+  type: s.string,
+  externalId: s.nonEmptyString,
+  url: s.nullish(s.string),
+  metadata: s.anything,
+};
 // Fields that the interface does not show are passed on.
-const artifactsInput = s.nonEmptyArray(
-  s.looseObject({
-    name: s.string,
-    type: s.string,
-    externalId: s.nonEmptyString,
-    url: s.nullish(s.string),
-    metadata: s.anything,
-  }),
-);
+const artifactsInput = s.nonEmptyArray(s.looseObject(artifactFields));
 
 export function createWorks(send: Send): Works {
   return {

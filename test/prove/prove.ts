@@ -1,11 +1,13 @@
-// `npm run prove`: planted bugs and the model, then every scope of the explorer, seeds of the simulation and the
-// differential tests. Each part has an equal share of the time; nothing is kept between runs.
+// `npm run prove`: planted bugs and the model, then every scope of the explorer, seeds of the simulation and of imports,
+// imports that stop at every pair of steps, and the differential tests. Each part has an equal share of the time; nothing is
+// kept between runs.
 
 import { parseArgs } from "node:util";
 import { explore } from "../integration/explorer/explore.ts";
 import { loadProducts, scopes } from "../integration/explorer/scopes.ts";
 import { summary, tell } from "../integration/explorer/story.ts";
 import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
+import { clientsWithFiles, provenImports, stopEverywhere } from "../integration/sdk/imports/import-stops.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
 import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
@@ -67,6 +69,18 @@ const parts = {
     }
     report(true, `imports of seeds ${from} to ${from + done - 1}`);
   },
+  async stops({ report }) {
+    for (const { clients, artifacts } of provenImports) {
+      let [runs, undecided] = [0, 0];
+      for await (const run of stopEverywhere({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
+        runs += 1;
+        undecided += run.undecided;
+        if (run.problems.length > 0) return report(false, indented(run.problems.join("\n")));
+      }
+      const what = `${clients} clients with ${artifacts} documents each: every stop and every pair of stops`;
+      report(undecided === 0, `${what} (${runs} runs), ${undecided} undecided clients`);
+    }
+  },
   async differential({ leftMs, report }) {
     for (const [part, share] of [
       [createVerifierPart(packagePeers), 0.5],
@@ -85,7 +99,7 @@ const seedsAtOnce = 50;
 const usage = `usage: npm run prove -- [--only PART,…] [--minutes 10] [--seeds N] [--from 1] [--scopes NAME,…]
 
   --only PARTS   of ${partNames.join(", ")}. Default: all
-  --minutes N    how long to run, shared by the parts. Planted bugs are tried to the end. Default: 10
+  --minutes N    how long to run, shared by the parts. Bugs and stops are tried to the end. Default: 10
   --seeds N      how many seeds, whatever time they take. Default: as many as there is time for
   --from N       the first seed. Default: 1
   --scopes NAMES scopes of the explorer. Default: all

@@ -9,13 +9,12 @@
 import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { isWorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
 const header = (syncedBytes: number) =>
   `workspace-tasks journal 1 ${String(syncedBytes).padStart(16, "0")}\n`;
 const headerBytes = header(0).length;
-const readBytes = 65_536;
-const newline = 0x0a;
 
 /**
  * A journal in a file, which is created when it does not exist. Every entry is synced before the import depends on it.
@@ -28,45 +27,42 @@ const newline = 0x0a;
 export function fileJournal(path: string): ImportJournal {
   let lock: FileLock | undefined;
   let file: FileHandle | undefined;
-  let syncedBytes = 0;
-  let lines = 0;
+  let [syncedBytes, lines] = [headerBytes, 0];
 
-  const fail = (what: string) => (cause: unknown) => {
+  const failed = (what: string) => (cause: unknown) => {
     const reason = cause instanceof Error ? cause.message : "unknown";
-    throw journalError("JOURNAL_FAILED", `could not ${what} ${path}: ${reason}`, cause);
+    throw isWorkspaceTasksError(cause)
+      ? cause
+      : journalError("JOURNAL_FAILED", `could not ${what} ${path}: ${reason}`, cause);
   };
+  const damaged = (problem: string) =>
+    journalError("JOURNAL_DAMAGED", `${path}: ${problem}; restore the file, or start with a new one`);
 
   async function acquire(): Promise<FileHandle> {
     const locked = await lockFile(path);
     if (typeof locked === "string") throw journalError("JOURNAL_IN_USE", locked);
     lock = locked;
     file = await openOrCreate(path);
-    await writeHeader(file, path);
+    await writeNewHeader(file, path);
     return file;
   }
 
   async function* open(): AsyncGenerator<string> {
-    const opened = await acquire().catch((error: unknown) => {
-      if ((error as { code?: unknown }).code === "JOURNAL_IN_USE") throw error;
-      return fail("open")(error);
-    });
-    const { size } = await opened.stat();
-    const expected = await readHeader(opened, size, path);
+    const opened = await acquire().catch(failed("open"));
+    const { buffer } = await opened.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
+    const expectedBytes = Number(/(\d{16})\n$/.exec(buffer.toString())?.[1]);
+    if (buffer.toString() !== header(expectedBytes))
+      throw damaged("line 1: expected the header of a journal, got another text");
     [syncedBytes, lines] = [headerBytes, 0];
     for await (const line of linesOf(opened)) {
-      lines += 1;
-      const text = line.toString();
-      const number = `${lines} `;
-      if (!text.startsWith(number))
-        throw damaged(path, `line ${lines + 1}: expected number ${lines}, got another`);
-      syncedBytes += line.byteLength + 1;
-      yield text.slice(number.length);
+      const prefix = `${++lines} `;
+      if (!line.startsWith(prefix)) throw damaged(`line ${lines + 1}: expected number ${lines}, got another`);
+      syncedBytes += line.length + 1;
+      yield Buffer.from(line.slice(prefix.length), "latin1").toString();
     }
-    if (syncedBytes < expected)
-      throw damaged(
-        path,
-        `line ${lines + 2}: expected ${expected} bytes, got ${syncedBytes}: its end is missing`,
-      );
+    const { size } = await opened.stat();
+    if (syncedBytes < expectedBytes)
+      throw damaged(`line ${lines + 2}: expected ${expectedBytes} bytes, got ${size}: its end is missing`);
     if (syncedBytes < size) await opened.truncate(syncedBytes);
     // Lines that were written and not synced count from now on.
     await opened.sync();
@@ -75,17 +71,16 @@ export function fileJournal(path: string): ImportJournal {
   async function append(entries: readonly string[]): Promise<void> {
     if (!file) throw new Error("it is not open");
     const text = entries.map((entry, index) => `${lines + index + 1} ${entry}\n`).join("");
-    const bytes = Buffer.from(text);
-    await writeAll(file, bytes, syncedBytes);
-    await writeAll(file, Buffer.from(header(syncedBytes)), 0);
+    const bytes = await writeAt(file, text, syncedBytes);
+    await writeAt(file, header(syncedBytes), 0);
     await file.datasync();
-    syncedBytes += bytes.byteLength;
+    syncedBytes += bytes;
     lines += entries.length;
   }
 
   return {
     open,
-    append: (entries) => append(entries).catch(fail("write")),
+    append: (entries) => append(entries).catch(failed("write")),
     async close() {
       const [opened, locked] = [file, lock];
       file = lock = undefined;
@@ -104,61 +99,34 @@ async function openOrCreate(path: string): Promise<FileHandle> {
   });
 }
 
-/** Writes the header of a new file, or of one whose creation was interrupted, and syncs its folder: its name is durable too. */
-async function writeHeader(file: FileHandle, path: string): Promise<void> {
+/** The header of a new file, or of one whose creation was interrupted; syncs its folder: its name is durable too. */
+async function writeNewHeader(file: FileHandle, path: string): Promise<void> {
   const { size } = await file.stat();
-  if (size >= headerBytes || !(await startsLikeHeader(file, size))) return;
-  await writeAll(file, Buffer.from(header(headerBytes)), 0);
+  const { buffer } = await file.read(Buffer.alloc(Math.min(size, headerBytes)), 0);
+  if (size >= headerBytes || !header(headerBytes).startsWith(buffer.toString())) return;
+  await writeAt(file, header(headerBytes), 0);
   await file.sync();
-  await syncFolder(path);
-}
-
-async function startsLikeHeader(file: FileHandle, size: number): Promise<boolean> {
-  const { buffer } = await file.read(Buffer.alloc(size), 0, size, 0);
-  return header(headerBytes).startsWith(buffer.toString());
-}
-
-async function syncFolder(path: string): Promise<void> {
   // Windows has no folders that can be opened.
   if (process.platform === "win32") return;
   const folder = await nodeModule("node:fs/promises").open(path.replace(/[^/\\]*$/, "") || ".");
   await folder.sync().finally(() => folder.close());
 }
 
-async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < bytes.byteLength; ) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written, position + written);
-    written += bytesWritten;
+/** @returns the number of bytes that were written: all of them */
+async function writeAt(file: FileHandle, text: string, position: number): Promise<number> {
+  const bytes = Buffer.from(text);
+  for (let written = 0; written < bytes.byteLength; )
+    written += (await file.write(bytes, written, undefined, position + written)).bytesWritten;
+  return bytes.byteLength;
+}
+
+/** The lines after the header, a character for each byte, without what follows the last line end. */
+async function* linesOf(file: FileHandle): AsyncGenerator<string> {
+  let rest = "";
+  const stream = file.createReadStream({ start: headerBytes, autoClose: false, encoding: "latin1" });
+  for await (const text of stream) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
   }
 }
-
-/** @returns the number of bytes that the file must have */
-async function readHeader(file: FileHandle, size: number, path: string): Promise<number> {
-  const { buffer } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
-  const syncedBytes = Number(/(\d{16})\n$/.exec(buffer.toString())?.[1]);
-  if (buffer.toString() !== header(syncedBytes))
-    throw damaged(path, "line 1: expected the header of a journal, got another text");
-  if (size < syncedBytes)
-    throw damaged(path, `expected at least ${syncedBytes} bytes, got ${size}: its end is missing`);
-  return syncedBytes;
-}
-
-/** The lines after the header, without what follows the last line end. */
-async function* linesOf(file: FileHandle): AsyncGenerator<Buffer> {
-  let rest = Buffer.alloc(0);
-  for (let position = headerBytes; ; ) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(readBytes), 0, readBytes, position);
-    if (bytesRead === 0) return;
-    position += bytesRead;
-    rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-    let start = 0;
-    for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline, start)) {
-      yield rest.subarray(start, end);
-      start = end + 1;
-    }
-    rest = rest.subarray(start);
-  }
-}
-
-const damaged = (path: string, problem: string) =>
-  journalError("JOURNAL_DAMAGED", `${path}: ${problem}; restore the file, or start with a new one`);

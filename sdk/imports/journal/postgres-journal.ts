@@ -19,7 +19,6 @@ export interface PostgresPoolClient {
 
 // Below the limit of the import for a journal, whose error says less.
 const queryTimeoutMs = 20_000;
-const pageLines = 1_000;
 const table = "workspace_tasks_import_journal";
 // Any role can take an advisory lock; two numbers are its name.
 const lockName = "hashtext('workspace-tasks import journal'), hashtext($1)";
@@ -36,7 +35,7 @@ const sql = {
     create table if not exists ${table} (
       journal text, line bigint, entry text not null, primary key (journal, line));
     commit;`,
-  read: `select line::float8, entry from ${table} where journal = $1 and line > $2 order by line limit ${pageLines}`,
+  read: `select line::float8, entry from ${table} where journal = $1 and line > $2 order by line limit 1000`,
   append: `insert into ${table} (journal, line, entry)
     select $1, $2::bigint + number, entry from unnest($3::text[]) with ordinality as new(entry, number)`,
   unlock: `select pg_advisory_unlock(${lockName})`,
@@ -89,18 +88,13 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
   return {
     async *open() {
       await acquire();
-      for (
-        let rows = await query(sql.read, [name, 0]);
-        rows.length > 0;
-        rows = await query(sql.read, [name, lines])
-      ) {
-        for (const { line, entry } of rows) {
+      for (let page = [{}]; page.length > 0; ) {
+        page = [...(await query(sql.read, [name, lines]))];
+        for (const { line, entry } of page as readonly Record<string, unknown>[]) {
           lines += 1;
-          if (line !== lines)
-            throw journalError(
-              "JOURNAL_DAMAGED",
-              `${name}: expected line ${lines}, got line ${String(line)}; restore the table`,
-            );
+          const problem = () =>
+            `${name}: expected line ${lines}, got line ${String(line)}; restore the table`;
+          if (line !== lines) throw journalError("JOURNAL_DAMAGED", problem());
           yield String(entry);
         }
       }
@@ -111,16 +105,13 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
     },
     async close() {
       const held = client;
-      // Destroyed unless its lock is certainly released.
-      const isUnlocked =
-        held &&
-        !lost &&
-        (await query(sql.unlock, [name]).then(
-          () => true,
-          () => false,
-        ));
+      const unlocking = query(sql.unlock, [name]);
       client = undefined;
-      held?.release(!isUnlocked);
+      // Destroyed unless its lock is certainly released.
+      await unlocking.then(
+        () => held?.release(),
+        () => held?.release(true),
+      );
     },
   };
 }

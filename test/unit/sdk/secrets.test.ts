@@ -104,8 +104,7 @@ const lockedPool: PostgresClientPool = {
 
 const doubtedImport = [
   ["import", 1, "connection", "job"],
-  ["job", 1, "job-1", "workspace"],
-  ["works?", 1, "new", [said]],
+  ["works?", 1, "job-1", "workspace", "new", [said]],
 ];
 /** The gateway rejects every call; the base router has no user of a workspace. */
 const importRejectedWithConflict: Respond = (init) =>

@@ -1,120 +1,53 @@
-import type { ImportClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { atDepth } from "../../../support/depth.ts";
-import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
-import { MemoryJournal } from "../../../support/memory-journal.ts";
-import { crashingProcess } from "./crash-process.ts";
+import { clientsWithUrls } from "../../../support/import-fixture.ts";
+import { clientsWithFiles, provenImports, type StoppedImport, stopEverywhere } from "./import-stops.ts";
 
-// A process stops before or after a request, or before, in or after a write of its journal. The next process has the same
-// journal and the same input. `npm test` takes each single stop and a part of the pairs of stops.
+// `npm test` takes each single stop and a part of the pairs of stops, a run at full depth each pair of 1 and 2 clients, and
+// `npm run prove -- --only stops` each pair.
 
-interface Case {
-  readonly clients: readonly ImportClient[];
-  /** Without one the workspace cannot be looked up. */
-  readonly hasApiKey?: boolean;
-  /** Without it each process has a journal of its own. */
-  readonly keepsJournal?: boolean;
-}
-
-interface Run {
-  readonly failures: readonly string[];
-  /** How many steps the last process took. */
-  readonly steps: number;
-  readonly undecided: number;
-}
-
-/** The documents of clients, the first of each as a file. */
-const withFiles = (count: number, artifacts: number): readonly ImportClient[] =>
-  clientsWithUrls(count, artifacts).map((client, index) => ({
-    ...client,
-    artifacts: (client.artifacts ?? []).map((artifact, number) => {
-      const { name, type, externalId } = artifact;
-      const file = () => new Blob([`document ${index}`]);
-      return number === 0 ? { name, type, externalId, mimeType: "application/pdf", file } : artifact;
-    }),
-  }));
-
-/** Imports with processes that stop at these steps, and a last one that does not. */
-async function importWithStops(
-  { clients, hasApiKey = true, keepsJournal = true }: Case,
-  stops: readonly number[],
-): Promise<Run> {
-  await using fixture = await createImportFixture();
-  const { mock, connectionId, jobName } = fixture;
-  let durable = new MemoryJournal();
-  const story: string[] = [];
-  for (const stopAt of [...stops, Number.POSITIVE_INFINITY]) {
-    const process = crashingProcess(mock.fetch, durable, stopAt);
-    // A clock object of its own, so that the process has a rate limiter of its own.
-    const client = fixture.createClient({
-      fetch: process.fetch,
-      clock: { ...mock.clock },
-      ...(hasApiKey ? {} : { apiKey: undefined }),
-    });
-    const { journal } = process;
-    const started = client.partner.imports.start({ connectionId, jobName, clients, journal, worksPerJob: 2 });
-    started.catch(() => {});
-    const ended = await mock.clock.runUntil(Promise.race([started, process.stopped]));
-    if (ended !== "stopped") {
-      const problems = await fixture.problems(ended, clients);
-      const failures = problems.map((problem) => `${problem}, after: ${story.join(", then ")}`);
-      return { failures, steps: process.steps.length, undecided: ended.counts.undecided };
-    }
-    story.push(process.steps.at(-1) ?? "");
-    if (!keepsJournal) durable = new MemoryJournal();
+async function stopped(input: StoppedImport, everyPair: number) {
+  const totals = { problems: [] as string[], undecided: 0, runs: 0 };
+  for await (const { problems, undecided } of stopEverywhere(input, everyPair)) {
+    totals.problems.push(...problems);
+    totals.undecided += undecided;
+    totals.runs += 1;
   }
-  throw new Error("expected the last process to end");
+  return totals;
 }
 
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-
-/** Every single stop, and every n-th pair. */
-async function stopEverywhere(
-  input: Case,
-  { everyPair }: { readonly everyPair: number },
-): Promise<readonly Run[]> {
-  const steps = upTo((await importWithStops(input, [])).steps);
-  const pairs = steps.flatMap((first) => steps.map((second) => [first, second]));
-  const stops = [...steps.map((step) => [step]), ...pairs.filter((_, index) => index % everyPair === 0)];
-  const runs: Run[] = [];
-  for (const each of stops) runs.push(await importWithStops(input, each));
-  return runs;
-}
-
-const failuresIn = (runs: readonly Run[]) => runs.flatMap(({ failures }) => failures);
+// By number of clients.
+const everyPair = [1, atDepth(61, 1), atDepth(97, 1), atDepth(211, 11), atDepth(307, 17)];
 
 describe("a process that stops anywhere", () => {
-  it.each([
-    { clients: 1, artifacts: 1, everyPair: atDepth(40, 1) },
-    { clients: 1, artifacts: 2, everyPair: atDepth(40, 1) },
-    { clients: 2, artifacts: 1, everyPair: atDepth(60, 1) },
-    { clients: 3, artifacts: 2, everyPair: atDepth(200, 11) },
-    { clients: 4, artifacts: 1, everyPair: atDepth(300, 17) },
-  ])(
+  it.each(provenImports)(
     "is continued by the next: every one of $clients clients is imported once, with each of its $artifacts documents once",
-    async ({ clients, artifacts, everyPair }) => {
-      const runs = await stopEverywhere({ clients: withFiles(clients, artifacts) }, { everyPair });
-      expect(failuresIn(runs)).toEqual([]);
+    async ({ clients, artifacts }) => {
+      const input = { clients: clientsWithFiles(clients, artifacts) };
+      const { problems, undecided, runs } = await stopped(input, everyPair[clients] ?? 1);
+      expect(problems).toEqual([]);
       // What was lost is looked up among the clients of the workspace.
-      expect(runs.filter(({ undecided }) => undecided > 0)).toEqual([]);
+      expect(undecided).toBe(0);
+      expect(runs).toBeGreaterThan(30);
     },
     600_000,
   );
 
   it("reports clients as undecided when the workspace cannot be looked up, and imports none twice", async () => {
-    const runs = await stopEverywhere(
-      { clients: clientsWithUrls(2, 1), hasApiKey: false },
-      { everyPair: atDepth(100, 7) },
-    );
-    expect(failuresIn(runs)).toEqual([]);
-    expect(runs.some(({ undecided }) => undecided > 0)).toBe(true);
+    const input = { clients: clientsWithUrls(2, 1), hasApiKey: false };
+    const { problems, undecided } = await stopped(input, atDepth(101, 7));
+    expect(problems).toEqual([]);
+    expect(undecided).toBeGreaterThan(0);
   }, 600_000);
 
   it("loses clients without a journal (control)", async () => {
-    const runs = await stopEverywhere(
-      { clients: withFiles(2, 1), keepsJournal: false },
-      { everyPair: 1_000 },
-    );
-    expect(failuresIn(runs)).toContainEqual(expect.stringMatching(/^client-0 is exists and has 0 tasks/));
+    const found: string[] = [];
+    const isFound = () => found.some((problem) => problem.startsWith("client-0 is exists and has 0 tasks"));
+    const input = { clients: clientsWithFiles(2, 1), keepsJournal: false };
+    for await (const { problems } of stopEverywhere(input, 97)) {
+      found.push(...problems);
+      if (isFound()) break;
+    }
+    expect(isFound()).toBe(true);
   });
 });

@@ -87,7 +87,7 @@ describe("an import", () => {
 describe("the clients of an import", () => {
   it("fail alone when their input, their file or their artifacts are wrong, and the others are imported", async () => {
     await using fixture = await createImportFixture();
-    const { mock } = fixture;
+    const { mock, connectionId, jobName } = fixture;
     const file = (externalId: string, path: string | (() => Blob)) => ({
       ...{ name: "w2.pdf", type: "w2", externalId, mimeType: "application/pdf", file: path },
     });
@@ -117,7 +117,10 @@ describe("the clients of an import", () => {
         return { errors: [{ message: "name is too long", code: "BAD_USER_INPUT" }] };
       return { data: (await original()) as object };
     });
-    const result = await fixture.import({ clients });
+    // A file is read in real time: the clock stands still.
+    const result = await fixture.createClient().partner.imports.start({
+      ...{ connectionId, jobName, clients, journal: new MemoryJournal() },
+    });
     await rm(folder, { recursive: true });
     const good = ["client-0", "client-1", "client-2", "client-3", "file", "blob"];
     const bad = ["no-file", "empty-file", "blank", "long", "same-artifacts", "bad-url"];
@@ -339,14 +342,17 @@ describe("an import ends", () => {
     ["expected an entry of an import", ["garbage"]],
     ["expected an entry of an import", [7]],
     ["expected an entry of an import", ['["__proto__",1]']],
-    ["expected the import in the first entry only", ['["job",1,"a","b"]']],
+    ["expected the import in the first entry only", ['["start",1]']],
     ["entry 2: expected a job that is open, got 7", ["import", '["start",7]']],
     ["entry 2: expected 1 values of start", ["import", '["start"]']],
     [
       "expected a work for each client of the job",
-      ["import", '["job",1,"a","b"]', '["works?",1,"new",["x"]]', '["works",1,[],[]]'],
+      ["import", '["works?",1,"a","b","new",["x"]]', '["works",1,[],[]]'],
     ],
-    ["entry 2: works?: expected one of new, doubt, derived", ["import", '["works?",1,"other",["x"]]']],
+    [
+      "entry 2: works?: expected one of new, doubt, derived",
+      ["import", '["works?",1,"a","b","other",["x"]]'],
+    ],
   ])("with JOURNAL_DAMAGED, %s, when its journal has %j", async (message, entries) => {
     await using fixture = await createImportFixture();
     const first = JSON.stringify(["import", 1, fixture.connectionId, fixture.jobName]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorCodes, type Outcome } from "../../../../sdk/errors.ts";
-import type { WorkMode } from "../../../../sdk/imports/journal/journal-entry.ts";
+import type { WorkMode } from "../../../../sdk/imports/import-state.ts";
 import {
   decideOnEvidence,
   decideOnWorks,
@@ -59,32 +59,22 @@ describe("a failed call of an import", () => {
 describe("works that the service rejected", () => {
   const conflict = failed("CONFLICT", "rejected", 'externalId "b" is already used in this connection');
   const two = ["a", "b", "c"];
-  it.each<[ReturnType<typeof failed>, WorkMode, readonly string[], object]>([
-    [conflict, "new", two, { type: "split", parts: [["b"], ["a", "c"]] }],
-    [failed("CONFLICT"), "new", two, { type: "split", parts: [["a", "b"], ["c"]] }],
+  it.each<[ReturnType<typeof failed>, WorkMode, readonly string[], unknown]>([
+    [conflict, "new", two, [["b"], ["a", "c"]]],
+    [failed("CONFLICT"), "new", two, [["a", "b"], ["c"]]],
     // Only the whole external id counts.
-    [
-      failed("CONFLICT", "rejected", 'externalId "bc"'),
-      "new",
-      two,
-      { type: "split", parts: [["a", "b"], ["c"]] },
-    ],
-    [conflict, "new", ["b"], { type: "exists" }],
-    [conflict, "doubt", two, { type: "look_up" }],
-    [conflict, "doubt", ["b"], { type: "look_up" }],
-    [conflict, "derived", two, { type: "derive" }],
-    [failed("INPUT_INVALID"), "new", two, { type: "split", parts: [["a", "b"], ["c"]] }],
-    [failed("INPUT_INVALID"), "derived", ["a"], { type: "fail" }],
-    [failed("DOCUMENT_INVALID"), "doubt", ["a"], { type: "fail" }],
-    [failed("ARGUMENT_INVALID", "not_sent"), "new", ["a"], { type: "fail" }],
-    [
-      failed("HTTP_REQUEST_REJECTED", "rejected", "", 413),
-      "new",
-      ["a", "b"],
-      { type: "split", parts: [["a"], ["b"]] },
-    ],
-    [failed("HTTP_REQUEST_REJECTED", "rejected", "", 404), "new", two, { type: "end" }],
-    [failed("NOT_FOUND"), "new", two, { type: "end" }],
+    [failed("CONFLICT", "rejected", 'externalId "bc"'), "new", two, [["a", "b"], ["c"]]],
+    [conflict, "new", ["b"], "exists"],
+    [conflict, "doubt", two, "look_up"],
+    [conflict, "doubt", ["b"], "look_up"],
+    [conflict, "derived", two, "derive"],
+    [failed("INPUT_INVALID"), "new", two, [["a", "b"], ["c"]]],
+    [failed("INPUT_INVALID"), "derived", ["a"], "fail"],
+    [failed("DOCUMENT_INVALID"), "doubt", ["a"], "fail"],
+    [failed("ARGUMENT_INVALID", "not_sent"), "new", ["a"], "fail"],
+    [failed("HTTP_REQUEST_REJECTED", "rejected", "", 413), "new", ["a", "b"], [["a"], ["b"]]],
+    [failed("HTTP_REQUEST_REJECTED", "rejected", "", 404), "new", two, "end"],
+    [failed("NOT_FOUND"), "new", two, "end"],
   ])("%j of %s works %j: %j", (error, mode, clients, decision) => {
     expect(decideOnWorks(error, mode, clients)).toEqual(decision);
   });
