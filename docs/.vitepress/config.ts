@@ -35,7 +35,7 @@ export default defineConfig({
   router: { prefetchLinks: false },
   markdown: {
     anchor: { slugify: anchorOf },
-    image: { lazyLoading: true },
+    image: { lazyLoad: true },
     languageAlias: { layers: "txt" }, // of ARCHITECTURE.md
     config(md) {
       keepBraces(md);

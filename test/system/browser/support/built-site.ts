@@ -10,7 +10,7 @@ import { type ListeningServer, listen } from "../../../support/listen.ts";
 /** Builds the documentation site unless it was built from the documents and sources as they are. */
 export function buildSite(): void {
   if (isSiteBuilt()) return;
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/.vitepress/build.ts"];
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/generate/site.ts"];
   execFileSync(process.execPath, args, { cwd: root, env: { ...process.env, NODE_ENV: "" } });
 }
 
