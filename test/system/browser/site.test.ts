@@ -16,7 +16,7 @@ import { phone, widescreen } from "./support/inspector-page.ts";
 let browser: Browser;
 let site: SiteServer;
 beforeAll(async () => {
-  buildSite();
+  await buildSite();
   site = await serveSite();
   browser = await launchChromium();
 }, 300_000);
@@ -93,8 +93,11 @@ describe("the documentation site", () => {
     expect(site.bytes).toBeLessThan(150_000);
   });
 
-  it("a guide and the side bar are readable without JavaScript", async () => {
-    await using opened = await open("webhooks.html", { javaScriptEnabled: false });
+  it.each([
+    ["wide", widescreen],
+    ["on a phone", phone],
+  ])("a guide and the side bar are readable without JavaScript, %s", async (_, viewport) => {
+    await using opened = await open("webhooks.html", { viewport, javaScriptEnabled: false });
     const { page } = opened;
     expect(await page.getByRole("heading", { level: 1, name: "Receiver guide" }).isVisible()).toBe(true);
     expect(await page.locator("pre").first().isVisible()).toBe(true);
