@@ -7,7 +7,7 @@ import { writeApiReference } from "./api-reference.ts";
 import { writeAssistantTexts } from "./assistant-texts.ts";
 import { deadAnchors } from "./built-links.ts";
 import { writeReferencePages } from "./reference-pages.ts";
-import { builtSite, setSiteBuilt } from "./site-inputs.ts";
+import { builtSite, setSiteBuilt, setSiteUnbuilt } from "./site-inputs.ts";
 
 await writeReferencePages(referenceFolder);
 await writeApiReference(`${referenceFolder}/api`);
@@ -15,6 +15,7 @@ if (process.argv.includes("--serve")) await vitepress("dev", "docs", "--host", "
 else await buildSite();
 
 async function buildSite(): Promise<void> {
+  setSiteUnbuilt();
   await vitepress("build", "docs");
   writeAssistantTexts(builtSite);
   const dead = deadAnchors(builtSite);
