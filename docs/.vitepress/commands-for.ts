@@ -1,16 +1,18 @@
-import convert from "npm-to-yarn";
+const packageManagers = {
+  npm: { add: "npm install", dev: "--save-dev", run: "npx" },
+  pnpm: { add: "pnpm add", dev: "--save-dev", run: "pnpm exec" },
+  yarn: { add: "yarn add", dev: "--dev", run: "yarn" },
+  bun: { add: "bun add", dev: "--dev", run: "bunx" },
+} as const;
+type PackageManager = keyof typeof packageManagers;
 
-/** How each runs the commands of installed packages, as `npx` does. */
-const runners = { npm: "npx", pnpm: "pnpm exec", yarn: "yarn", bun: "bunx" } as const;
-type PackageManager = keyof typeof runners;
-export const packageManagers = Object.keys(runners) as readonly PackageManager[];
+export const packageManagerNames = Object.keys(packageManagers) as readonly PackageManager[];
 
-/** A shell block for another package manager. */
+/** Commands that install packages with npm and run what they bring, for another package manager. */
 export function commandsFor(manager: PackageManager, commands: string): string {
+  const { add, dev, run } = packageManagers[manager];
   return commands
-    .split("\n")
-    .map((line) =>
-      line.startsWith("npm ") ? convert(line, manager) : line.replace(/^npx(?= )/, runners[manager]),
-    )
-    .join("\n");
+    .replace(/^npm install(?= )/gm, add)
+    .replace(/(?<= )--save-dev(?= )/g, dev)
+    .replace(/^npx(?= )/gm, run);
 }

@@ -15,11 +15,16 @@ import { hasPlayground, sideBar } from "./side-bar.ts";
 const repository = process.env["WORKSPACE_TASKS_REPOSITORY"];
 const sourceOf = (file: string) => relative(root, file).replaceAll("\\", "/");
 
+/** On a narrow screen a script shows the side bar; without scripts it is above the page. */
+const sideBarWithoutScript = `<style>.VPSidebar.VPSidebar { position: static; width: auto; max-width: none; opacity: 1;
+visibility: visible; transform: none; box-shadow: none }</style>`;
+
 export default defineConfig({
   title: "workspace-tasks",
   description:
     "Client SDK, mock server and webhook receiver kit for the Workspace Task and Integration Service",
   lang: "en",
+  head: [["noscript", {}, sideBarWithoutScript]],
   // Relative: the site may be in a folder of its host.
   base: "./",
   srcDir: "..",
@@ -35,7 +40,7 @@ export default defineConfig({
   router: { prefetchLinks: false },
   markdown: {
     anchor: { slugify: anchorOf },
-    image: { lazyLoading: true },
+    image: { lazyLoad: true },
     languageAlias: { layers: "txt" }, // of ARCHITECTURE.md
     config(md) {
       keepBraces(md);

@@ -20,10 +20,13 @@ export function overviewSections(): readonly Section[] {
   }));
 }
 
+/** The first letter of a text is a capital, that of a name in code is not. */
+const titleOf = (label: string) => (label.charAt(0).toUpperCase() + label.slice(1)).replaceAll("`", "");
+
 /** A file with the text of its first link. */
 function pagesIn(text: string): Section["pages"] {
   const pages = Array.from(text.matchAll(/\[([^\]]+)\]\(([^)#]+)\)/g), ([, label = "", href = ""]) => ({
-    label: label.charAt(0).toUpperCase() + label.slice(1),
+    label: titleOf(label),
     source: posix.join(posix.dirname(overview), href),
   }));
   return pages.filter(({ source }, index) => pages.findIndex((each) => each.source === source) === index);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hashOf } from "../../scripts/build-inputs.ts";
 import { root } from "../../scripts/packages.ts";
@@ -14,6 +14,9 @@ export const isSiteBuilt = (): boolean =>
   existsSync(join(root, builtSite, "index.html")) &&
   existsSync(builtFrom) &&
   readFileSync(builtFrom, "utf8") === hashOf(inputs);
+
+/** Before a build, which may fail in the middle. */
+export const setSiteUnbuilt = (): void => rmSync(builtFrom, { force: true });
 
 export function setSiteBuilt(): void {
   mkdirSync(dirname(builtFrom), { recursive: true });

@@ -1,5 +1,5 @@
 // `npm run docs` updates the regions of examples that documents and the @example of doc comments show. What is made for
-// the site alone is in docs/.vitepress/build.ts.
+// the site alone is in site.ts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { projectFiles } from "../../scripts/project-files.ts";
 import { withExamples, withRegions } from "./example-regions.ts";

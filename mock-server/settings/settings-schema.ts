@@ -1,5 +1,5 @@
 // The one description of the settings: options, settings files, flags and the control API are checked with it, and
-// the table in docs/mock-limits.md and mock-settings.schema.json are made from it. Loaded only to check settings that
+// the site's table and mock-settings.schema.json are made from it. Loaded only to check settings that
 // were given: a mock with its defaults starts without zod.
 
 import { isHostName } from "@workspace-tasks/kernel/host.ts";

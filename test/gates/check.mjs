@@ -18,7 +18,7 @@ const gates = [
   // While others run: the tests and everything after them use it.
   ["the build", "npm run --silent build"],
   ["generated code is up to date", "npm run --silent codegen -- --check"],
-  ["documents and API reference are up to date", "npm run --silent docs -- --check"],
+  ["examples in the documents are up to date", "npm run --silent docs -- --check"],
   ["tests, at full depth", "npm test --silent", "alone"],
   ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
   // The longest first.

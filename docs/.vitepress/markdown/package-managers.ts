@@ -1,5 +1,5 @@
 import type { MarkdownRenderer } from "vitepress";
-import { commandsFor, packageManagers } from "../commands-for.ts";
+import { commandsFor, packageManagerNames } from "../commands-for.ts";
 
 /** Each block that installs packages is shown for every package manager. */
 export function showPackageManagers(md: MarkdownRenderer): void {
@@ -7,7 +7,7 @@ export function showPackageManagers(md: MarkdownRenderer): void {
     state.tokens = state.tokens.flatMap((token) => {
       if (token.type !== "fence" || token.info !== "sh" || !/^npm install /m.test(token.content))
         return [token];
-      const blocks = packageManagers.map((manager) => {
+      const blocks = packageManagerNames.map((manager) => {
         const block = new state.Token("fence", "code", 0);
         return Object.assign(block, {
           info: `sh [${manager}]`,

@@ -1,17 +1,18 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join } from "node:path";
+import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { builtSite, isSiteBuilt } from "../../../../docs/generate/site-inputs.ts";
 import { root } from "../../../../scripts/packages.ts";
 import { type ListeningServer, listen } from "../../../support/listen.ts";
 
 /** Builds the documentation site unless it was built from the documents and sources as they are. */
-export function buildSite(): void {
+export async function buildSite(): Promise<void> {
   if (isSiteBuilt()) return;
-  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/.vitepress/build.ts"];
-  execFileSync(process.execPath, args, { cwd: root, env: { ...process.env, NODE_ENV: "" } });
+  const args = ["--conditions=workspace-tasks-source", "--import", "tsx", "docs/generate/site.ts"];
+  await promisify(execFile)(process.execPath, args, { cwd: root, env: { ...process.env, NODE_ENV: "" } });
 }
 
 export interface SiteServer extends ListeningServer {
