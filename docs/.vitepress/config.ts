@@ -9,11 +9,14 @@ import { keepBraces } from "./markdown/keep-braces.ts";
 import { linkPages } from "./markdown/links.ts";
 import { showPackageManagers } from "./markdown/package-managers.ts";
 import { pageOf, referenceFolder } from "./pages.ts";
-import { hasPlayground, sideBar } from "./side-bar.ts";
+import { sideBar } from "./side-bar.ts";
 
 /** `https://github.com/<owner>/<name>`: a release names it; sources and edit links are there. */
 const repository = process.env["WORKSPACE_TASKS_REPOSITORY"];
 const sourceOf = (file: string) => relative(root, file).replaceAll("\\", "/");
+
+/** `docs/generate/site.ts` builds it into the site; while documents are shown as they change, there is none. */
+const playground = { text: "Playground", link: "/playground/", target: "_self" };
 
 /** On a narrow screen a script shows the side bar; without scripts it is above the page. */
 const sideBarWithoutScript = `<style>.VPSidebar.VPSidebar { position: static; width: auto; max-width: none; opacity: 1;
@@ -59,7 +62,7 @@ export default defineConfig({
     nav: [
       { text: "Documentation", link: "/documentation" },
       { text: "API", link: "/reference/api/sdk" },
-      ...(hasPlayground ? [{ text: "Playground", link: "/playground/" }] : []),
+      ...(process.argv.includes("build") ? [playground] : []),
     ],
     ...(repository && {
       editLink: { pattern: `${repository}/edit/main/:path`, text: "Edit this page" },

@@ -1,12 +1,7 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { DefaultTheme } from "vitepress";
-import { packages, root } from "../../scripts/packages.ts";
+import { packages } from "../../scripts/packages.ts";
 import { overviewSections } from "./overview.ts";
 import { pageOf, referenceFolder } from "./pages.ts";
-
-const playground = "docs/playground/index.md";
-export const hasPlayground = existsSync(join(root, playground));
 
 /** The sections of the documentation's overview, and what is made for the site. */
 export function sideBar(): DefaultTheme.SidebarItem[] {
@@ -14,8 +9,7 @@ export function sideBar(): DefaultTheme.SidebarItem[] {
     ...(title && { text: title }),
     items: pages.flatMap(({ label, source }) => itemsFor(label, source)),
   }));
-  const extra = hasPlayground ? [{ items: itemsFor("Playground", playground) }] : [];
-  return [...groups, ...extra, { text: "API", items: apiPages() }];
+  return [...groups, { text: "API", items: apiPages() }];
 }
 
 function itemsFor(text: string, source: string): DefaultTheme.SidebarItem[] {

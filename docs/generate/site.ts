@@ -2,6 +2,8 @@
 // while documents change.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { resolve } from "node:path";
+import { build } from "vite";
 import { referenceFolder } from "../.vitepress/pages.ts";
 import { writeApiReference } from "./api-reference.ts";
 import { writeAssistantTexts } from "./assistant-texts.ts";
@@ -17,6 +19,8 @@ else await buildSite();
 async function buildSite(): Promise<void> {
   setSiteUnbuilt();
   await vitepress("build", "docs");
+  const outDir = resolve(builtSite, "playground");
+  await build({ configFile: "docs/playground/vite.config.ts", build: { outDir } });
   writeAssistantTexts(builtSite);
   const dead = deadAnchors(builtSite);
   if (dead.length === 0) return setSiteBuilt();

@@ -66,6 +66,15 @@ describe("the documentation site", () => {
     expect(await page.locator("main").textContent()).toMatch(/rotat/i);
   });
 
+  it("the navigation leads to the playground, which runs its first sample", async () => {
+    await using opened = await open("webhooks.html");
+    const { page } = opened;
+    await page.getByRole("link", { name: "Playground" }).first().click();
+    await page.waitForURL(/\/playground\//);
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.getByText("The program has ended.").waitFor();
+  });
+
   it("the side bar has every page of the documentation's overview, in its order", async () => {
     await using opened = await open("");
     const labels = await opened.page.locator(".VPSidebar .VPLink").allTextContents();
