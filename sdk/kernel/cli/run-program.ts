@@ -1,7 +1,13 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { ask } from "./ask.ts";
-import { type CommandGroup, type CommandIo, runCommandGroup, writeNotice } from "./command-line.ts";
+import {
+  type CommandGroup,
+  type CommandIo,
+  runCommandGroup,
+  writeNotice,
+  writeUnexpected,
+} from "./command-line.ts";
 
 /** A command whose module is loaded when it runs. */
 export interface LazyCommand {
@@ -55,6 +61,9 @@ export async function runProgram(program: Program): Promise<void> {
   process.exitCode = outputFailed ? exitCode || 1 : exitCode;
 }
 
+/** No command could run. Another code than those of commands, for some of which 1 is a result. */
+const notRun = 70;
+
 async function main(program: Program, argv: readonly string[], io: CommandIo): Promise<number> {
   const [first] = argv;
   if (first === "--version") {
@@ -63,17 +72,14 @@ async function main(program: Program, argv: readonly string[], io: CommandIo): P
   }
   if (program.problem) {
     writeNotice(io, "", program.problem);
-    return 1;
+    return notRun;
   }
   try {
     if ("command" in program) return await (await program.command.load())(argv, io);
     return await runCommandGroup(groupOf(program.commands), argv, io);
   } catch (error) {
-    // An unexpected error: one sentence, the stack only on request.
-    const { stack, message } = error as Error;
-    const name = "command" in program ? "" : `${first}`;
-    writeNotice(io, name, String(io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message));
-    return 1;
+    writeUnexpected(io, "command" in program ? "" : `${first}`, error);
+    return notRun;
   }
 }
 

@@ -4,7 +4,7 @@ import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
+import { readSettings } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
@@ -47,15 +47,10 @@ Keys come from the environment; each one makes more rules testable:
   notes: `Exit code: 0 the service keeps to the interface (it may differ from assumptions), 1
 a rule is refuted, 2 could not run, did not finish, endpoints are left on the
 service, a file could not be written, or wrong arguments.`,
-  async run(args, io) {
+  failureCode: 2,
+  run(args, io) {
     cli.noArgument(args);
-    try {
-      return await run(args.flags, io);
-    } catch (error) {
-      // 1 says that a rule is refuted, so no failure may end with it.
-      if (error instanceof CommandError && error.exitCode === 2) throw error;
-      throw new CommandError(reasonOf(error), 2, { cause: error });
-    }
+    return run(args.flags, io);
   },
 });
 
@@ -162,7 +157,7 @@ async function clean(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
     agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
   });
   if (problem) writeText({ ...emptyReport, problem }, io);
-  else if (!removal) throw new CommandError("nothing was removed", 2);
+  else if (!removal) throw new CommandError("nothing was removed");
   else cli.write(io, `${removalText(removal)}\n`);
   return problem || removal?.command ? 2 : 0;
 }

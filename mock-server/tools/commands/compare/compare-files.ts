@@ -117,5 +117,5 @@ async function readText(flag: string, path: string, bytesMax: number): Promise<s
     return found.size <= bytesMax ? readFile(path, "utf8") : undefined;
   });
   if (text !== undefined) return text.replace(/^\ufeff/, "");
-  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
+  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`);
 }

@@ -19,7 +19,7 @@ export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo):
   io.stderr.write(`${reflow(texts.join("\n"), lineWidth(io.stderr))}\n`);
   const flag = permissions.has("write") ? "--writes" : "--exceed-rate-limit";
   if (!io.ask) throw new UsageError(`${flag}: expected a terminal to ask at; write ${flag} --yes to agree`);
-  if (!isYes(await io.ask("Continue? [y/N] "))) throw new CommandError("nothing was sent", 2);
+  if (!isYes(await io.ask("Continue? [y/N] "))) throw new CommandError("nothing was sent");
 }
 
 /** Names what earlier runs have left, and asks; `--yes` agrees. Without a terminal it names how to remove them. */

@@ -6,11 +6,11 @@
  */
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import type { VirtualClock } from "@workspace-tasks/mock-server";
 import { operationDocuments } from "@workspace-tasks/mock-server/parts";
 import { withoutTexts } from "../observe/without-texts.ts";
-import { type CreatedEndpoint, type CreatedEndpoints, isOwnUrl, valueAt } from "./created-endpoints.ts";
+import { type CreatedEndpoint, type CreatedEndpoints, isOwnUrl } from "./created-endpoints.ts";
 import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 import { type Access, NoTokenError, type Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
@@ -77,6 +77,14 @@ export async function removeCreated(
     command: cleanCommand(access),
   };
 }
+
+/** Two removals as one. */
+export const joinRemovals = (first: Removal | null, second: Removal): Removal => ({
+  removed: (first?.removed ?? 0) + second.removed,
+  left: [...(first?.left ?? []), ...second.left],
+  problem: first?.problem ?? second.problem,
+  command: first?.command ?? second.command,
+});
 
 /** Asks whether these are removed. */
 export type AgreesToRemove = (endpoints: readonly CreatedEndpoint[]) => Promise<boolean>;
