@@ -120,8 +120,13 @@ export function noArgument(
 
 type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;
 
-/** Writes to stdout, wrapped at the width of the terminal; returns the exit code of success. */
-export const write = (io: CommandIo, text: string): 0 => writeData(io, wrapLines(text, lineWidth(io.stdout)));
+/** Writes to stdout, or to stderr, wrapped at the width of the terminal; returns the exit code of success. */
+export function write(io: CommandIo, text: string, output: Output = io.stdout): 0 {
+  output.write(wrapLines(text, lineWidth(output)));
+  return 0;
+}
+
+type Output = CommandIo["stdout"] | CommandIo["stderr"];
 
 /** Writes to stdout what programs read, such as JSON. */
 export function writeData(io: CommandIo, text: string): 0 {

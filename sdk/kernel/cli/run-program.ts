@@ -1,26 +1,15 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { ask } from "./ask.ts";
-import {
-  type CommandGroup,
-  type CommandIo,
-  runCommandGroup,
-  writeNotice,
-  writeUnexpected,
-} from "./command-line.ts";
+import { type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
 
-/** A command whose module is loaded when it runs. */
-export interface LazyCommand {
-  readonly about: string;
-  load(): Promise<(argv: readonly string[], io: CommandIo) => Promise<number>>;
-}
-
-/** What a program does with its arguments: `command` when it is one command, which may have subcommands. */
-export type Program = {
+/** What a program does with its arguments. */
+export interface Program {
   readonly name: string;
   /** Why no command can run. */
   readonly problem?: string | undefined;
-} & ({ readonly commands: Readonly<Record<string, LazyCommand>> } | { readonly command: LazyCommand });
+  readonly run: RunCommand;
+}
 
 /** Runs the program with the arguments, the streams and the signals of this process, and sets its exit code. */
 export async function runProgram(program: Program): Promise<void> {
@@ -65,8 +54,7 @@ export async function runProgram(program: Program): Promise<void> {
 const notRun = 70;
 
 async function main(program: Program, argv: readonly string[], io: CommandIo): Promise<number> {
-  const [first] = argv;
-  if (first === "--version") {
+  if (argv[0] === "--version") {
     io.stdout.write(`${version}\n`);
     return 0;
   }
@@ -75,24 +63,12 @@ async function main(program: Program, argv: readonly string[], io: CommandIo): P
     return notRun;
   }
   try {
-    if ("command" in program) return await (await program.command.load())(argv, io);
-    return await runCommandGroup(groupOf(program.commands), argv, io);
+    return await program.run(argv, io);
   } catch (error) {
-    writeUnexpected(io, "command" in program ? "" : `${first}`, error);
+    writeUnexpected(io, "", error);
     return notRun;
   }
 }
-
-const groupOf = (commands: Readonly<Record<string, LazyCommand>>): CommandGroup => ({
-  name: "",
-  subcommands: Object.fromEntries(
-    Object.entries(commands).map(([name, { about, load }]) => [
-      name,
-      { about, run: async (argv, io) => (await load())(argv, io) },
-    ]),
-  ),
-  flags: [["--version", "print the version"]],
-});
 
 /** The first signal stops in order; the second one ends the process at once, after this text. */
 function onSignals(stop: AbortController, killText: () => string): void {
