@@ -61,7 +61,7 @@ describe("workspace-tasks", () => {
   it.each(["v18.20.4", "v20.18.3"])("workspace-tasks says which Node it needs on %s", async (version) => {
     const preload = `data:text/javascript,Object.defineProperty(process, "version", { value: "${version}" })`;
     const { code, err } = await start(["--import", preload, bin, "mock"]).ended();
-    expect(code).toBe(1);
+    expect(code).toBe(70);
     expect(err).toBe(`workspace-tasks: expected Node 20.19.0 or newer, got ${version}; update Node\n`);
   });
 
