@@ -25,7 +25,7 @@ export async function runProgram(program: Program): Promise<void> {
     if (code === "EPIPE") unread.abort();
     if (code === "EPIPE" || outputFailed) return;
     outputFailed = true;
-    process.exitCode ||= 1;
+    process.exitCode ||= notRun;
     stderr.write(`${program.name}: cannot write the output: ${message}\n`);
   });
   stderr.on("error", () => {});
@@ -47,10 +47,10 @@ export async function runProgram(program: Program): Promise<void> {
     },
     endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
   });
-  process.exitCode = outputFailed ? exitCode || 1 : exitCode;
+  process.exitCode = outputFailed ? exitCode || notRun : exitCode;
 }
 
-/** No command could run. Another code than those of commands, for some of which 1 is a result. */
+/** No command could run, or its output is lost. Another code than those of commands, for some of which 1 is a result. */
 const notRun = 70;
 
 async function main(program: Program, argv: readonly string[], io: CommandIo): Promise<number> {

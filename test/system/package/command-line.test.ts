@@ -102,12 +102,12 @@ describe("workspace-tasks", () => {
   );
 
   it.skipIf(process.platform !== "linux")(
-    "workspace-tasks returns 1 and says why when its output cannot be written",
+    "workspace-tasks returns 70 and says why when its output cannot be written",
     async () => {
       const full = openSync("/dev/full", "w");
       const command = start([...packageFlags, bin, "check-receiver", "--list"], full);
       closeSync(full);
-      expect(await command.ended()).toMatchObject({ code: 1, signal: null });
+      expect(await command.ended()).toMatchObject({ code: 70, signal: null });
       expect((await command.ended()).err).toMatch(/^workspace-tasks: cannot write the output: ENOSPC.+\n$/);
     },
   );

@@ -214,7 +214,10 @@ describe("a service that is gone", () => {
           : send(address, init),
     });
     expect(renderTextReport(report)).toContain(`  ${url}  ${id}\n  to remove it: ${command(service)}`);
-    expect(report.removal).toMatchObject({ removed: 3, left: [{ url, id }] });
+    expect(report.removal).toMatchObject({
+      ...{ removed: 3, left: [{ url, id }] },
+      problem: "the service did not delete them",
+    });
     expect(exitCodeOf(report)).toBe(2);
   });
 
