@@ -212,7 +212,7 @@ describe("pictures of the inspector", () => {
       for (let sent = 0; sent < requests; sent++)
         await callGraphql(mock, "query Me { me { __typename } }", { token });
     }
-    await page.getByRole("meter").and(page.locator("[aria-valuenow='52']")).waitFor();
+    await page.getByRole("meter").and(page.locator("[value='52']")).waitFor();
   }
 
   async function breakSignature(page: Page): Promise<void> {
