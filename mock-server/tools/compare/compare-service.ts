@@ -102,7 +102,7 @@ async function connect(options: Connection & { readonly writes: boolean }) {
   return { pacer, sender, session, problem: await preflight(access, sender, session) };
 }
 
-/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError, NoTokenError */
+/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError */
 export async function cleanService(
   options: Connection & { readonly agrees: AgreesToRemove },
 ): Promise<Pick<CompareReport, "problem" | "removal">> {

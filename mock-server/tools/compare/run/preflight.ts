@@ -113,8 +113,8 @@ async function checkKey(name: CheckedKey, { flag, url }: Place, session: Session
     await session.token(name);
     return null;
   } catch (error) {
-    if (error instanceof SendError) return problemOfError({ flag, url }, error);
     if (error instanceof NoTokenError) return problemOfKey(name, { flag, url }, error.said);
+    if (error instanceof SendError) return problemOfError({ flag, url }, error);
     throw error;
   }
 }

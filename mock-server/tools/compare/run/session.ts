@@ -5,7 +5,7 @@ import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
 import { redactMessage } from "../observe/redact-message.ts";
 import type { KeyName, TokenName } from "../rules/probe.ts";
-import { graphqlRequest, type Sender } from "./send-request.ts";
+import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */
 export interface Access {
@@ -22,13 +22,12 @@ export interface Session {
   renew(name: TokenName): void;
 }
 
-export class NoTokenError extends Error {
+export class NoTokenError extends SendError {
   /** What the service said instead, in words that are free of client data; `null` when it said nothing. */
   readonly said: string | null;
 
   constructor(message: string, said: string | null = null) {
-    super(message);
-    this.name = "NoTokenError";
+    super("no-token", message);
     this.said = said;
   }
 }
