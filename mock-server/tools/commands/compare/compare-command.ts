@@ -60,7 +60,7 @@ async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
   const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
-  const given = { flags, settings, captured, problems: [] };
+  const given: Given = { flags, settings, captured, problems: [] };
   const report = await (isOffline ? compareFiles(given) : compareNow(given, io));
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) cli.writeData(io, renderJsonReport(report));
