@@ -3,6 +3,7 @@ import type { Overview } from "../api-types.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import type { Tone } from "../parts/status/status.tsx";
 import type { ViewProps } from "../view.ts";
+import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
 import { OverviewView } from "../views/overview.tsx";
 import { TasksView } from "../views/tasks/tasks.tsx";
 
@@ -24,7 +25,7 @@ export const views: readonly View[] = [
   { name: "tasks", Component: TasksView, count: ({ tasks }) => sum(tasks) },
   {
     name: "deliveries",
-    Component: lazyView(() => import("../views/deliveries/deliveries.tsx"), "DeliveriesView"),
+    Component: DeliveriesView,
     count: ({ deliveries }) => sum(deliveries),
     alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
   },
