@@ -6,8 +6,5 @@ import { runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
 export const run = (): Promise<void> =>
   runProgram({
     name: "workspace-tasks-inbox",
-    command: {
-      about: "inspect and repair a receiver's inbox",
-      load: async () => (await import("./cli/inbox-command.ts")).runInboxCommand,
-    },
+    run: async (argv, io) => (await import("./cli/inbox-command.ts")).runInboxCommand(argv, io),
   });

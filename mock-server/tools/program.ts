@@ -1,11 +1,17 @@
 // The command `workspace-tasks`: what each of its commands does, and the module that runs it, which only that command loads.
 
-import { type LazyCommand, runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
+import { type RunCommand, runCommandGroup } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { runProgram } from "@workspace-tasks/kernel/cli/run-program.ts";
 import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
 import {
   commands as mockCommands,
   version as mockServerVersion,
 } from "@workspace-tasks/mock-server/commands";
+
+interface LazyCommand {
+  readonly about: string;
+  load(): Promise<RunCommand>;
+}
 
 export const commands: Readonly<Record<string, LazyCommand>> = {
   ...mockCommands,
@@ -19,10 +25,19 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
 };
 
+const flags = [["--version", "print the version"]] as const;
+
+const subcommands = Object.fromEntries(
+  Object.entries(commands).map(([name, { about, load }]) => {
+    const run: RunCommand = async (argv, io) => (await load())(argv, io);
+    return [name, { about, run }];
+  }),
+);
+
 /** Runs the command that the arguments of this process name. */
 export const run = (): Promise<void> =>
   runProgram({
     name: "workspace-tasks",
-    commands,
+    run: (argv, io) => runCommandGroup({ name: "", subcommands, flags }, argv, io),
     problem: versionMismatch("workspace-tasks", "@workspace-tasks/mock-server", mockServerVersion),
   });

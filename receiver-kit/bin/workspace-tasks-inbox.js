@@ -8,7 +8,7 @@ if (process.version.slice(1).localeCompare(oldest, "en", { numeric: true }) < 0)
   console.error(
     `workspace-tasks-inbox: expected Node ${oldest} or newer, got ${process.version}; update Node`,
   );
-  process.exitCode = 1;
+  process.exitCode = 70;
 } else {
   const { run } = await import("@workspace-tasks/receiver-kit/program");
   await run();

@@ -39,7 +39,7 @@ const show = inboxCommand({
   async use(inbox, args) {
     const row = { source: args.flags.source, id: cli.onlyArgument(args, "one webhook-id") };
     const found = await inbox.get(row);
-    if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`);
+    if (!found) throw new CommandError(`no row ${row.id} of source ${row.source}`, 1);
     return { text: (layout) => renderRow(found, layout), value: rowToJson(found) };
   },
 });

@@ -46,6 +46,7 @@ export function inboxCommand<Table extends FlagTable>(command: {
     flags: { ...storeFlags, ...command.flags },
     notes: `Exit code: 0 done, 1 a row was not found or its state does not allow it,
 2 wrong arguments, no inbox, or an inbox that cannot be used.`,
+    failureCode: 2,
     async run(args: ParsedArguments<typeof storeFlags & Table>, io: cli.CommandIo) {
       const own = args as unknown as ParsedArguments<Table>;
       const { store = io.env[storeVariable], schema, json } = args.flags as FlagValues<typeof storeFlags>;

@@ -11,12 +11,12 @@ export async function withInbox<Result>(
   const isPostgres = /^postgres(ql)?:\/\//.test(store);
   const scheme = /^([\w+.-]+):\/\//.exec(store)?.[1];
   if (scheme && !isPostgres)
-    throw new CommandError(`--store: expected a SQLite file or a postgres:// URL, got a ${scheme}:// URL`, 2);
+    throw new CommandError(`--store: expected a SQLite file or a postgres:// URL, got a ${scheme}:// URL`);
   const { inbox, close } = isPostgres ? await postgres(store, schema) : await sqlite(store);
   try {
     await inbox.open().catch((cause: unknown) => {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`, 2);
+      throw new CommandError(`--store: the inbox cannot be opened: ${reason}`);
     });
     return await use(inbox).catch((error: unknown) => {
       throw asCommandError(error);
@@ -29,12 +29,12 @@ export async function withInbox<Result>(
 /** Errors of the inbox and its database have a code; anything else is a bug and keeps its stack trace. */
 function asCommandError(error: unknown): unknown {
   if (error instanceof CommandError || !(error instanceof Error) || !("code" in error)) return error;
-  return new CommandError(`--store: the inbox failed: ${error.message}`, 2);
+  return new CommandError(`--store: the inbox failed: ${error.message}`);
 }
 
 async function postgres(connectionString: string, schema: string) {
   const { default: pg } = await import("pg").catch(() => {
-    throw new CommandError("--store: expected the package pg to be installed; try npm install pg", 2);
+    throw new CommandError("--store: expected the package pg to be installed; try npm install pg");
   });
   const { postgresInbox } = await import("../inbox/postgres/postgres-inbox.ts");
   const pool = new pg.Pool({ connectionString, max: 2, connectionTimeoutMillis: 10_000 });
@@ -47,7 +47,7 @@ async function postgres(connectionString: string, schema: string) {
 }
 
 async function sqlite(path: string) {
-  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`, 2);
+  if (!existsSync(path)) throw new CommandError(`--store: no file ${path}; pass the file of sqliteInbox`);
   const { sqliteInbox } = await import("../inbox/sqlite/sqlite-inbox.ts");
   // A busy receiver leaves the write lock only for moments.
   const inbox = storeOf(sqliteInbox({ path, busyTimeoutMs: 20_000 }));

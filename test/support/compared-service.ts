@@ -13,10 +13,7 @@ import type { Captured } from "../../mock-server/tools/compare/observe/observe-d
 import type { CompareReport } from "../../mock-server/tools/compare/report/compare-report.ts";
 import { isDifference } from "../../mock-server/tools/compare/report/summary.ts";
 import { type KeyName, keyNames, type Permission } from "../../mock-server/tools/compare/rules/probe.ts";
-import {
-  type CreatedEndpoints,
-  createdEndpoints,
-} from "../../mock-server/tools/compare/run/created-endpoints.ts";
+import { createdEndpoints } from "../../mock-server/tools/compare/run/created-endpoints.ts";
 import type { AgreesToRemove } from "../../mock-server/tools/compare/run/remove-created.ts";
 import { getOrCreate } from "../../sdk/kernel/cache.ts";
 
@@ -79,7 +76,6 @@ export interface CompareInput {
   readonly around?: Around;
   readonly settings?: SettingsChanges;
   readonly captured?: Captured;
-  readonly created?: CreatedEndpoints;
   readonly agrees?: AgreesToRemove;
   readonly signal?: AbortSignal;
   readonly onObservation?: (observation: Observation) => void;
@@ -116,7 +112,7 @@ export function compare(service: ComparedService, input: CompareInput = {}): Pro
       hasGateway: true,
     },
     runId: "test",
-    created: input.created ?? createdEndpoints(),
+    created: createdEndpoints(),
     mock: observeOnce,
     signal: input.signal ?? new AbortController().signal,
   });

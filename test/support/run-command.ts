@@ -49,6 +49,7 @@ export function startCommand(
   };
   const code = run(argv, io);
   return {
+    written: () => out,
     /** Resolves with the first output, or when the command ends without any. */
     firstOutput: () => Promise.race([written, code]).then(() => out),
     stop: (signal = "SIGTERM") => stopper.abort(signal),

@@ -5,6 +5,13 @@ export interface ProgramOptions {
   readonly cwd?: string | undefined;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A file that its standard output goes to. */
+  readonly stdout?: number;
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
 
 const ownGroup = process.platform !== "win32";
@@ -12,31 +19,33 @@ const ownGroup = process.platform !== "win32";
 /** A Node program in a child process, whose output a test can wait for. Disposing kills it and what it started. */
 export class RunningProgram implements Disposable {
   readonly #child: ChildProcess;
-  readonly #ended: Promise<{ readonly code: number | null; readonly output: string }>;
+  readonly #ended: Promise<Ended>;
   readonly #listeners = new Set<() => void>();
+  readonly #texts = { stdout: "", stderr: "" };
   #output = "";
   #over = false;
 
   /** @param args arguments of `node` */
-  constructor(args: readonly string[], { cwd, env }: ProgramOptions = {}) {
+  constructor(args: readonly string[], { cwd, env, stdout }: ProgramOptions = {}) {
     this.#child = spawn(process.execPath, args, {
-      stdio: "pipe",
+      stdio: ["pipe", stdout ?? "pipe", "pipe"],
       detached: ownGroup,
       env: { ...process.env, ...env },
       cwd,
     });
     endWithThisProcess(this.#child);
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
+    for (const name of ["stdout", "stderr"] as const) {
+      this.#child[name]?.setEncoding("utf8").on("data", (text: string) => {
+        this.#texts[name] += text;
         this.#output += text;
         this.#notify();
       });
     }
     this.#ended = new Promise((resolve) => {
-      this.#child.once("close", (code) => {
+      this.#child.once("close", (code, signal) => {
         this.#over = true;
         this.#notify();
-        resolve({ code, output: this.#output });
+        resolve({ code, signal });
       });
     });
   }
@@ -46,8 +55,20 @@ export class RunningProgram implements Disposable {
   }
 
   /** Resolves when the program has ended, with its exit code and its output. */
-  ended(): Promise<{ readonly code: number | null; readonly output: string }> {
-    return this.#ended;
+  async ended(): Promise<{ readonly code: number | null; readonly output: string }> {
+    const { code } = await this.#ended;
+    return { code, output: this.#output };
+  }
+
+  /** Resolves when the program has ended, with what it wrote to each of its streams. */
+  async result(): Promise<Ended & { readonly out: string; readonly err: string }> {
+    const { stdout: out, stderr: err } = await this.#ended.then(() => this.#texts);
+    return { ...(await this.#ended), out, err };
+  }
+
+  /** Nothing reads its output any more. */
+  closeOutput(): void {
+    this.#child.stdout?.destroy();
   }
 
   /** Resolves with the first match of `pattern` in the output; rejects when the program ends without one. */

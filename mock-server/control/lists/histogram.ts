@@ -2,12 +2,6 @@ import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { barsDefault } from "../../settings/bounds.ts";
 import { isoTime } from "../../time/iso-time.ts";
 
-export interface Histogram<Series extends string> {
-  from: string;
-  barMs: number;
-  bars: { index: number; counts: Record<Series, number> }[];
-}
-
 export interface TimeRange {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -25,7 +19,7 @@ export function countByTime<Series extends string>(
   items: readonly { readonly atMs: number; readonly series: Series }[],
   series: readonly Series[],
   { from, to, bars = barsDefault }: TimeRange & { readonly bars?: number | undefined },
-): Histogram<Series> {
+) {
   const { firstMs, lastMs } = extentOf(items);
   const startMs = from === undefined ? firstMs : Date.parse(from);
   const endMs = Math.max(startMs, to === undefined ? lastMs : Date.parse(to) - 1);

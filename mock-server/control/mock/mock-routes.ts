@@ -34,7 +34,6 @@ const overview = z.object({
         endpointId: id.nullable(),
         url: z.string().nullable(),
         at: time.nullable().describe("When the first one is due, or started; `null`: it waits for another."),
-        until: time.nullable().describe("The same of the last one."),
       }),
     )
     .describe("At most ten lines: what runs, what waits for its turn, and the next timers, soonest first."),

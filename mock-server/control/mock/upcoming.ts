@@ -12,13 +12,12 @@ const upcomingMax = 10;
 type Line = Overview["upcoming"][number];
 
 /** Equal timers and attempts that are due. */
-interface Group extends Omit<Line, "at" | "until"> {
+interface Group extends Omit<Line, "at"> {
   count: number;
   id: string;
   name: string;
   /** Start of what runs, or when it is due; `null`: it waits for another one. */
   atMs: number | null;
-  untilMs: number | null;
 }
 
 /** What runs, what waits for its turn, and the next timers: in this order, and each the soonest first. */
@@ -27,11 +26,7 @@ export function upcoming(world: World): Overview["upcoming"] {
   for (const delivery of world.state.deliveries.values()) addAttempt(groups, world, delivery);
   addStages(groups, world);
   const lines = [...groups.values()].sort((a, b) => rankOf(a) - rankOf(b) || (a.atMs ?? 0) - (b.atMs ?? 0));
-  return lines.slice(0, upcomingMax).map(({ atMs, untilMs, ...line }) => ({
-    ...line,
-    at: isoTimeOrNull(atMs),
-    until: isoTimeOrNull(untilMs),
-  }));
+  return lines.slice(0, upcomingMax).map(({ atMs, ...line }) => ({ ...line, at: isoTimeOrNull(atMs) }));
 }
 
 const rankOf = ({ state }: Group) => (state === "running" ? 0 : state === "scheduled" ? 2 : 1);
@@ -69,10 +64,8 @@ const emptyGroup = {
   endpointId: null,
   url: null,
   atMs: null,
-  untilMs: null,
 } as const;
 
 function add(group: Group, id: string, name: string, atMs: number | null): void {
   if (group.count++ === 0 || (atMs ?? 0) < (group.atMs ?? 0)) Object.assign(group, { id, name, atMs });
-  group.untilMs = atMs === null ? null : Math.max(group.untilMs ?? atMs, atMs);
 }

@@ -1,4 +1,4 @@
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import { MockServerError } from "../../errors.ts";
 import { nextTurn } from "../../time/real-clock.ts";
 import type { ControlsOf } from "../contract/route.ts";
@@ -113,9 +113,7 @@ function resolveReferences<Value>(value: Value, values: Record<string, unknown>,
     return Object.fromEntries(Object.entries(part).map(([name, field]) => [name, resolve(field)]));
   };
   const lookUp = (path: string): string => {
-    const found = path
-      .split(".")
-      .reduce<unknown>((holder, name) => (isPlainObject(holder) ? holder[name] : undefined), values);
+    const found = valueAt(values, ...path.split("."));
     if (typeof found === "string" || typeof found === "number") return String(found);
     throw failure(`scenario step ${position}: {{${path}}} refers to nothing`);
   };

@@ -6,7 +6,7 @@ const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const oldest = engines.node.replace(">=", "");
 if (process.version.slice(1).localeCompare(oldest, "en", { numeric: true }) < 0) {
   console.error(`workspace-tasks: expected Node ${oldest} or newer, got ${process.version}; update Node`);
-  process.exitCode = 1;
+  process.exitCode = 70;
 } else {
   const { run } = await import("workspace-tasks/program");
   await run();

@@ -1,3 +1,4 @@
+import { connectHints } from "../connect-hints.ts";
 import { bodyParserInFront, findCause, nearMisses } from "./near-misses.ts";
 import type { AuditProblem } from "./result.ts";
 import { bounded } from "./run-checks.ts";
@@ -115,18 +116,6 @@ async function waitLonger(target: Target): Promise<string | undefined> {
     return `It responded ${late.status} after ${Math.round(late.durationMs)} ms. A sender that waits so long counts a failure and sends again: store the delivery, acknowledge it, do the work afterwards.`;
   });
 }
-
-const connectHints: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Nothing listens on that port: start the receiver, or correct the port.",
-  ENOTFOUND: "The host name is unknown: correct it.",
-  EAI_AGAIN: "The host name could not be resolved: check the network.",
-  EPROTO: "The server does not speak TLS: try the URL with http.",
-  ERR_SSL_WRONG_VERSION_NUMBER: "The server does not speak TLS: try the URL with http.",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "Its certificate is self-signed: add it to NODE_EXTRA_CA_CERTS.",
-  SELF_SIGNED_CERT_IN_CHAIN: "Its certificate authority is unknown: add it to NODE_EXTRA_CA_CERTS.",
-  CERT_HAS_EXPIRED: "Its certificate has expired.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name.",
-};
 
 /** Explains why a run could not start: no connection, no effects to observe, or it was stopped. */
 export function problemOf(error: UnfinishedError): AuditProblem {

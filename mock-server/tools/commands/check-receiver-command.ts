@@ -54,6 +54,7 @@ run it against production.`,
   flags,
   notes: `Exit code: 0 every MUST passed, 1 a MUST failed, 2 could not run (nothing
 listens there, for example), a report could not be written, or wrong arguments.`,
+  failureCode: 2,
   async run(args, io) {
     const { list, json, report: paths, verbose, ...options } = args.flags;
     if (list)

@@ -25,7 +25,7 @@ export async function orFail<Result>(what: string, work: () => Result | Promise<
   try {
     return await work();
   } catch (error) {
-    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`, 2);
+    throw new CommandError(`${what}: ${reasonOf(error)}${remedy}`);
   }
 }
 

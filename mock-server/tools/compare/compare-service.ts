@@ -11,7 +11,6 @@ import { type Evidence, type Observation, toEvidence } from "./observe/observati
 import { type Captured, observeDeliveries } from "./observe/observe-delivery.ts";
 import { type CompareReport, emptyReport } from "./report/compare-report.ts";
 import { isDifference } from "./report/summary.ts";
-import { removalText } from "./report/text-report.ts";
 import { roleOf } from "./rules/read-response.ts";
 import { isUnknown, responseOf } from "./rules/rule.ts";
 import { type CreatedEndpoints, markOf } from "./run/created-endpoints.ts";
@@ -21,6 +20,7 @@ import { preflight } from "./run/preflight.ts";
 import {
   type AgreesToRemove,
   expected,
+  joinRemovals,
   type Removal,
   removalMsMax,
   removeCreated,
@@ -64,7 +64,9 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const earlier =
     writes && options.agrees
       ? // A key that may not list endpoints is named by the rules.
-        await removeEarlier(options.created, removing, options.agrees).catch((error) => void expected(error))
+        await removeEarlier(options.created, removing, options.agrees).catch(
+          (error) => expected(error) && null,
+        )
       : null;
   const probes = planProbes(plan);
   const onObservation = (observation: Observation, done = probes.length) =>
@@ -73,7 +75,8 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   const context = { ...options, onObservation, sender, session, mark, rateLimit };
   let removal: Removal | null = null;
   const { observations, stopped } = await runProbes(probes, context).finally(async () => {
-    if (writes) removal = await clean({ ...options, pacer, mark, stats: sender.stats });
+    if (writes)
+      removal = joinRemovals(earlier, await clean({ ...options, pacer, mark, stats: sender.stats }));
   });
   // Last: requests of the removal would be rejected after it.
   const exceeds = plan.permissions.has("exceed") && stopped === null;
@@ -83,8 +86,7 @@ export async function compareService(options: CompareOptions): Promise<CompareRe
   ];
   for (const observation of further) onObservation(observation);
   const report = await evaluateRecord([...observations, ...further], plan, settings, options.mock);
-  const notes = [...(earlier?.command ? [removalText(earlier)] : []), ...report.notes];
-  return { ...report, notes, removal, stats: sender.stats, stopped };
+  return { ...report, removal, stats: sender.stats, stopped };
 }
 
 type Connection = Pick<
@@ -100,7 +102,7 @@ async function connect(options: Connection & { readonly writes: boolean }) {
   return { pacer, sender, session, problem: await preflight(access, sender, session) };
 }
 
-/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError, NoTokenError */
+/** Removes what earlier runs have left, and compares nothing. Without a removal it was not agreed to. @throws SendError */
 export async function cleanService(
   options: Connection & { readonly agrees: AgreesToRemove },
 ): Promise<Pick<CompareReport, "problem" | "removal">> {

@@ -1,10 +1,11 @@
 /** An expected failure of a command: one sentence on stderr, never a stack trace. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
-  readonly exitCode: 1 | 2;
+  /** Default: that of the command for a failure. */
+  readonly exitCode: 1 | 2 | undefined;
 
-  constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
-    super(message, options);
+  constructor(message: string, exitCode?: 1 | 2) {
+    super(message);
     this.exitCode = exitCode;
   }
 }

@@ -42,13 +42,15 @@ interface Command<Table extends FlagTable> {
   readonly flags: Table;
   /** Printed after the flags: exit codes, at least. */
   readonly notes: string;
+  /** Exit code of a failure, also of an unexpected one; 2 where 1 is a result. Default 1. */
+  readonly failureCode?: 1 | 2 | undefined;
   run(args: ParsedArguments<Table>, io: CommandIo): Promise<number>;
 }
 
 /** Runs a command with the arguments after its name, and returns the exit code. */
 export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
 
-/** The command as a function. An expected failure prints one sentence, never a stack trace. */
+/** The command as a function. A failure prints one sentence; of an unexpected one, the stack on request. */
 export const defineCommand =
   <Table extends FlagTable>(command: Command<Table>): RunCommand =>
   async (argv, io) => {
@@ -56,7 +58,7 @@ export const defineCommand =
       if (asksForHelp(argv)) return write(io, helpOf(command, io.program, proseWidth(io.stdout)));
       return await command.run(parseFlags(argv, command.flags), io);
     } catch (error) {
-      return report(error, command.name, io);
+      return report(error, command, io);
     }
   };
 
@@ -92,7 +94,7 @@ export async function runCommandGroup(
   if (subcommand) return subcommand.run(argv, io);
   const known = Object.keys(subcommands);
   const expected = `expected ${known.join(", ")}, got ${JSON.stringify(name)}${didYouMean(name, known)}`;
-  return report(new UsageError(expected), group.name, io);
+  return report(new UsageError(expected), group, io);
 }
 
 /** The only argument besides flags. @param what for the message, such as `one URL` */
@@ -118,8 +120,13 @@ export function noArgument(
 
 type Arguments = Pick<ParsedArguments<FlagTable>, "positionals" | "rest">;
 
-/** Writes to stdout, wrapped at the width of the terminal; returns the exit code of success. */
-export const write = (io: CommandIo, text: string): 0 => writeData(io, wrapLines(text, lineWidth(io.stdout)));
+/** Writes to stdout, or to stderr, wrapped at the width of the terminal; returns the exit code of success. */
+export function write(io: CommandIo, text: string, output: Output = io.stdout): 0 {
+  output.write(wrapLines(text, lineWidth(output)));
+  return 0;
+}
+
+type Output = CommandIo["stdout"] | CommandIo["stderr"];
 
 /** Writes to stdout what programs read, such as JSON. */
 export function writeData(io: CommandIo, text: string): 0 {
@@ -141,11 +148,21 @@ function asksForHelp(argv: readonly string[]): boolean {
   return own.includes("--help") || own.includes("-h");
 }
 
-function report(error: unknown, name: string, io: CommandIo): number {
-  if (!(error instanceof CommandError)) throw error;
-  writeNotice(io, name, error.message);
+function report(
+  error: unknown,
+  { name, failureCode = 1 }: Pick<Command<FlagTable>, "name" | "failureCode">,
+  io: CommandIo,
+): number {
+  if (error instanceof CommandError) writeNotice(io, name, error.message);
+  else writeUnexpected(io, name, error);
   if (error instanceof UsageError) io.stderr.write(`Try ${fullName(io.program, name)} --help\n`);
-  return error.exitCode;
+  return (error instanceof CommandError ? error.exitCode : undefined) ?? failureCode;
+}
+
+/** One sentence, or the stack where the environment asks for it. */
+export function writeUnexpected(io: CommandIo, name: string, error: unknown): void {
+  const { stack, message } = error instanceof Error ? error : new Error(String(error));
+  writeNotice(io, name, String(io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message));
 }
 
 function helpOf(

@@ -1,20 +1,15 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
 import { ask } from "./ask.ts";
-import { type CommandGroup, type CommandIo, runCommandGroup, writeNotice } from "./command-line.ts";
+import { type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
 
-/** A command whose module is loaded when it runs. */
-export interface LazyCommand {
-  readonly about: string;
-  load(): Promise<(argv: readonly string[], io: CommandIo) => Promise<number>>;
-}
-
-/** What a program does with its arguments: `command` when it is one command, which may have subcommands. */
-export type Program = {
+/** What a program does with its arguments. */
+export interface Program {
   readonly name: string;
   /** Why no command can run. */
   readonly problem?: string | undefined;
-} & ({ readonly commands: Readonly<Record<string, LazyCommand>> } | { readonly command: LazyCommand });
+  readonly run: RunCommand;
+}
 
 /** Runs the program with the arguments, the streams and the signals of this process, and sets its exit code. */
 export async function runProgram(program: Program): Promise<void> {
@@ -30,7 +25,7 @@ export async function runProgram(program: Program): Promise<void> {
     if (code === "EPIPE") unread.abort();
     if (code === "EPIPE" || outputFailed) return;
     outputFailed = true;
-    process.exitCode ||= 1;
+    process.exitCode ||= notRun;
     stderr.write(`${program.name}: cannot write the output: ${message}\n`);
   });
   stderr.on("error", () => {});
@@ -52,41 +47,28 @@ export async function runProgram(program: Program): Promise<void> {
     },
     endsUnread: (afterMs) => setTimeout(() => process.exit(), afterMs).unref(),
   });
-  process.exitCode = outputFailed ? exitCode || 1 : exitCode;
+  process.exitCode = outputFailed ? exitCode || notRun : exitCode;
 }
 
+/** No command could run, or its output is lost. Another code than those of commands, for some of which 1 is a result. */
+const notRun = 70;
+
 async function main(program: Program, argv: readonly string[], io: CommandIo): Promise<number> {
-  const [first] = argv;
-  if (first === "--version") {
+  if (argv[0] === "--version") {
     io.stdout.write(`${version}\n`);
     return 0;
   }
   if (program.problem) {
     writeNotice(io, "", program.problem);
-    return 1;
+    return notRun;
   }
   try {
-    if ("command" in program) return await (await program.command.load())(argv, io);
-    return await runCommandGroup(groupOf(program.commands), argv, io);
+    return await program.run(argv, io);
   } catch (error) {
-    // An unexpected error: one sentence, the stack only on request.
-    const { stack, message } = error as Error;
-    const name = "command" in program ? "" : `${first}`;
-    writeNotice(io, name, String(io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message));
-    return 1;
+    writeUnexpected(io, "", error);
+    return notRun;
   }
 }
-
-const groupOf = (commands: Readonly<Record<string, LazyCommand>>): CommandGroup => ({
-  name: "",
-  subcommands: Object.fromEntries(
-    Object.entries(commands).map(([name, { about, load }]) => [
-      name,
-      { about, run: async (argv, io) => (await load())(argv, io) },
-    ]),
-  ),
-  flags: [["--version", "print the version"]],
-});
 
 /** The first signal stops in order; the second one ends the process at once, after this text. */
 function onSignals(stop: AbortController, killText: () => string): void {

@@ -5,6 +5,7 @@ import { createMockServer, type MockServer } from "@workspace-tasks/mock-server"
 import { describe, expect, it } from "vitest";
 import { jsonPost } from "../../support/json-post.ts";
 import { listen } from "../../support/listen.ts";
+import { sendRaw } from "../../support/raw-http.ts";
 
 // The HTTP adapter over real sockets, with requests that `fetch` cannot send.
 
@@ -16,15 +17,9 @@ async function openSocket(mock: MockServer): Promise<Socket> {
   return socket;
 }
 
-/** Sends the text and returns what the server sent until it closed the connection. */
-async function exchange(mock: MockServer, text: string): Promise<string> {
-  const socket = await openSocket(mock);
-  const chunks: Buffer[] = [];
-  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  socket.write(text);
-  await once(socket, "close");
-  return Buffer.concat(chunks).toString("utf8");
-}
+/** The status and body of the response to these bytes. */
+const exchange = (mock: MockServer, text: string) =>
+  sendRaw(Number(new URL(mock.baseUrl).port), Buffer.from(text));
 
 async function expectAlive(mock: MockServer): Promise<void> {
   const response = await fetch(`${mock.baseUrl}/graphql`, jsonPost({ query: "{ __typename }" }));
@@ -94,14 +89,14 @@ describe("closing a mock", () => {
 describe("malformed HTTP requests to a mock", () => {
   it("bytes that are not HTTP get a 400", async () => {
     await using mock = await createMockServer();
-    expect(await exchange(mock, "garbage\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await exchange(mock, "garbage\r\n\r\n")).toMatchObject({ status: 400 });
     await expectAlive(mock);
   });
 
   it("headers above the limit of Node get a 431", async () => {
     await using mock = await createMockServer();
     const text = `GET /graphql HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(40_000)}\r\n\r\n`;
-    expect(await exchange(mock, text)).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await exchange(mock, text)).toMatchObject({ status: 431 });
     await expectAlive(mock);
   });
 
@@ -109,9 +104,9 @@ describe("malformed HTTP requests to a mock", () => {
     "%s gets a response without a stack trace",
     async (line) => {
       await using mock = await createMockServer();
-      const answer = await exchange(mock, `${line}\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
-      expect(answer).toMatch(/^HTTP\/1\.1 [24]\d\d /);
-      expect(answer).not.toMatch(/\n\s+at /);
+      const { status, body } = await exchange(mock, `${line}\r\nhost: localhost\r\n\r\n`);
+      expect(String(status)).toMatch(/^[24]\d\d$/);
+      expect(body).not.toMatch(/\n\s+at /);
       await expectAlive(mock);
     },
   );

@@ -18,11 +18,6 @@ describe("createMockServer", () => {
       { faults: { api: [{}, { operation: "createClien" }] } },
       "faults.api.1.operation: unknown operation createClien; did you mean createClient?",
     ],
-    [{ settings: { rateLimits: {} } }, "settings: unknown field rateLimits; did you mean rateLimit?"],
-    [
-      { settings: { tasks: { plans: { BINDER: { progression: "timd" } } } } },
-      "settings.tasks.plans.BINDER.progression",
-    ],
   ])("rejects the options %j", async (options, message) => {
     const error = await start(options).catch((reason: unknown) => reason);
     expect(isMockServerError(error, "CONFIGURATION_INVALID")).toBe(true);

@@ -1,4 +1,3 @@
-import axe from "axe-core";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
@@ -187,13 +186,13 @@ describe("the detail of a delivery", () => {
     const headers = detail.getByRole("region", { name: "Request headers" });
     // The attempt before may have been made in the same second, and so with the same signature.
     await page.getByLabel("compared with attempt").selectOption("1");
-    await headers.getByText(/^\+ webhook-signature: /).waitFor();
-    await headers.getByText(/^- webhook-signature: /).waitFor();
-    await headers.getByText(/^ {2}webhook-id: /).waitFor();
+    await headers.getByText(/^\+webhook-signature: /).waitFor();
+    await headers.getByText(/^-webhook-signature: /).waitFor();
+    await headers.getByText(/^ webhook-id: /).waitFor();
     expect(await detail.getByRole("heading", { name: /^Body/ }).count()).toBe(1);
     await inspector.button("Attempt 1").click();
     await page.getByLabel("compared with attempt").selectOption("");
-    await headers.getByText(/^\+ /).waitFor({ state: "detached" });
+    await headers.getByText(/^\+/).waitFor({ state: "detached" });
   });
 
   it("is copied as a link to it, and as Markdown (I8)", async () => {
@@ -222,54 +221,19 @@ it("endpoints are a table, and their forms open on demand (I9)", async () => {
   await page.getByLabel("event to send").waitFor();
 });
 
-describe("every view", () => {
-  const views = [
-    "overview",
-    "tasks",
-    "deliveries",
-    "signatures",
-    "endpoints",
-    "requests",
-    "faults",
-    "run",
-    "setup",
-  ];
-
-  it("violates no policy, and names each control as it is labelled (I11)", async () => {
-    await using inspector = await open({});
-    const { page } = inspector;
-    await page.addInitScript(
-      "addEventListener('securitypolicyviolation', ({ violatedDirective }) => console.error(violatedDirective))",
-    );
-    const rules = { runOnly: ["label-content-name-mismatch"] };
-    for (const view of views) {
-      await inspector.go(`#/${view}`);
-      await page.getByRole("heading", { level: 2 }).first().waitFor();
-      await page.evaluate(axe.source);
-      const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(rules)})`)) as {
-        readonly violations: readonly { readonly nodes: readonly { readonly html: string }[] }[];
-      };
-      expect(
-        violations.flatMap(({ nodes }) => nodes.map(({ html }) => html)),
-        view,
-      ).toEqual([]);
-    }
-  });
-
-  it("has its tools in one line at 1024 pixels, and a hint of more tabs on a phone (I11)", async () => {
-    await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { width: 1024, height: 768 });
-    const { page } = inspector;
-    await page.getByRole("button", { name: /^To next/ }).waitFor();
-    for (const view of ["tasks", "deliveries", "requests"]) {
-      await inspector.go(`#/${view}`);
-      for (const bar of [".bar", ".view > .title-bar"])
-        expect((await page.locator(bar).boundingBox())?.height, `${view} ${bar}`).toBeLessThan(60);
-    }
-    await page.setViewportSize(phone);
-    const mask = await page.evaluate('getComputedStyle(document.querySelector(".views")).maskImage');
-    expect(mask).toContain("gradient");
-  });
+it("every view has its tools in one line at 1024 pixels, and a hint of more tabs on a phone (I11)", async () => {
+  await using fixture = await createInspectorFixture();
+  await using inspector = await InspectorPage.open(browser, fixture.mock, { width: 1024, height: 768 });
+  const { page } = inspector;
+  await page.getByRole("button", { name: /^To next/ }).waitFor();
+  for (const view of ["tasks", "deliveries", "requests"]) {
+    await inspector.go(`#/${view}`);
+    for (const bar of [".bar", ".view > .title-bar"])
+      expect((await page.locator(bar).boundingBox())?.height, `${view} ${bar}`).toBeLessThan(60);
+  }
+  await page.setViewportSize(phone);
+  const mask = await page.evaluate('getComputedStyle(document.querySelector(".views")).maskImage');
+  expect(mask).toContain("gradient");
 });
 
 it("how to connect, the partner key included, is at hand after the first task (I12)", async () => {

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -6,36 +5,18 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { listen } from "../../support/listen.ts";
 import { packageFlags } from "../../support/package-flags.ts";
+import { RunningProgram } from "../../support/running-program.ts";
 import { shownArguments } from "../../support/shown-commands.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 const bin = join(import.meta.dirname, "../../../mock-server/tools/bin/workspace-tasks.js");
 
 /** Runs the command in its own process. */
-function run(argv: readonly string[], env: Readonly<Record<string, string>>) {
-  const args = [...packageFlags, bin, "compare", ...argv];
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
-  let out = "";
-  let err = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text) => {
-    err += text;
-  });
-  const closed = once(child, "close");
-  return {
-    child,
-    written: () => err,
-    async ended() {
-      const [code, signal] = await closed;
-      return { code, signal, out, err };
-    },
-  };
-}
+const run = (argv: readonly string[], env: Readonly<Record<string, string>>) =>
+  new RunningProgram([...packageFlags, bin, "compare", ...argv], { env });
 
 interface SlowMock extends AsyncDisposable {
   readonly mock: MockServer;
@@ -89,17 +70,16 @@ async function interrupt({ mock, origin, deleting }: SlowMock, ...signals: reado
   return withFolder(async (folder) => {
     const settings = join(folder, "unlimited.json");
     await writeFile(settings, JSON.stringify(unlimited));
-    const { child, written, ended } = run(
-      ["--base-url", origin, "--writes", "--yes", "--settings", settings, "--json"],
-      { WORKSPACE_TASKS_API_KEY: mock.apiKey },
-    );
+    using running = run(["--base-url", origin, "--writes", "--yes", "--settings", settings, "--json"], {
+      WORKSPACE_TASKS_API_KEY: mock.apiKey,
+    });
     await mock.expectRequest({ operation: "updateWebhookEndpoint", timeoutMs: 60_000 });
     for (const [index, signal] of signals.entries()) {
       if (index > 0) await deleting;
-      child.kill(signal);
-      await vi.waitFor(() => expect(written()).toMatch(ending), { timeout: 20_000 });
+      running.signal(signal);
+      await running.said(ending);
     }
-    return ended();
+    return await running.result();
   });
 }
 
@@ -140,7 +120,7 @@ describe("workspace-tasks compare", () => {
     expect(err).toContain(`to remove them: ${clean}`);
     // At the mock itself, which holds nothing.
     const argv = [...clean.replace(origin, mock.baseUrl).split(" ").slice(2), "--yes"];
-    const cleaned = await run(argv, { WORKSPACE_TASKS_API_KEY: mock.apiKey }).ended();
+    const cleaned = await run(argv, { WORKSPACE_TASKS_API_KEY: mock.apiKey }).result();
     expect([cleaned.code, cleaned.out]).toEqual([0, `Removed ${left.length} webhook endpoints.\n`]);
     expect(await listed(mock)).toEqual([]);
   });
@@ -155,15 +135,15 @@ describe("workspace-tasks compare", () => {
         part: "--record",
         values: { "https://api.example.com": mock.baseUrl, "first-run.ndjson": record },
       });
-      const { child, ended } = run(shown, env);
+      using running = run(shown, env);
       // The run waits for the end of a token by then.
       await mock.expectRequest({ operation: "me", timeoutMs: 20_000 });
-      child.kill("SIGINT");
-      const stopped = await ended();
+      running.signal("SIGINT");
+      const stopped = await running.result();
       expect(stopped.out).toContain("Not finished: stopped.");
       expect([stopped.code, stopped.err.includes("    at ")]).toEqual([2, false]);
 
-      const replayed = await run(["--replay", record], {}).ended();
+      const replayed = await run(["--replay", record], {}).result();
       const rulesLine = /Rules: .*/;
       expect(replayed.out.match(rulesLine)?.[0]).toBe(stopped.out.match(rulesLine)?.[0]);
       expect([replayed.code, await readFile(record, "utf8")]).toEqual([

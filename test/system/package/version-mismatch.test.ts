@@ -144,8 +144,8 @@ describe("the command", () => {
   it("rejects a mock server of another version", async () => {
     await setOtherVersion(mockServer);
     const message = `workspace-tasks: ${messageOf("workspace-tasks", mockServer)}`;
-    expect(await run([bin(), "mock"])).toEqual({ code: 1, output: message });
-    expect(await run([bin(), "--help"])).toEqual({ code: 1, output: message });
+    expect(await run([bin(), "mock"])).toEqual({ code: 70, output: message });
+    expect(await run([bin(), "--help"])).toEqual({ code: 70, output: message });
   });
 
   it("prints its version whatever the others have", async () => {

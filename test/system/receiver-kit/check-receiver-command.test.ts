@@ -39,6 +39,14 @@ describe.concurrent("check-receiver", () => {
     expect([code, out]).toEqual([2, ""]);
   });
 
+  it("check-receiver returns 2 for an unexpected error: 1 says that a MUST failed", async () => {
+    const write = () => {
+      throw new Error("a bug");
+    };
+    const { code, err } = await command(["--list"], { stdout: { write } });
+    expect([code, err]).toEqual([2, "workspace-tasks check-receiver: a bug\n"]);
+  });
+
   it("check-receiver returns 2 when the time limit of the whole run left a MUST unfinished", async () => {
     await using receiver = await startReferenceReceiver({
       secrets: [secret],

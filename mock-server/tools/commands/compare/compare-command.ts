@@ -4,7 +4,7 @@ import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import type { SettingsChanges } from "@workspace-tasks/mock-server";
-import { readSettings, reasonOf } from "@workspace-tasks/mock-server/parts";
+import { readSettings } from "@workspace-tasks/mock-server/parts";
 import type { Plan } from "../../compare/catalogue/catalogue.ts";
 import { cleanService, compareService, evaluateRecord } from "../../compare/compare-service.ts";
 import { type Captured, observeDeliveries } from "../../compare/observe/observe-delivery.ts";
@@ -13,15 +13,7 @@ import { renderJsonReport } from "../../compare/report/json-report.ts";
 import { exitCodeOf } from "../../compare/report/summary.ts";
 import { removalText, renderTextReport } from "../../compare/report/text-report.ts";
 import { createdEndpoints } from "../../compare/run/created-endpoints.ts";
-import { writeWrapped } from "../write-wrapped.ts";
-import {
-  checkOutputs,
-  type OpenRecord,
-  openRecord,
-  readCaptured,
-  readRecord,
-  writeOutputs,
-} from "./compare-files.ts";
+import { checkOutputs, openRecord, readCaptured, readRecord, writeOutputs } from "./compare-files.ts";
 import { accessOf, type CompareFlags, compareFlags, needsNoService, planOf } from "./compare-options.ts";
 import { compareProgress } from "./compare-progress.ts";
 import { agreesToRemove, confirmWrites } from "./confirm-writes.ts";
@@ -47,28 +39,19 @@ Keys come from the environment; each one makes more rules testable:
   notes: `Exit code: 0 the service keeps to the interface (it may differ from assumptions), 1
 a rule is refuted, 2 could not run, did not finish, endpoints are left on the
 service, a file could not be written, or wrong arguments.`,
-  async run(args, io) {
+  failureCode: 2,
+  run(args, io) {
     cli.noArgument(args);
-    try {
-      return await run(args.flags, io);
-    } catch (error) {
-      // 1 says that a rule is refuted, so no failure may end with it.
-      if (error instanceof CommandError && error.exitCode === 2) throw error;
-      throw new CommandError(reasonOf(error), 2, { cause: error });
-    }
+    return run(args.flags, io);
   },
 });
-
-/** A report, and what went wrong beside it. */
-interface Compared {
-  readonly report: CompareReport;
-  readonly problems: readonly string[];
-}
 
 interface Given {
   readonly flags: CompareFlags;
   readonly settings: SettingsChanges | undefined;
   readonly captured: Captured | undefined;
+  /** Takes what goes wrong beside the comparison. */
+  readonly problems: string[];
 }
 
 async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
@@ -77,37 +60,35 @@ async function run(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
   await checkOutputs(flags);
   const settings = await readSettings({ settings: flags.settings, set: [] });
   const captured = flags.deliveries === undefined ? undefined : await readCaptured(flags.deliveries, io);
-  const given = { flags, settings, captured };
-  const { report, problems } = isOffline ? await compareFiles(given) : await compareNow(given, io);
+  const given: Given = { flags, settings, captured, problems: [] };
+  const report = await (isOffline ? compareFiles(given) : compareNow(given, io));
   // The report is printed first: what a run has found is not lost when a file cannot be written.
   if (flags.json) cli.writeData(io, renderJsonReport(report));
   else writeText(report, io);
-  const failures = [...problems, ...(await writeOutputs(flags, report, io))];
+  const failures = [...given.problems, ...(await writeOutputs(flags, report, io))];
   for (const failure of failures) cli.writeNotice(io, "compare", failure);
   return failures.length > 0 ? 2 : exitCodeOf(report);
 }
 
 const writeText = (report: CompareReport, io: cli.CommandIo) =>
-  writeWrapped(report.problem ? io.stderr : io.stdout, renderTextReport(report, { color: usesColor(io) }));
+  cli.write(io, renderTextReport(report, { color: usesColor(io) }), report.problem ? io.stderr : io.stdout);
 
 const withoutService: Plan = { permissions: new Set(["read"]), keys: new Set(), hasGateway: false };
 
 /** A record and a file of deliveries are evaluated without a service and without a key. */
-async function compareFiles({ flags, settings, captured }: Given): Promise<Compared> {
+async function compareFiles({ flags, settings, captured, problems }: Given): Promise<CompareReport> {
   const { plan, observations } =
     flags.replay === undefined ? { plan: withoutService, observations: [] } : await readRecord(flags.replay);
   const all = [...observations, ...(captured ? [observeDeliveries(captured)] : [])];
-  const record = await recordOf(flags, plan);
-  for (const observation of all) record?.append(observation);
-  return { report: await evaluateRecord(all, plan, settings), problems: problemsOf(record) };
+  const append = await openRecord(flags.record, plan, (problem) => problems.push(problem));
+  for (const observation of all) append(observation);
+  return evaluateRecord(all, plan, settings);
 }
 
-const recordOf = async ({ record }: CompareFlags, plan: Plan, onProblem?: () => void) =>
-  record === undefined ? null : openRecord(record, plan, onProblem);
-
-const problemsOf = (record: OpenRecord | null) => [record?.problem() ?? []].flat();
-
-async function compareNow({ flags, settings, captured }: Given, io: cli.CommandIo): Promise<Compared> {
+async function compareNow(
+  { flags, settings, captured, problems }: Given,
+  io: cli.CommandIo,
+): Promise<CompareReport> {
   const access = accessOf(flags, io);
   const plan = planOf(flags, access);
   if (!flags.yes) await confirmWrites(plan, access.baseUrl, io);
@@ -116,8 +97,11 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
   const created = createdEndpoints();
   const leftText = nameWhatIsLeft(io, access, created, (text) => progress.ending(text));
   try {
-    const record = await recordOf(flags, plan, () => failing.abort());
-    const report = await compareService({
+    const append = await openRecord(flags.record, plan, (problem) => {
+      problems.push(problem);
+      failing.abort();
+    });
+    return await compareService({
       access,
       fetch: (url, init) => fetch(url, init),
       clock: systemClock,
@@ -135,13 +119,12 @@ async function compareNow({ flags, settings, captured }: Given, io: cli.CommandI
       },
       onWait: (ms, reason) => progress.onWait(ms, reason),
       onObservation(observation, done, total) {
-        record?.append(observation);
+        append(observation);
         progress.onObservation(observation, done, total);
       },
     });
-    return { report, problems: problemsOf(record) };
   } catch (error) {
-    writeWrapped(io.stderr, leftText());
+    cli.write(io, leftText(), io.stderr);
     throw error;
   } finally {
     progress.end();
@@ -162,7 +145,7 @@ async function clean(flags: CompareFlags, io: cli.CommandIo): Promise<number> {
     agrees: (endpoints) => agreesToRemove(endpoints, flags, io),
   });
   if (problem) writeText({ ...emptyReport, problem }, io);
-  else if (!removal) throw new CommandError("nothing was removed", 2);
+  else if (!removal) throw new CommandError("nothing was removed");
   else cli.write(io, `${removalText(removal)}\n`);
   return problem || removal?.command ? 2 : 0;
 }

@@ -60,30 +60,26 @@ async function writeSettings(path: string, report: CompareReport, io: CommandIo)
   }
 }
 
-export interface OpenRecord {
-  append(observation: Observation): void;
-  /** Why the record is incomplete; `null` when it is not. */
-  problem(): string | null;
-}
-
 /**
- * Each observation is in the file before the next request is sent.
- * @param onProblem is called when the disk is full, for example
+ * Returns what appends an observation to the record, if there is one: it is in the file before the next request is sent.
+ * @param onProblem is called once with why the record is incomplete, when the disk is full, for example
  */
-export async function openRecord(path: string, plan: Plan, onProblem = () => {}): Promise<OpenRecord> {
+export async function openRecord(
+  path: string | undefined,
+  plan: Plan,
+  onProblem: (problem: string) => void,
+): Promise<(observation: Observation) => void> {
+  if (path === undefined) return () => {};
   const target = await saveFile("--record", path, headerLine(plan));
-  let problem: string | null = null;
-  return {
-    append(observation) {
-      if (problem !== null) return;
-      try {
-        appendFileSync(target, observationLine(observation));
-      } catch (error) {
-        problem = `--record: cannot write ${path}: ${reasonOf(error)}`;
-        onProblem();
-      }
-    },
-    problem: () => problem,
+  let hasFailed = false;
+  return (observation) => {
+    if (hasFailed) return;
+    try {
+      appendFileSync(target, observationLine(observation));
+    } catch (error) {
+      hasFailed = true;
+      onProblem(`--record: cannot write ${path}: ${reasonOf(error)}`);
+    }
   };
 }
 
@@ -117,5 +113,5 @@ async function readText(flag: string, path: string, bytesMax: number): Promise<s
     return found.size <= bytesMax ? readFile(path, "utf8") : undefined;
   });
   if (text !== undefined) return text.replace(/^\ufeff/, "");
-  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`, 2);
+  throw new CommandError(`${flag}: ${path} has more than ${bytesMax / 1_048_576} MB`);
 }

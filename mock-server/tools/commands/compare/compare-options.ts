@@ -97,7 +97,6 @@ function keysOf({ env }: CommandIo): Partial<Record<KeyName, string>> {
     if (/[^\x21-\x7e]/.test(value))
       throw new CommandError(
         `${keyVariables[name]}: expected a key, got text with spaces, line breaks or letters outside of ASCII`,
-        2,
       );
     return [[name, value] as const];
   });

@@ -1,12 +1,11 @@
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
-import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
+import { type CommandIo, write } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { lineWidth } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { reflow } from "@workspace-tasks/kernel/layout/text.ts";
 import { type Plan, planProbes } from "../../compare/catalogue/catalogue.ts";
 import { endpointLine, endpointsText } from "../../compare/report/text-report.ts";
 import { describeProbe } from "../../compare/rules/probe.ts";
 import type { CreatedEndpoint } from "../../compare/run/created-endpoints.ts";
-import { writeWrapped } from "../write-wrapped.ts";
 
 /** Lists what the run would do to the service, and asks. @throws CommandError unless the user agrees */
 export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo): Promise<void> {
@@ -19,7 +18,7 @@ export async function confirmWrites(plan: Plan, baseUrl: string, io: CommandIo):
   io.stderr.write(`${reflow(texts.join("\n"), lineWidth(io.stderr))}\n`);
   const flag = permissions.has("write") ? "--writes" : "--exceed-rate-limit";
   if (!io.ask) throw new UsageError(`${flag}: expected a terminal to ask at; write ${flag} --yes to agree`);
-  if (!isYes(await io.ask("Continue? [y/N] "))) throw new CommandError("nothing was sent", 2);
+  if (!isYes(await io.ask("Continue? [y/N] "))) throw new CommandError("nothing was sent");
 }
 
 /** Names what earlier runs have left, and asks; `--yes` agrees. Without a terminal it names how to remove them. */
@@ -29,7 +28,7 @@ export async function agreesToRemove(
   io: CommandIo,
 ): Promise<boolean> {
   const count = endpointsText(endpoints.length);
-  writeWrapped(io.stderr, `Earlier runs have left ${count}:\n${endpoints.map(endpointLine).join("\n")}\n`);
+  write(io, `Earlier runs have left ${count}:\n${endpoints.map(endpointLine).join("\n")}\n`, io.stderr);
   if (yes) return true;
   if (!io.ask) throw new UsageError("--clean: expected a terminal to ask at; write --clean --yes to agree");
   return isYes(await io.ask(`Remove ${endpoints.length === 1 ? "it" : "them"}? [y/N] `));

@@ -1,4 +1,4 @@
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import { isWord } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
 
@@ -85,9 +85,6 @@ function resolve(schema: unknown, root: Json): Json | null {
   if (!isPlainObject(schema)) return null;
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;
-  const found = reference
-    .replace(/^#\//, "")
-    .split("/")
-    .reduce<unknown>((value, name) => (isPlainObject(value) ? value[name] : undefined), root);
+  const found = valueAt(root, ...reference.replace(/^#\//, "").split("/"));
   return isPlainObject(found) ? found : null;
 }

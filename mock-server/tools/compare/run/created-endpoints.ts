@@ -1,7 +1,7 @@
 // What a run has created and not yet removed is known at any time: it may be ended, or lose the service, at any request.
 
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import { operationDocuments } from "@workspace-tasks/mock-server/parts";
 import type { RawResponse } from "../observe/observe-response.ts";
 
@@ -36,10 +36,6 @@ const ownUrl =
   /^https?:\/\/(user:password@)?(receiver\.invalid|127\.0\.0\.1:9)\/workspace-tasks-compare\/\w{1,20}\/[\w %-]{1,40}$/;
 
 export const isOwnUrl = (url: string): boolean => ownUrl.test(url);
-
-/** The value at a path of JSON. */
-export const valueAt = (json: unknown, ...names: readonly string[]): unknown =>
-  names.reduce((value, name) => (isPlainObject(value) ? value[name] : undefined), json);
 
 export function createdEndpoints(): CreatedEndpoints {
   let endpoints: readonly CreatedEndpoint[] = [];

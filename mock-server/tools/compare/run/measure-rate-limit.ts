@@ -50,7 +50,7 @@ export async function measureRateLimit(context: Context): Promise<Observation> {
       ? { ...common, outcome: "failed", reason: facts }
       : { ...common, outcome: "measured", facts };
   } catch (error) {
-    if (!(error instanceof http.SendError) && !(error instanceof NoTokenError)) throw error;
+    if (!(error instanceof http.SendError)) throw error;
     return { ...common, outcome: "failed", reason: error.message };
   }
 }

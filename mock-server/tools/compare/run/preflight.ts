@@ -1,6 +1,7 @@
 // Before the first probe: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { connectHints } from "../../connect-hints.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { keyVariables } from "../rules/probe.ts";
 import { addressCodes, graphqlRequest, SendError, type Sender } from "./send-request.ts";
@@ -84,23 +85,6 @@ function hintForStatus(flag: string, status: number, isHtml: boolean): string {
 
 const anotherService = "Another service listens there: correct the address.";
 
-const tlsHint =
-  "The server does not speak TLS on that port: correct the port, or use http for a mock on this computer.";
-const authorityHint = "Its certificate authority is unknown: name it in NODE_EXTRA_CA_CERTS.";
-
-const connectHints: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "Nothing listens on that port: correct it, or start the service.",
-  ENOTFOUND: "The host name is unknown: correct it.",
-  EPROTO: tlsHint,
-  ERR_SSL_WRONG_VERSION_NUMBER: tlsHint,
-  DEPTH_ZERO_SELF_SIGNED_CERT: authorityHint,
-  SELF_SIGNED_CERT_IN_CHAIN: authorityHint,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: authorityHint,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authorityHint,
-  CERT_HAS_EXPIRED: "Its certificate has expired.",
-  ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name: correct the address.",
-};
-
 const networkHint = "Check the address, the network, the VPN, and firewalls and proxies in between.";
 
 function problemOfError({ flag, url }: Place, { kind, code, message }: SendError): Problem {
@@ -129,8 +113,8 @@ async function checkKey(name: CheckedKey, { flag, url }: Place, session: Session
     await session.token(name);
     return null;
   } catch (error) {
-    if (error instanceof SendError) return problemOfError({ flag, url }, error);
     if (error instanceof NoTokenError) return problemOfKey(name, { flag, url }, error.said);
+    if (error instanceof SendError) return problemOfError({ flag, url }, error);
     throw error;
   }
 }

@@ -6,13 +6,13 @@
  */
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import type { VirtualClock } from "@workspace-tasks/mock-server";
 import { operationDocuments } from "@workspace-tasks/mock-server/parts";
 import { withoutTexts } from "../observe/without-texts.ts";
-import { type CreatedEndpoint, type CreatedEndpoints, isOwnUrl, valueAt } from "./created-endpoints.ts";
+import { type CreatedEndpoint, type CreatedEndpoints, isOwnUrl } from "./created-endpoints.ts";
 import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
-import { type Access, NoTokenError, type Session } from "./session.ts";
+import type { Access, Session } from "./session.ts";
 import { sleep } from "./sleep.ts";
 
 export interface Removal {
@@ -55,7 +55,7 @@ export async function removeCreated(
   const endsTicks = clock.monotonic() + removalMsMax;
   const mayWait = () => !signal.aborted && clock.monotonic() < endsTicks;
   const deleted = new Set<string>();
-  let error: SendError | NoTokenError | null = null;
+  let error: SendError | null = null;
   do {
     if (error) {
       context.onWait?.(
@@ -78,10 +78,18 @@ export async function removeCreated(
   };
 }
 
+/** Two removals as one. */
+export const joinRemovals = (first: Removal | null, second: Removal): Removal => ({
+  removed: (first?.removed ?? 0) + second.removed,
+  left: [...(first?.left ?? []), ...second.left],
+  problem: first?.problem ?? second.problem,
+  command: first?.command ?? second.command,
+});
+
 /** Asks whether these are removed. */
 export type AgreesToRemove = (endpoints: readonly CreatedEndpoint[]) => Promise<boolean>;
 
-/** Removes what earlier runs have left, if that is agreed to; `null` when it is not. @throws SendError, NoTokenError */
+/** Removes what earlier runs have left, if that is agreed to; `null` when it is not. @throws SendError */
 export async function removeEarlier(
   created: CreatedEndpoints,
   context: RemovalContext,
@@ -98,14 +106,13 @@ export async function removeEarlier(
 }
 
 /** A failure of the service or of the network. @throws any other error */
-export function expected(error: unknown): SendError | NoTokenError {
-  if (error instanceof SendError || error instanceof NoTokenError) return error;
+export function expected(error: unknown): SendError {
+  if (error instanceof SendError) return error;
   throw error;
 }
 
 /** A service that is down may be back in a minute. */
-const isPassing = (error: SendError | NoTokenError) =>
-  error instanceof SendError && ["network", "timeout", "unavailable"].includes(error.kind);
+const isPassing = ({ kind }: SendError) => ["network", "timeout", "unavailable"].includes(kind);
 
 async function removeOnce(
   created: CreatedEndpoints,
@@ -138,7 +145,7 @@ async function call({ access, sender, session }: RemovalContext, query: string, 
   return (await sender.send(graphqlRequest(access.baseUrl, { query, variables }, bearer))).json;
 }
 
-/** The endpoints of runs that the service has. @throws SendError, NoTokenError */
+/** The endpoints of runs that the service has. @throws SendError */
 async function listOwn(context: RemovalContext, belongs: Belongs): Promise<readonly CreatedEndpoint[]> {
   const found: CreatedEndpoint[] = [];
   let iterator: unknown = null;

@@ -78,7 +78,8 @@ export class SendError extends Error {
     | "unavailable"
     | "rate-limited"
     | "too-large"
-    | "rejected";
+    | "rejected"
+    | "no-token";
   /** Code of the system, such as ECONNREFUSED. */
   readonly code: string | null;
 

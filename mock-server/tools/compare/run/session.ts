@@ -1,11 +1,11 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
 import { operationDocuments } from "@workspace-tasks/mock-server/parts";
 import { exchangeText } from "../catalogue/tokens.ts";
 import { claimsOf } from "../observe/redact-data.ts";
 import { redactMessage } from "../observe/redact-message.ts";
 import type { KeyName, TokenName } from "../rules/probe.ts";
-import { graphqlRequest, type Sender } from "./send-request.ts";
+import { graphqlRequest, SendError, type Sender } from "./send-request.ts";
 
 /** How to reach a service. The keys stay in memory. */
 export interface Access {
@@ -22,13 +22,12 @@ export interface Session {
   renew(name: TokenName): void;
 }
 
-export class NoTokenError extends Error {
+export class NoTokenError extends SendError {
   /** What the service said instead, in words that are free of client data; `null` when it said nothing. */
   readonly said: string | null;
 
   constructor(message: string, said: string | null = null) {
-    super(message);
-    this.name = "NoTokenError";
+    super("no-token", message);
     this.said = said;
   }
 }
@@ -58,7 +57,7 @@ export function createSession({ keys, baseUrl, gatewayUrl }: Access, sender: Sen
     const variables = isPartner ? { token: key } : { refreshToken: key };
     const url = isPartner ? String(gatewayUrl) : baseUrl;
     const response = await sender.send(graphqlRequest(url, { query: text, variables }));
-    const tokens = Object.values(objectAt(response.json, "data") ?? {}).find(isPlainObject) ?? {};
+    const tokens = Object.values(valueAt(response.json, "data") ?? {}).find(isPlainObject) ?? {};
     const { workspaceToken = tokens["accessToken"], userToken = "" } = tokens;
     if (typeof workspaceToken !== "string" || typeof userToken !== "string")
       throw new NoTokenError(
@@ -97,12 +96,8 @@ function usableMs(token: string): number {
 }
 
 function messageIn(json: unknown): string | null {
-  const errors = isPlainObject(json) && Array.isArray(json["errors"]) ? json["errors"] : [];
-  const message = errors.filter(isPlainObject)[0]?.["message"];
+  const errors = valueAt(json, "errors");
+  const [error] = Array.isArray(errors) ? errors : [];
+  const message = valueAt(error, "message");
   return typeof message === "string" ? redactMessage(message) : null;
-}
-
-function objectAt(value: unknown, name: string): Readonly<Record<string, unknown>> | null {
-  const inner = isPlainObject(value) ? value[name] : null;
-  return isPlainObject(inner) ? inner : null;
 }

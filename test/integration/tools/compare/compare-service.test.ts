@@ -5,7 +5,6 @@ import type { Plan } from "../../../../mock-server/tools/compare/catalogue/catal
 import { evaluateRecord } from "../../../../mock-server/tools/compare/compare-service.ts";
 import type { Observation } from "../../../../mock-server/tools/compare/observe/observation.ts";
 import { headerLine, observationLine, parseRecord } from "../../../../mock-server/tools/compare/record.ts";
-import { renderTextReport } from "../../../../mock-server/tools/compare/report/text-report.ts";
 import { keyNames } from "../../../../mock-server/tools/compare/rules/probe.ts";
 import { type Change, changing, withClaims } from "../../../support/changed-responses.ts";
 import {
@@ -322,18 +321,6 @@ describe("what compare does to a service", () => {
     const report = await compare(service, { ...writing, around });
     expect([differencesIn(report), report.removal]).toMatchObject([[], { left: [], problem: null }]);
     expect(await recordsOf(service)).toEqual(before);
-  });
-
-  it("endpoints that the service does not delete are listed", async () => {
-    await using service = await startComparedService();
-    const conflict = () =>
-      Response.json({ data: null, errors: [{ message: "Conflict", extensions: { code: "CONFLICT" } }] });
-    const around = numbered((_, body) => (body.includes("deleteWebhookEndpoint(") ? conflict() : undefined));
-    const report = await compare(service, { ...writing, around });
-    const url = "https://receiver.invalid/workspace-tasks-compare/test/plain";
-    const { id } = report.removal?.left.find((each) => each.url === url) ?? {};
-    expect(report.removal?.problem).toBe("the service did not delete them");
-    expect(renderTextReport(report)).toContain(`  ${url}  ${id}\n`);
   });
 });
 

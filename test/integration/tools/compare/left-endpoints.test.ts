@@ -201,7 +201,7 @@ describe("a service that is gone", () => {
     expect(await urls()).toHaveLength(4 + foreign.length);
   });
 
-  it("endpoints of earlier runs that the service keeps are named in the report", async () => {
+  it("endpoints of earlier runs that the service keeps are named in the report, and the exit code is 2", async () => {
     await using service = await startComparedService();
     const url = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
     const { id } = await service.mock.control.createEndpoint({ url });
@@ -213,8 +213,12 @@ describe("a service that is gone", () => {
           ? Response.json({ data: null, errors: [{ message: "Conflict" }] })
           : send(address, init),
     });
-    expect(report.notes.join()).toContain(`  ${url}  ${id}\n  to remove it: ${command(service)}`);
-    expect(report.removal).toMatchObject({ removed: 3, left: [] });
+    expect(renderTextReport(report)).toContain(`  ${url}  ${id}\n  to remove it: ${command(service)}`);
+    expect(report.removal).toMatchObject({
+      ...{ removed: 3, left: [{ url, id }] },
+      problem: "the service did not delete them",
+    });
+    expect(exitCodeOf(report)).toBe(2);
   });
 
   it("a list that fails does not keep the run from deleting what it has created", async () => {

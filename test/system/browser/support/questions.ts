@@ -20,7 +20,7 @@ export async function questionsOf({ mock, urls }: TroubledMock): Promise<Readonl
     "since-when": { hash: `#/endpoints/${idOf(urls["/unauth"])}`, shows: /401 since/ },
     "with-what-response": { hash: delivery, shows: '{"error":"unknown signature"}' },
     "what-is-next": { hash: "#/overview", shows: /× attempt \d/ },
-    "what-changed": { hash: delivery, shows: /^[-+] webhook-timestamp/ },
+    "what-changed": { hash: delivery, shows: /^[-+]webhook-timestamp/ },
     "slow-requests": { hash: "#/requests?sort=-took", shows: /^1\.[2-9]\d* s$/ },
     "limited-requests": { hash: "#/requests?result=limited", shows: /^limited$/ },
     "last-fault": { hash: "#/faults", shows: /^Fired \(/ },

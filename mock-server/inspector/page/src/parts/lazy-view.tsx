@@ -1,16 +1,15 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ViewProps } from "../view.ts";
 import { Button } from "./controls/button.tsx";
 import { Notice } from "./status/status.tsx";
 import { Waiting } from "./status/waiting.tsx";
 
-/** A view of a module that is loaded when the view is first shown. */
-export function lazyView<Name extends string>(
-  load: () => Promise<Readonly<Record<Name, ComponentType<ViewProps>>>>,
+/** A view, or a part of one, of a module that is loaded when it is first shown. */
+export function lazyView<Props extends object, Name extends string>(
+  load: () => Promise<Readonly<Record<Name, ComponentType<Props>>>>,
   name: Name,
-): ComponentType<ViewProps> {
-  let loaded: ComponentType<ViewProps> | null = null;
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
   return function LazyView(props) {
     const [View, setView] = useState(() => loaded);
     const [hasFailed, setFailed] = useState(false);

@@ -13,7 +13,6 @@ import {
   Outcome,
   shortNameOf,
 } from "../parts/status/delivery-state.tsx";
-import { Gauge } from "../parts/status/gauge.tsx";
 import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/status/health.tsx";
 import { Legend } from "../parts/status/legend.tsx";
 import { StatusBadge, toneOf } from "../parts/status/status.tsx";
@@ -123,13 +122,21 @@ function Requests({ total, nowMs }: RequestsProps) {
       {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
+        const max = used + remaining;
         return (
           <div key={keyId} class="rate-limit">
             <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
             <b>
-              {used}/{used + remaining}
+              {used}/{max}
             </b>
-            <Gauge label={`requests of key ${shortId(keyId)}`} used={used} max={used + remaining} />
+            <meter
+              aria-label={`requests of key ${shortId(keyId)}`}
+              value={used}
+              max={max}
+              low={0.8 * max}
+              high={max - 1}
+              optimum={0}
+            />
             {resetsAt && <span class="muted">{formatReset(Date.parse(resetsAt), nowMs)}</span>}
           </div>
         );

@@ -4,7 +4,7 @@ import { LinkButton } from "../parts/controls/button.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice, StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
-import { Response } from "../parts/values/body-text.tsx";
+import { BodyText, Truncated } from "../parts/values/body-text.tsx";
 import { Facts } from "../parts/values/facts.tsx";
 import { Headers, TextBlock } from "../parts/values/text-block.tsx";
 import { graphqlRequest, newToken } from "../run/request-keys.ts";
@@ -45,12 +45,13 @@ export function RequestDetail({ id }: { readonly id: string }) {
           "source-platform": request.sourcePlatform,
         }}
       />
-      <Response
-        summary={status === null ? "none, the connection was cut" : `HTTP ${status}`}
-        headers={message?.responseHeaders ?? {}}
-        body={message?.responseBody ?? ""}
-        isTruncated={message?.responseTruncated}
-      />
+      <h4>
+        Response{" "}
+        <span class="muted">{status === null ? "none, the connection was cut" : `HTTP ${status}`}</span>
+      </h4>
+      {status !== null && message && <Headers headers={message.responseHeaders} />}
+      {message?.responseBody && <BodyText label="Response body" text={message.responseBody} />}
+      {message?.responseTruncated && <Truncated />}
       {status !== null && message === null && (
         <p class="muted">Only the newest requests have their headers and response.</p>
       )}

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { createControlClient, createMockServer } from "@workspace-tasks/mock-server";
 import { Webhook } from "standardwebhooks";
@@ -9,7 +8,6 @@ import { runMockCommand } from "../../../../../mock-server/cli/mock/mock-command
 import { runTriggerCommand } from "../../../../../mock-server/cli/running/trigger-command.ts";
 import { startCapturingReceiver } from "../../../../support/capturing-receiver.ts";
 import { jsonPost } from "../../../../support/json-post.ts";
-import { listen } from "../../../../support/listen.ts";
 import { runCommand, startCommand } from "../../../../support/run-command.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
 
@@ -40,28 +38,17 @@ describe("mock", () => {
   });
 
   it("mock --deliver-to registers a receiver and prints the secret that verifies its deliveries", async () => {
-    const bodies: { body: string; headers: Record<string, string> }[] = [];
-    const receiver = createServer(async (request, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      bodies.push({
-        body: Buffer.concat(chunks).toString(),
-        headers: request.headers as Record<string, string>,
-      });
-      response.writeHead(204).end();
-    });
-    await using listening = await listen(receiver);
-    const url = `${listening.origin}/hooks`;
-    await withMock(["--deliver-to", url], async (ready) => {
+    await using receiver = await startCapturingReceiver();
+    await withMock(["--deliver-to", receiver.url], async (ready) => {
       const argv = ["task.completed", "--mock", ready["baseUrl"] ?? ""];
       const { code, out } = await runCommand(runTriggerCommand, argv);
-      expect(out).toBe(`task.completed →  ${new URL(url).host}/hooks  204  succeeded\n`);
+      expect(out).toBe(`task.completed →  ${receiver.url.slice("http://".length)}  204  succeeded\n`);
       expect(code).toBe(0);
-      const names = bodies.map(({ body, headers }) => {
-        const event = new Webhook(ready["signingSecret"] ?? "").verify(body, headers) as { event: string };
-        return event.event;
-      });
-      expect(names).toEqual(["task.running", "task.completed"]);
+      const webhook = new Webhook(ready["signingSecret"] ?? "");
+      const verified = receiver.deliveries.map(({ body, headers }) =>
+        webhook.verify(body, headers as Record<string, string>),
+      );
+      expect(verified).toMatchObject([{ event: "task.running" }, { event: "task.completed" }]);
     });
   });
 

@@ -182,19 +182,13 @@ describe("logs", () => {
   it("logs follows a mock until it is stopped", async ({ mock }) => {
     await callGraphql(mock, "{ webhookEventCatalog { name } }");
     const env = { WORKSPACE_TASKS_BASE_URL: mock.baseUrl };
-    let out = "";
-    const stdout = {
-      write: (text: string) => {
-        out += text;
-      },
-    };
-    const logs = startCommand(runLogsCommand, ["--json", "--last", "1"], { env, stdout });
-    await expect.poll(() => out, { interval: 5 }).toContain("webhookEventCatalog");
+    const logs = startCommand(runLogsCommand, ["--json", "--last", "1"], { env });
+    await expect.poll(logs.written, { interval: 5 }).toContain("webhookEventCatalog");
     await callGraphql(mock, "{ me { __typename } }").catch(() => undefined);
-    await expect.poll(() => out, { interval: 5 }).toContain('"operations":["me"]');
+    await expect.poll(logs.written, { interval: 5 }).toContain('"operations":["me"]');
     logs.stop("SIGINT");
     expect(await logs.result()).toMatchObject({ code: 0, err: "" });
-    const unreachable = startCommand(runLogsCommand, [], { env, stdout });
+    const unreachable = startCommand(runLogsCommand, [], { env });
     await mock.close();
     expect(await unreachable.result()).toMatchObject({ code: 1 });
   });
@@ -215,16 +209,9 @@ describe("logs", () => {
 
 describe("the log of mock", () => {
   async function logOf(...argv: string[]): Promise<string> {
-    let out = "";
-    const stdout = {
-      write: (text: string) => {
-        out += text;
-      },
-    };
     const flags = ["--port", "0", "--deliver-to", "http://127.0.0.1:1/hooks", ...argv];
-    const command = startCommand(runMockCommand, flags, { stdout });
-    await expect.poll(() => out, { interval: 5 }).toMatch(/Ctrl\+C stops it|"ready":true/);
-    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(out)?.[0] ?? "";
+    const command = startCommand(runMockCommand, flags);
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(await command.firstOutput())?.[0] ?? "";
     const send = (path: string, body: object) =>
       fetch(url + path, jsonPost(body)).then((response) => response.text());
     await send("/_mock/v1/worlds", { name: "ci" });
@@ -233,8 +220,7 @@ describe("the log of mock", () => {
     await send("/_mock/v1/tasks", { taskType: "BINDER", progression: "manual" });
     await send("/_mock/v1/deliveries/wait", { attempted: true });
     command.stop();
-    await command.result();
-    return out;
+    return (await command.result()).out;
   }
 
   it("mock prints a line for each request and attempt, of its worlds too", async () => {

@@ -1,24 +1,11 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { waitFor } from "../../../../../mock-server/control/lists/wait-for.ts";
-import { nodeHashing } from "../../../../../mock-server/node/hashing.ts";
-import { defaultSettings } from "../../../../../mock-server/settings/settings.ts";
-import { createWorld } from "../../../../../mock-server/world/world.ts";
+import { createTestWorld } from "../../../../support/mock-world.ts";
 
 function setUp() {
   const wallClock = createVirtualClock();
-  const world = createWorld({
-    hashing: nodeHashing,
-    epoch: 0,
-    seed: 1,
-    clock: createVirtualClock(),
-    settings: defaultSettings,
-    transport: {
-      deliver: async () => ({ status: null, error: "nowhere" }),
-      read: async () => ({ status: null, error: "nowhere" }),
-      abort: () => {},
-    },
-  });
+  const { world } = createTestWorld();
   const state: { polls: number; result: string | undefined } = { polls: 0, result: undefined };
   const poll = () => {
     state.polls++;

@@ -9,22 +9,24 @@ const flags = {
   retryCount: wholeNumber("retries", { min: 0, max: 9, fallback: 3 }),
 };
 
-const command = defineCommand({
-  name: "rows show",
-  synopsis: "<id> [options]",
-  about: "Shows a row.",
-  flags,
-  notes: "Exit code: 0 done.",
-  async run(args, io) {
-    const id = onlyArgument(args, "one id");
-    if (id === "absent") throw new CommandError("no row absent");
-    if (id === "bug") throw new Error("unexpected");
-    io.stdout.write(`${id} ${args.flags.retryCount}`);
-    return 0;
-  },
-});
+const showWith = (failureCode?: 1 | 2) =>
+  defineCommand({
+    name: "rows show",
+    failureCode,
+    synopsis: "<id> [options]",
+    about: "Shows a row.",
+    flags,
+    notes: "Exit code: 0 done.",
+    async run(args, io) {
+      const id = onlyArgument(args, "one id");
+      if (id === "absent") throw new CommandError("no row absent");
+      if (id === "bug") throw new Error("unexpected");
+      io.stdout.write(`${id} ${args.flags.retryCount}`);
+      return 0;
+    },
+  });
 
-const run = (...argv: string[]) => runCommand(command, argv);
+const run = (...argv: string[]) => runCommand(showWith(), argv);
 
 describe("a command", () => {
   it("a command returns the exit code of the command", async () => {
@@ -60,8 +62,14 @@ describe("a command", () => {
     });
   });
 
-  it("a command throws an unexpected error", async () => {
-    await expect(run("bug")).rejects.toThrow("unexpected");
+  it("a command prints an unexpected error in one sentence, and its stack on request", async () => {
+    expect(await run("bug")).toEqual({ code: 1, out: "", err: "workspace-tasks rows show: unexpected\n" });
+    const env = { WORKSPACE_TASKS_DEBUG: "1" };
+    expect((await runCommand(showWith(), ["bug"], { env })).err).toMatch(/Error: unexpected\n\s+at /);
+  });
+
+  it.each(["bug", "absent"])("a command for which 1 is a result returns 2 for the failure %s", async (id) => {
+    expect((await runCommand(showWith(2), [id])).code).toBe(2);
   });
 });
 

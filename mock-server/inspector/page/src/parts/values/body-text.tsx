@@ -3,7 +3,7 @@ import { countBytes, formatHex, plural } from "../../text/format.ts";
 import { indentJson } from "../../text/indent-json.ts";
 import { CopyButton } from "../controls/copy-button.tsx";
 import { Toggles } from "../controls/toggles.tsx";
-import { Headers, TextBlock } from "./text-block.tsx";
+import { TextBlock } from "./text-block.tsx";
 import "./body-text.css";
 
 const formats = ["Exact", "Indented", "Hex"] as const;
@@ -33,26 +33,6 @@ export function BodyText({ label, text }: { readonly label: string; readonly tex
     </section>
   );
 }
-
-interface ResponseProps {
-  /** In words, such as its status. */
-  readonly summary: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly isTruncated?: boolean | undefined;
-}
-
-/** An HTTP response. */
-export const Response = ({ summary, headers, body, isTruncated }: ResponseProps) => (
-  <>
-    <h4>
-      Response <span class="muted">{summary}</span>
-    </h4>
-    <Headers headers={headers} />
-    {body !== "" && <BodyText label="Response body" text={body} />}
-    {isTruncated && <Truncated />}
-  </>
-);
 
 export const Truncated = () => (
   <p class="muted">The response was longer: only its start, up to here, was kept.</p>

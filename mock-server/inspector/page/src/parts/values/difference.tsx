@@ -6,16 +6,18 @@ interface Props {
   readonly label: string;
   readonly from: string;
   readonly to: string;
+  /** Equal lines that are shown around the others. Default: 3. */
+  readonly context?: number;
 }
 
 /** Lines that were added or removed, at most: the search takes time quadratic in them. */
 const changedLinesMax = 2_000;
 
-const tones: Readonly<Record<string, string>> = { "-": "tone-good", "+": "tone-bad" };
+const tones: Readonly<Record<string, string>> = { "-": "tone-bad", "+": "tone-good" };
 
 /** Lines that only one of two texts has, marked `-` and `+`, with some equal ones around them. */
-export function Difference({ label, from, to }: Props) {
-  const lines = useMemo(() => changedLines(from, to), [from, to]);
+export function Difference({ label, from, to, context = 3 }: Props) {
+  const lines = useMemo(() => changedLines(from, to, context), [from, to]);
   if (!lines) return <p>The two have more than {changedLinesMax} lines that differ.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
@@ -31,8 +33,8 @@ export function Difference({ label, from, to }: Props) {
   );
 }
 
-function changedLines(from: string, to: string): readonly string[] | undefined {
-  const options = { context: 3, maxEditLength: changedLinesMax };
+function changedLines(from: string, to: string, context: number): readonly string[] | undefined {
+  const options = { context, maxEditLength: changedLinesMax };
   const patch = structuredPatch("", "", `${from}\n`, `${to}\n`, "", "", options);
   return patch?.hunks.flatMap(({ lines }, index) => (index === 0 ? lines : ["…", ...lines]));
 }

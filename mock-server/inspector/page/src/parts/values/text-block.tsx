@@ -54,8 +54,14 @@ function coloured(text: string, syntax: RegExp): ComponentChildren[] {
   return [...parts, text.slice(end)];
 }
 
+export type HttpHeaders = Readonly<Record<string, string>>;
+
 /** HTTP headers, one per line. */
-export function Headers({ headers }: { readonly headers: Readonly<Record<string, string>> }) {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return lines.length > 0 && <TextBlock syntax="headers" text={lines.join("\n")} />;
-}
+export const linesOf = (headers: HttpHeaders): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+export const Headers = ({ headers }: { readonly headers: HttpHeaders }) => (
+  <TextBlock syntax="headers" text={linesOf(headers) || "none"} />
+);

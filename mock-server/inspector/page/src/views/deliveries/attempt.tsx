@@ -4,11 +4,14 @@ import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Select } from "../../parts/controls/fields.tsx";
+import { lazyView } from "../../parts/lazy-view.tsx";
 import { Notice } from "../../parts/status/status.tsx";
 import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
+import { Headers, type HttpHeaders, linesOf } from "../../parts/values/text-block.tsx";
 import { firstWords, toCurl, withDuration } from "../../text/format.ts";
-import { type HeaderChange, headerChanges } from "../../text/header-changes.ts";
-import "../../parts/values/difference.css";
+
+// Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
+const Difference = lazyView(() => import("../../parts/values/difference.tsx"), "Difference");
 
 interface Props {
   readonly attempt: DeliveryAttempt;
@@ -64,37 +67,29 @@ export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
           />
         )}
       </div>
-      <HeaderChanges label="Request headers" changes={headerChanges(other?.requestHeaders, requestHeaders)} />
+      <AttemptHeaders label="Request headers" before={other?.requestHeaders} headers={requestHeaders} />
       {status !== null && (
-        <HeaderChanges
-          label="Response headers"
-          changes={headerChanges(other?.responseHeaders, responseHeaders)}
-        />
+        <AttemptHeaders label="Response headers" before={other?.responseHeaders} headers={responseHeaders} />
       )}
     </>
   );
 }
 
-const tones = { "-": "tone-bad", "+": "tone-good", " ": undefined };
-
-function HeaderChanges({
-  label,
-  changes,
-}: {
+interface HeadersProps {
   readonly label: string;
-  readonly changes: readonly HeaderChange[];
-}) {
-  if (changes.length === 0) return null;
+  /** Of the attempt that it is compared with. */
+  readonly before: HttpHeaders | undefined;
+  readonly headers: HttpHeaders;
+}
+
+/** Headers, or how they differ from others. */
+function AttemptHeaders({ label, before, headers }: HeadersProps) {
+  const [from, to] = [before && linesOf(before), linesOf(headers)];
+  if (from !== undefined && from !== to)
+    return <Difference label={label} from={from} to={to} context={Object.keys(headers).length} />;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
-    <section aria-label={label} tabIndex={0}>
-      <pre class="difference">
-        {changes.map(({ sign, name, value }) => (
-          <span key={`${sign}${name}`} class={tones[sign]}>
-            {sign} {name}: {value}
-          </span>
-        ))}
-      </pre>
+    <section aria-label={label}>
+      <Headers headers={headers} />
     </section>
   );
 }
