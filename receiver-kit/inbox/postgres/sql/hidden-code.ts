@@ -18,8 +18,9 @@ const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join
 /** Functions that a plain statement may run, though it does not name them. */
 const isHidden = `routine.oid >= ${firstOwn} AND (routine.prolang NOT IN (12, 13) OR routine.prokind = 'a') AND (
         routine.proname IN (${list(plainFunctions)})
-        OR routine.pronargs > 0 AND routine.pronargs - routine.pronargdefaults <= 1 AND EXISTS (SELECT FROM pg_catalog.pg_type AS first
-          WHERE first.oid = routine.proargtypes[0] AND first.typtype IN ('c', 'p'))
+        OR routine.pronargs > 0 AND routine.pronargs - routine.pronargdefaults <= 1 AND (routine.provariadic <> 0
+          OR EXISTS (SELECT FROM pg_catalog.pg_type AS first
+            WHERE first.oid = routine.proargtypes[0] AND first.typtype IN ('c', 'd', 'p')))
         OR EXISTS (SELECT FROM pg_catalog.pg_operator WHERE oid >= ${firstOwn} AND oprcode = routine.oid)
         OR EXISTS (SELECT FROM pg_catalog.pg_cast WHERE oid >= ${firstOwn} AND castfunc = routine.oid)
         OR EXISTS (SELECT FROM pg_catalog.pg_amproc WHERE oid >= ${firstOwn} AND amproc = routine.oid)
@@ -30,6 +31,8 @@ const isHidden = `routine.oid >= ${firstOwn} AND (routine.prolang NOT IN (12, 13
 const expressions = `SELECT adbin::text FROM pg_catalog.pg_attrdef WHERE adrelid = ANY (touched)
         UNION ALL SELECT conbin::text FROM pg_catalog.pg_constraint WHERE conrelid = ANY (touched) AND contype = 'c'
         UNION ALL SELECT conbin::text FROM pg_catalog.pg_constraint WHERE contypid >= ${firstOwn}
+        UNION ALL SELECT typdefaultbin::text FROM pg_catalog.pg_attribute
+          JOIN pg_catalog.pg_type ON pg_type.oid = atttypid WHERE attrelid = ANY (touched)
         UNION ALL SELECT concat(indexprs::text, indpred::text) FROM pg_catalog.pg_index WHERE indrelid = ANY (touched)
         UNION ALL SELECT partexprs::text FROM pg_catalog.pg_partitioned_table WHERE partrelid = ANY (touched)`;
 
@@ -42,8 +45,10 @@ export function touchesPlainFunction(schema: string): ServerFunction {
         WHERE held.locktype = 'relation' AND held.pid = pg_catalog.pg_backend_pid()
         UNION SELECT next.relation FROM reached CROSS JOIN LATERAL (
           SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = reached.relation
-          UNION ALL SELECT conrelid FROM pg_catalog.pg_constraint
-            WHERE contype = 'f' AND confrelid = reached.relation) AS next (relation)
+          UNION ALL SELECT inhparent FROM pg_catalog.pg_inherits WHERE inhrelid = reached.relation
+          UNION ALL SELECT conrelid FROM pg_catalog.pg_trigger
+            JOIN pg_catalog.pg_constraint ON pg_constraint.oid = tgconstraint
+            WHERE tgrelid = reached.relation AND confrelid = tgrelid) AS next (relation)
           WHERE reached.relation >= ${firstOwn})
       SELECT relation FROM reached);
     BEGIN

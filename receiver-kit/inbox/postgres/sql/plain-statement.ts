@@ -35,6 +35,10 @@ export const plainFunctions =
 
 const mayBeCalled = new Set([...words.split(/\s+/), ...plainFunctions]);
 
+/** `SELECT … FOR UPDATE` and the like; true for some others, too. */
+export const locksRows = (statement: string) =>
+  /\bfor\s+(no\s+key\s+|key\s+)?(update|share)\b/i.test(statement);
+
 export function isPlainStatement(statement: string): boolean {
   if (!verb.test(statement) || statement.includes(identifier) || statement.includes(string)) return false;
   const bare = statement

@@ -1,10 +1,12 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import { isPlainStatement } from "../sql/plain-statement.ts";
+import { isPlainStatement, locksRows } from "../sql/plain-statement.ts";
 
 const textsMax = 1_000;
 const lengthMax = 10_000;
 /** How long nothing is taken to be plain after hidden code was found. */
 const pauseMs = 60_000;
+/** How often the statements that follow one are learned. */
+const continuedMax = 3;
 
 /**
  * The statements of handlers that are known to leave nothing in the session: their text is plain, and the server has found
@@ -16,6 +18,9 @@ export class PlainStatements {
   readonly #known = new Set<string>();
   /** The first of several. */
   readonly #followed = new Set<string>();
+  /** The first of several of which others are not known, and how often one had to be learned. */
+  readonly #incomplete = new Set<string>();
+  readonly #continued = new Map<string, number>();
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -26,9 +31,12 @@ export class PlainStatements {
     return this.#known.has(text);
   }
 
-  /** Whether a handler that sends it has so far sent no other one. */
+  /**
+   * Whether a handler that sends it has so far sent no other one. Events that have their turns together exclude each other
+   * from nothing: one that asks for a lock of a row may rely on it.
+   */
   isSingle(text: string): boolean {
-    return this.#known.has(text) && !this.#followed.has(text);
+    return this.#known.has(text) && !this.#followed.has(text) && !locksRows(text);
   }
 
   addFollowed(text: string): void {
@@ -48,7 +56,23 @@ export class PlainStatements {
   learn(texts: readonly string[]): void {
     this.#bound();
     for (const text of texts) this.#known.add(text);
-    if (texts[0] !== undefined && texts.length > 1) this.#followed.add(texts[0]);
+    const [first] = texts;
+    if (first === undefined || texts.length === 1) return;
+    this.#followed.add(first);
+    if ((this.#continued.get(first) ?? 0) <= continuedMax) this.#incomplete.delete(first);
+  }
+
+  /** Whether an event that begins with it is likely to have only known ones. */
+  beginsPlain(text: string): boolean {
+    return this.#known.has(text) && !this.#incomplete.has(text);
+  }
+
+  /** A handler has sent what is not known after `first`. Until that is learned, each such event would run twice. */
+  addIncomplete(first: string): void {
+    if (this.#incomplete.has(first)) return;
+    this.#bound();
+    this.#incomplete.add(first);
+    this.#continued.set(first, 1 + (this.#continued.get(first) ?? 0));
   }
 
   forget(): void {
@@ -68,7 +92,7 @@ export class PlainStatements {
 
   /** An application that writes values into its statements never repeats one. */
   #bound(): void {
-    for (const texts of [this.#candidates, this.#known, this.#followed])
+    for (const texts of [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#continued])
       if (texts.size >= textsMax) texts.clear();
   }
 }

@@ -135,8 +135,12 @@ export class SharedTransaction {
   #admits({ start: { first }, hasQueried }: Member, statement: string, isInterleaved: boolean): boolean {
     const { isPlain, statements } = this.#options;
     if (!isPlain) return true;
-    if (hasQueried && first !== undefined) statements.addFollowed(first);
-    return statements.isKnown(statement) && !(isInterleaved && hasQueried);
+    const isKnown = statements.isKnown(statement);
+    if (hasQueried && first !== undefined) {
+      statements.addFollowed(first);
+      if (!isKnown) statements.addIncomplete(first);
+    }
+    return isKnown && !(isInterleaved && hasQueried);
   }
 
   /** Resolves when the turns in progress have ended, and what they wrote is kept or undone. */
@@ -177,8 +181,8 @@ export class SharedTransaction {
   async #undo(...undone: readonly Member[]): Promise<void> {
     this.#last = undefined;
     if (undone.some(({ hasQueried }) => hasQueried)) {
-      const { isPlain, sql } = this.#options;
-      const reset = isPlain ? plainReset : `${sql.resetAndSearchLocks}; ${this.#limits}`;
+      // Also of a plain transaction: the server no longer knows what they touched, which may have new code.
+      const reset = `${this.#options.sql.resetAndSearchLocks}; ${this.#limits}`;
       const results = await this.#query(`ROLLBACK TO SAVEPOINT ${savepoint}; ${reset}`);
       // Those of the undone members are gone.
       if (isLockLeft(results)) this.#failWithLock();

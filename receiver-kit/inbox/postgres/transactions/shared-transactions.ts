@@ -146,7 +146,7 @@ export class SharedTransactions {
   }
 
   #isPlain({ start: { first } }: Member): boolean {
-    return first !== undefined && this.#statements.isKnown(first);
+    return first !== undefined && this.#statements.beginsPlain(first);
   }
 
   /** Those that wait for a transaction of plain statements, or for another one. */

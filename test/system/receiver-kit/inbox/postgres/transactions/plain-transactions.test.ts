@@ -190,6 +190,32 @@ const hidden = [
     "INSERT INTO {s}.hiding SELECT $1::text WHERE 'a'::text <<<< 1",
   ],
   [
+    "the default of a domain",
+    `CREATE DOMAIN {s}.defaulting AS text DEFAULT set_tenant('a');
+     ALTER TABLE {s}.hiding ADD COLUMN tenant {s}.defaulting`,
+  ],
+  [
+    "a function of a domain that reads as a column",
+    `CREATE TYPE {s}.pairs AS (a text, b text); CREATE DOMAIN {s}.named_pair AS {s}.pairs;
+     CREATE FUNCTION public.tenant({s}.named_pair) RETURNS text LANGUAGE sql AS $$ SELECT set_tenant('a') $$;
+     ALTER TABLE {s}.hiding ADD COLUMN pair {s}.named_pair; INSERT INTO {s}.hiding VALUES ('a', ('a', 'b'))`,
+    "SELECT (each.pair).tenant FROM {s}.hiding AS each WHERE each.name <> $1",
+  ],
+  [
+    "a variadic function that reads as a column",
+    `CREATE FUNCTION public.tenant(VARIADIC {s}.hiding[]) RETURNS text LANGUAGE sql AS $$ SELECT set_tenant('a') $$;
+     INSERT INTO {s}.hiding VALUES ('a')`,
+    "SELECT each.tenant FROM {s}.hiding AS each WHERE each.name <> $1",
+  ],
+  [
+    "a function in the key of the partitions that a row is written to directly",
+    `DROP TABLE {s}.hiding;
+     CREATE FUNCTION {s}.part_of(text) RETURNS text LANGUAGE plpgsql IMMUTABLE
+       AS $$ BEGIN RETURN set_config('app.tenant', 'a', true); END $$;
+     CREATE TABLE {s}.whole (name text) PARTITION BY LIST ({s}.part_of(name));
+     CREATE TABLE {s}.hiding PARTITION OF {s}.whole FOR VALUES IN ('a')`,
+  ],
+  [
     "a cast",
     `CREATE TYPE {s}.pair AS (a text, b text);
      CREATE FUNCTION {s}.to_pair(text) RETURNS {s}.pair LANGUAGE plpgsql
@@ -285,6 +311,80 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
     expect((await at.effects()).names).toHaveLength(1);
   });
 
+  it("have one turn at a time where a statement locks rows", async () => {
+    await using at = await createFixture();
+    const lock = `SELECT name FROM ${at.schema}.effects WHERE name = $1 FOR UPDATE`;
+    let holding = 0;
+    const counts: number[] = [];
+    const handler: Handler = async (handle) => {
+      await handle.query(lock, ["one"]);
+      holding += 1;
+      counts.push(holding);
+      await at.pool.query("SELECT pg_sleep(0.01)");
+      holding -= 1;
+    };
+    await at.pool.query(`INSERT INTO ${at.schema}.effects VALUES ('one')`);
+    await at.handleAll(at.take(1), handler);
+    at.readEnds();
+    await at.handleAll(at.take(6), handler);
+    expect(at.readEnds()).toContain("plain");
+    expect(counts).toEqual(Array(7).fill(1));
+  });
+
+  it("learn what is sometimes sent after a statement that is known, so that such an event does not always run twice", async () => {
+    await using at = await createFixture();
+    let runs = 0;
+    const find: Handler = (handle, claim) =>
+      handle.query(`SELECT name FROM ${at.schema}.effects WHERE name = $1`, [claim.id]);
+    const findAndWrite: Handler = async (handle, claim) => {
+      runs += 1;
+      await find(handle, claim);
+      return at.write(handle, claim.id);
+    };
+    await at.handleAll(at.take(1), find);
+    for (let event = 0; event < 6; event++) await at.handleAll(at.take(1), findAndWrite);
+    expect(runs).toBe(7);
+    expect(at.readEnds().at(-1)).toBe("plain");
+  });
+
+  it("share a transaction with a reset where a statement is always followed by one that is not known", async () => {
+    await using at = await createFixture();
+    let runs = 0;
+    const handler: Handler = async (handle, claim) => {
+      runs += 1;
+      await at.write(handle, claim.id);
+      await handle.query(`SELECT '${claim.id}'`);
+    };
+    await at.learn();
+    for (let event = 0; event < 16; event++) await at.handleAll(at.take(1), handler);
+    expect(runs).toBe(16 + 4);
+  });
+
+  it("leave no lock of the session when an event fails whose table has a new trigger", async () => {
+    await using at = await createFixture();
+    await at.pool.query(`CREATE TABLE ${at.schema}.changing (name text UNIQUE)`);
+    const insert = `INSERT INTO ${at.schema}.changing (name) VALUES ($1)`;
+    // It has a turn of its own.
+    const lock = `SELECT name FROM ${at.schema}.effects FOR UPDATE`;
+    await at.handleAll(at.take(1), (handle) => handle.query(lock));
+    await at.handleAll(at.take(1), (handle) => handle.query(insert, ["one"]));
+    at.readEnds();
+    await at.pool.query(`CREATE FUNCTION ${at.schema}.locks() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN PERFORM pg_advisory_lock(7); RETURN NEW; END $$;
+      CREATE TRIGGER locks BEFORE INSERT ON ${at.schema}.changing FOR EACH ROW EXECUTE FUNCTION ${at.schema}.locks()`);
+    const [failing, kept] = at.take(2).map((claim) => at.begin(claim)) as [Begun, Begun];
+    const inserting = failing.handle.query(insert, ["one"]);
+    const locking = kept.handle.query(lock);
+    await expect(inserting).rejects.toMatchObject({ code: "23505" });
+    await Promise.all([failing.rollback(), locking]);
+    expect(await kept.commit()).toBe("settled");
+    expect(at.readEnds(insert)).toEqual(["plain"]);
+    const { rows } = await at.pool.query(
+      "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = 7",
+    );
+    expect(rows).toEqual([]);
+  });
+
   it("keep the place of a sequence from later events", async () => {
     await using at = await createFixture();
     await at.learn();
@@ -310,6 +410,8 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
       return rows.map(({ tenant }) => tenant);
     };
     try {
+      // A session locks some of what a statement needs at the first time only.
+      await Promise.all(Array.from({ length: at.pool.totalCount }, () => at.pool.query(hiding, ["warm"])));
       for (let batch = 0; batch < 3; batch++) {
         const claims = at.take(6);
         const isHiding = (claim: InboxClaim) => claims.indexOf(claim) % 2 === 0;
