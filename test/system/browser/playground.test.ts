@@ -121,7 +121,7 @@ describe("the playground", () => {
     await playground.write('await client.tasks.get("");');
     await playground.run();
     await playground.output.getByText("ARGUMENT_INVALID").waitFor();
-    await playground.output.getByText("What to do: correct the field in the message.").waitFor();
+    await playground.output.getByText("What to do: correct the field in the message").waitFor();
   });
 
   it("runs a program in the world that the inspector changed, or in a new one", async () => {

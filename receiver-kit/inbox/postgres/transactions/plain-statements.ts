@@ -3,6 +3,8 @@ import { isPlainStatement, locksRows } from "../sql/plain-statement.ts";
 
 const textsMax = 1_000;
 const lengthMax = 10_000;
+/** When a receiver has sent so many statements, only those that come a second time are learned. */
+const distinctMax = 100;
 /** How long nothing is taken to be plain after hidden code was found. */
 const pauseMs = 60_000;
 /** How often the statements that follow one are learned. */
@@ -44,12 +46,18 @@ export class PlainStatements {
     this.#followed.add(text);
   }
 
-  /** Whether what the server has found about these statements of a handler would be new. */
+  /**
+   * Whether what the server has found about these statements of a handler would be new, and of use: an application that
+   * writes values into its statements never repeats one.
+   */
   isWorthLearning(texts: readonly string[]): boolean {
+    const mayRepeat =
+      this.#candidates.size < distinctMax || texts.every((text) => this.#candidates.has(text));
     return (
-      this.#clock.monotonic() >= this.#pausedUntilMs &&
+      texts.map((text) => this.#isCandidate(text)).every(Boolean) &&
+      mayRepeat &&
       texts.some((text) => !this.#known.has(text)) &&
-      texts.every((text) => this.#isCandidate(text))
+      this.#clock.monotonic() >= this.#pausedUntilMs
     );
   }
 
@@ -90,7 +98,6 @@ export class PlainStatements {
     return isCandidate;
   }
 
-  /** An application that writes values into its statements never repeats one. */
   #bound(): void {
     for (const texts of [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#continued])
       if (texts.size >= textsMax) texts.clear();

@@ -14,7 +14,9 @@ export async function questionsOf({ mock, urls }: TroubledMock): Promise<Readonl
     endpointId: idOf(urls["/unauth"]),
     lastResponse: "401",
   });
-  const delivery = `#/deliveries/${data[0]?.id}`;
+  // The oldest was attempted most often.
+  const [first] = data.toReversed();
+  const delivery = `#/deliveries/${first?.id}`;
   return {
     "which-endpoint-fails": { hash: "#/endpoints", shows: "failing" },
     "since-when": { hash: `#/endpoints/${idOf(urls["/unauth"])}`, shows: /401 since/ },
@@ -24,7 +26,7 @@ export async function questionsOf({ mock, urls }: TroubledMock): Promise<Readonl
     "slow-requests": { hash: "#/requests?sort=-took", shows: /^1\.[2-9]\d* s$/ },
     "limited-requests": { hash: "#/requests?result=limited", shows: /^limited$/ },
     "last-fault": { hash: "#/faults", shows: /^Fired \(/ },
-    "which-task": { hash: delivery, shows: data[0]?.taskId ?? "" },
+    "which-task": { hash: delivery, shows: first?.taskId ?? "" },
     "what-time": { hash: "#/overview", shows: /\d\d-\d\d \d\d:\d\d:\d\d/ },
   };
 }
