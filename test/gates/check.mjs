@@ -5,10 +5,12 @@
 // that is `alone` runs beside no other: the tests, which use all cores, and what measures.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { capture } from "../../scripts/capture.mjs";
 
 const root = join(import.meta.dirname, "../..");
-const only = process.argv[process.argv.indexOf("--only") + 1];
+// An unknown option must not start all gates.
+const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
 const gates = [
   ["formatting and lint", "npm run --silent lint"],
   ["lock file", "node scripts/complete-lock-file.mjs --check"],
@@ -60,10 +62,10 @@ const gates = [
   ["the code in the documents compiles against the build", "node --import tsx test/gates/check-examples.mjs"],
   ["the bill of materials", "node --import tsx scripts/sbom.mjs --check"],
   ["licences of what is shipped", "node --import tsx test/gates/check-licences.mjs"],
-].filter(([name]) => !process.argv.includes("--only") || name.includes(only));
+].filter(([name]) => name.includes(values.only));
 
 if (gates.length === 0) {
-  console.error(`there is no gate named ${JSON.stringify(only)}`);
+  console.error(`there is no gate named ${JSON.stringify(values.only)}`);
   process.exit(2);
 }
 // Seeds and generated cases: `npm test` takes some of each, always the same ones; this takes all, and new random ones. A
