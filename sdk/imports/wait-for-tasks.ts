@@ -27,8 +27,8 @@ export interface WaitForTasksOptions {
   /** Longest wait for all of them. Default: the client's `deadlineMs`, else 3,600,000 ms. */
   readonly deadlineMs?: number | undefined;
   /**
-   * Called for each client as soon as its task has ended. A promise that it returns is awaited; a failure ends the wait with
-   * `ON_PROGRESS_FAILED`.
+   * Called for each client as soon as its task has ended, and not after the deadline. A promise that it returns is awaited,
+   * until the deadline; a failure ends the wait with `ON_PROGRESS_FAILED`.
    */
   readonly onTask?: ((task: ClientTask) => unknown) | undefined;
 }

@@ -11,9 +11,9 @@ import type { SecretStore } from "./secret-store.ts";
 const ageMsMin = 1_000;
 
 /**
- * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole. Processes that share it need a file
- * system with hard links. Its folder must exist. What a process that is killed leaves beside it has a name that begins with
- * `path`, and is for its owner alone, too.
+ * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole; of a link, its target is. Processes that
+ * share it need a file system with hard links. Its folder must exist. What a process that is killed leaves beside it has a
+ * name that begins with that of the file, and is for its owner alone, too.
  *
  * @throws {ConfigurationError} without a path, or where there are no files, as in a browser
  */
