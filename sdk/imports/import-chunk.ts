@@ -121,7 +121,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     if (settled.ok || isStarted(settled.error, wasStarting || settled.wasInDoubt))
       await record(["start", job.number]);
     else if (settled.error.code === "CONFLICT")
-      await record(...job.clients.map(asUndecided(settled.error.message)));
+      await record(...job.clients.map(asUndecided(`${settled.error.message}; ${lookForTask}`)));
     else for (const externalId of job.clients) state.fail(externalId, settled.error);
     return [];
   }
@@ -172,6 +172,7 @@ const asUndecided =
   (message: string) =>
   (externalId: string): JournalEntry => ["settled", "undecided", externalId, "IMPORT_UNDECIDED", message];
 
+const lookForTask = "look for a task of the client, and import it with another externalId if there is none";
 const undecidedText =
   `${method}: the external id is used in this connection, by a request of this import whose response was lost or by ` +
-  "something else; look for a task of the client, and import it with another externalId if there is none";
+  `something else; ${lookForTask}`;

@@ -35,7 +35,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   /** Ends the import, and every call of it in flight. */
   function end(error: unknown): void {
     if (scope.failure) return;
-    cause = error;
+    cause = error ?? new Error(`${method}: clients threw no Error`);
     scope.end(failure("ABORTED", "another call ended the import"));
   }
 

@@ -23,6 +23,12 @@ export interface ImportJob {
   isStarting: boolean;
 }
 
+export interface BegunUpload {
+  readonly url: string;
+  /** Tells whether it is of the same file: size and time of the last change. */
+  readonly version: string;
+}
+
 export interface ClientState {
   status: ClientStatus;
   /** How its external id is sent next. */
@@ -33,8 +39,8 @@ export interface ClientState {
   work?: readonly [jobWorkId: string, workId: string] | undefined;
   /** `sent`: whether its artifacts are attached is not known. */
   artifacts?: "sent" | "attached" | undefined;
-  /** URLs of its uploads, by the artifact's external id. */
-  uploads?: Map<string, string> | undefined;
+  /** By the artifact's external id. */
+  uploads?: Map<string, BegunUpload> | undefined;
   /** In the input of this process. */
   isSeen: boolean;
   /** Settled by an earlier process. */
@@ -141,11 +147,11 @@ const entries = {
     const none = { job: undefined, work: undefined, artifacts: undefined };
     for (const externalId of clients) Object.assign(state.client(externalId), { mode, ...none });
   }),
-  /** Client, artifact and URL of an upload that was begun. */
-  upload: entry([id, id, id], (state, externalId, artifact, url) => {
+  /** Client, artifact, URL and version of the file of an upload that was begun. */
+  upload: entry([id, id, id, s.string], (state, externalId, artifact, url, version) => {
     const client = state.client(externalId);
     client.uploads ??= new Map();
-    client.uploads.set(artifact, url);
+    client.uploads.set(artifact, { url, version });
   }),
   /** Status of a client, with code and message of its error. */
   settled: entry(

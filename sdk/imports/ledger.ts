@@ -3,10 +3,13 @@ import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { CheckedOptions } from "./import-input.ts";
 import type { ImportParts } from "./import-parts.ts";
 import { applyEntry, ImportState, type JournalEntry, parseEntry } from "./import-state.ts";
-import { journalError } from "./journal/import-journal.ts";
+import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 
 const formatVersion = 1;
 const journalTimeoutMs = 30_000;
+
+/** A second import with the same object would close the journal of the first. */
+const journalsInUse = new WeakSet<ImportJournal>();
 
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export function createLedger(
@@ -18,6 +21,7 @@ export function createLedger(
   let queue: string[] = [];
   let written: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
+  let isOwn = false;
 
   /** The error of the journal itself, or another; without secrets. */
   function toError(error: unknown, other: () => WorkspaceTasksError): WorkspaceTasksError {
@@ -73,6 +77,10 @@ export function createLedger(
     record,
     /** Reads the journal. Errors: `JOURNAL_MISMATCH`, `JOURNAL_DAMAGED`, `JOURNAL_IN_USE`, `JOURNAL_FAILED`. */
     async open(): Promise<void> {
+      const inUse = "another import of this process uses the object; pass one of its own to each";
+      if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
+      journalsInUse.add(journal);
+      isOwn = true;
       const opened = await limited("open", async () => (await journal.open())[Symbol.asyncIterator]());
       for (let line = 1; ; line++) {
         const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
@@ -83,8 +91,9 @@ export function createLedger(
       state.isReplayed = true;
     },
     async close(): Promise<void> {
+      if (!isOwn) return;
       await written.catch(() => {});
-      await limited("close", async () => journal.close());
+      await limited("close", async () => journal.close()).finally(() => journalsInUse.delete(journal));
     },
   };
 }

@@ -5,6 +5,7 @@ import type { UploadBody } from "../uploads/upload-source.ts";
 import type { UploadProgress } from "../uploads/uploads.ts";
 import { type CheckedClients, type ImportArtifact, type ImportFileArtifact, method } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
+import type { ClientState } from "./import-state.ts";
 
 // Whatever the client's own deadline is.
 const uploadDeadlineMs = 3_600_000;
@@ -23,34 +24,32 @@ export async function uploadFiles(run: ImportRun, clients: CheckedClients): Prom
 }
 
 /** The artifact as it is attached: a file by the URL of its upload. */
-export function attachable(artifact: ImportArtifact, uploads?: ReadonlyMap<string, string>): ArtifactInput {
+export function attachable(artifact: ImportArtifact, uploads: ClientState["uploads"]): ArtifactInput {
   if (!("file" in artifact)) return artifact;
   const { file: _, mimeType: __, sizeBytes: ___, ...rest } = artifact;
-  return { ...rest, url: uploads?.get(artifact.externalId) };
+  return { ...rest, url: uploads?.get(artifact.externalId)?.url };
 }
 
-/** Notes the URL of the upload. One that was begun before is continued, unless the service has lost it. */
+/** Notes the URL of the upload. One of the same file that was begun before is continued, unless the service has lost it. */
 async function uploadFile(run: ImportRun, client: string, artifact: ImportFileArtifact): Promise<void> {
   const { externalId, name, mimeType } = artifact;
   const begun = () => run.state.client(client).uploads?.get(externalId);
   let sent = 0;
-  const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
-    run.uploaded(sentBytes - sent);
-    sent = sentBytes;
-    if (uploadUrl !== begun()) await run.record(["upload", client, externalId, uploadUrl]);
-  };
-  const upload = async (resumeUrl: string | undefined) => {
-    const { body, sizeBytes } = await openFile(run, artifact);
+  const upload = async ({ body, sizeBytes, version }: OpenFile, resumeUrl: string | undefined) => {
+    const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
+      run.uploaded(sentBytes - sent);
+      sent = sentBytes;
+      if (uploadUrl !== begun()?.url) await run.record(["upload", client, externalId, uploadUrl, version]);
+    };
     const options = { fileName: name, mimeType, sizeBytes, resumeUrl, signal: run.signal };
     await run.parts.uploads.upload(body, { ...options, onProgress, deadlineMs: uploadDeadlineMs });
   };
-  const isLost = (error: unknown) =>
-    isWorkspaceTasksError(error, "UPLOAD_LOST") || isWorkspaceTasksError(error, "ARGUMENT_INVALID");
   try {
-    const resumeUrl = begun();
-    await upload(resumeUrl).catch((error: unknown) => {
-      if (resumeUrl === undefined || !isLost(error)) throw error;
-      return upload(undefined);
+    const file = await openFile(run, artifact);
+    const resumeUrl = begun()?.version === file.version ? begun()?.url : undefined;
+    await upload(file, resumeUrl).catch(async (error: unknown) => {
+      if (resumeUrl === undefined || !cannotContinue(error)) throw error;
+      await upload(await openFile(run, artifact), undefined);
     });
   } catch (error) {
     // Of the journal.
@@ -58,15 +57,28 @@ async function uploadFile(run: ImportRun, client: string, artifact: ImportFileAr
   }
 }
 
+/** The service has lost the upload, or the document has another length now. */
+const cannotContinue = (error: unknown) =>
+  isWorkspaceTasksError(error) &&
+  ["UPLOAD_LOST", "ARGUMENT_INVALID", "UPLOAD_BODY_INVALID"].includes(error.code);
+
+interface OpenFile {
+  readonly body: UploadBody;
+  readonly sizeBytes: number | undefined;
+  /** Of a file at a path. */
+  readonly version: string;
+}
+
 async function openFile(
   { parts: { redactor } }: ImportRun,
   { file, sizeBytes }: ImportFileArtifact,
-): Promise<{ readonly body: UploadBody; readonly sizeBytes: number | undefined }> {
+): Promise<OpenFile> {
   try {
-    if (typeof file === "function") return { body: await file(), sizeBytes };
+    if (typeof file === "function") return { body: await file(), sizeBytes, version: "" };
     const { open, stat } = nodeModule("node:fs/promises");
-    const { size } = await stat(file);
-    return { body: (await open(file)).createReadStream(), sizeBytes: size || undefined };
+    const { size, mtimeMs } = await stat(file);
+    const version = `${size}-${mtimeMs}`;
+    return { body: (await open(file)).createReadStream(), sizeBytes: size || undefined, version };
   } catch (error) {
     const cause = redactor.cause(error);
     throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", `${method}: a file could not be opened`, { cause });

@@ -27,8 +27,8 @@ export interface WaitForTasksOptions {
   /** Longest wait for all of them. Default: the client's `deadlineMs`, else 3,600,000 ms. */
   readonly deadlineMs?: number | undefined;
   /**
-   * Called for each client as soon as its task has ended. A promise that it returns is awaited; a failure ends the wait with
-   * `ON_PROGRESS_FAILED`.
+   * Called for each client as soon as its task has ended, and not after the deadline. A promise that it returns is awaited,
+   * until the deadline; a failure ends the wait with `ON_PROGRESS_FAILED`.
    */
   readonly onTask?: ((task: ClientTask) => unknown) | undefined;
 }
@@ -77,6 +77,8 @@ export async function waitForTasks(
     const call = { priority: "background", deadlineMs: deadlineMsDefaults.background } as const;
     const all = tasks.list({ types: ["TAX_PREP"], limit: 100 }, { ...call, signal: controller.signal });
     for await (const task of all) {
+      // The wait is over: `onTask` took longer.
+      if (scope.failure) return;
       const workId = workIdOf(task) ?? "";
       const client = waiting.get(workId);
       if (!client) continue;
@@ -108,6 +110,5 @@ export async function waitForTasks(
   } finally {
     scope.dispose();
   }
-  for (const client of waiting.values()) await end(client);
-  return ended;
+  return [...ended, ...waiting.values()];
 }

@@ -42,12 +42,18 @@ const hostname = () => nodeModule("node:os").hostname();
 
 /** `false` when there is a file, or a link, of this name. */
 async function createFile(path: string, text: string): Promise<boolean> {
+  const { open, rm } = nodeModule("node:fs/promises");
+  const file = await open(path, "wx", 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "EEXIST") return undefined;
+    throw error;
+  });
+  if (!file) return false;
   try {
-    const file = await nodeModule("node:fs/promises").open(path, "wx", 0o600);
     await file.writeFile(text).finally(() => file.close());
     return true;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    // The disk is full: an empty lock would stay when it no longer is.
+    await rm(path, { force: true });
     throw error;
   }
 }

@@ -11,9 +11,9 @@ import type { SecretStore } from "./secret-store.ts";
 const ageMsMin = 1_000;
 
 /**
- * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole. Processes that share it need a file
- * system with hard links. Its folder must exist. What a process that is killed leaves beside it has a name that begins with
- * `path`, and is for its owner alone, too.
+ * Keeps the signing secrets in a file of mode 0600, which is replaced as a whole; of a link, its target is. Processes that
+ * share it need a file system with hard links. Its folder must exist. What a process that is killed leaves beside it has a
+ * name that begins with that of the file, and is for its owner alone, too.
  *
  * @throws {ConfigurationError} without a path, or where there are no files, as in a browser
  */
@@ -22,6 +22,14 @@ export function fileSecrets(path: string): SecretStore {
   const fs = filesOfRuntime();
 
   const read = () => fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
+
+  /** The file itself, where the path is a link. Another kind of file, such as a device, would be replaced by one. */
+  async function fileToReplace(): Promise<string> {
+    const target = await fs.realpath(path).catch(ignore("ENOENT", path));
+    const found = await fs.stat(target).catch(ignore("ENOENT", null));
+    if (found === null || found.isFile()) return target;
+    throw new Error(`expected a file, or nothing, at ${path}, got something else`);
+  }
 
   async function isAbandoned(link: string, draft: string): Promise<boolean> {
     // Both times are of the file system's clock.
@@ -32,8 +40,9 @@ export function fileSecrets(path: string): SecretStore {
   return {
     read,
     async write(next, previous) {
+      const target = await fileToReplace();
       if ((await read()) !== previous) return false;
-      const link = `${path}.${sha256(String(previous)).slice(0, 16)}`;
+      const link = `${target}.${sha256(String(previous)).slice(0, 16)}`;
       const folder = await fs.mkdtemp(`${link}.`);
       const draft = `${folder}/next`;
       try {
@@ -42,7 +51,7 @@ export function fileSecrets(path: string): SecretStore {
         if (!isOwn && !(await isAbandoned(link, draft))) return false;
         // Only the link moves the file on from `previous`, so nothing else can replace it now.
         const isCurrent = (await read()) === previous;
-        if (isCurrent) await fs.rename(link, path).catch(ignore("ENOENT", undefined));
+        if (isCurrent) await fs.rename(link, target).catch(ignore("ENOENT", undefined));
         else if (isOwn) await fs.rm(link, { force: true });
         return isOwn && isCurrent;
       } finally {

@@ -9,7 +9,7 @@ export interface ImportJournal {
   open(): AsyncIterable<string>;
   /** Adds entries after the last one: all in order, or after a crash a first part of them. Durable when it resolves. */
   append(entries: readonly string[]): Promise<void>;
-  /** Lets other processes open the journal. Called once, also after a failure. */
+  /** Lets other processes open the journal. Called once after `open`, also when that failed or waits. */
   close(): Promise<void>;
 }
 

@@ -60,6 +60,7 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
   let client: PostgresPoolClient | undefined;
   let lost: Error | undefined;
   let lines = 0;
+  let opening: symbol | undefined;
 
   async function query(text: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]> {
     if (!client || lost) throw lost ?? new Error("the journal is not open");
@@ -69,7 +70,15 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
 
   async function acquire(): Promise<void> {
     [lost, lines] = [undefined, 0];
-    client = await pool.connect();
+    const own = Symbol();
+    opening = own;
+    const connected = await pool.connect();
+    // Closed while it waited for a connection: nothing would release this one.
+    if (opening !== own) {
+      connected.release();
+      throw new Error("it was closed while it waited for a connection");
+    }
+    client = connected;
     // Without a listener the loss of an idle connection ends the process.
     client.on("error", (error) => {
       lost = error;
@@ -106,7 +115,7 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
     async close() {
       const held = client;
       const unlocking = query(sql.unlock, [name]);
-      client = undefined;
+      client = opening = undefined;
       // Destroyed unless its lock is certainly released.
       await unlocking.then(
         () => held?.release(),

@@ -1,9 +1,19 @@
+import { utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { createMockServer, MockServer } from "@workspace-tasks/mock-server";
-import type { Clock, CreateClientOptions, ImportClient, ImportJournal, Task } from "@workspace-tasks/sdk";
+import type {
+  Clock,
+  CreateClientOptions,
+  ImportClient,
+  ImportFileArtifact,
+  ImportJournal,
+  Task,
+} from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
+import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
+import { withFolder } from "../../../support/with-folder.ts";
 
 type Fetch = NonNullable<CreateClientOptions["fetch"]>;
 
@@ -128,11 +138,78 @@ describe("uploads of an import", () => {
   });
 });
 
+describe("a file that has changed when its import continues", () => {
+  // With real time: a virtual clock does not wait for files.
+
+  /** Aborts an import of one client as soon as its upload was begun, and changes the file. */
+  async function importTwice(
+    fixture: ImportFixture,
+    file: ImportFileArtifact["file"],
+    change: () => Promise<void>,
+  ): Promise<readonly number[]> {
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
+    const clients = [{ externalId: "a", name: "A", artifacts: [artifact] }];
+    const controller = new AbortController();
+    const journal = new MemoryJournal();
+    const append = async (entries: readonly string[]) => {
+      await journal.append(entries);
+      if (entries.some((entry) => entry.startsWith('["upload"'))) controller.abort();
+    };
+    const aborting = { open: () => journal.open(), append, close: () => journal.close() };
+    const { connectionId, jobName } = fixture;
+    const { start } = fixture.createClient().partner.imports;
+    const options = { connectionId, jobName, clients };
+    const aborted = start({ ...options, journal: aborting, signal: controller.signal });
+    expect(await codeOf(aborted)).toBe("ABORTED");
+    await change();
+    expect((await start({ ...options, journal })).counts.imported).toBe(1);
+    const { state } = await fixture.mock.control.getSnapshot();
+    return state.uploads.map(({ offsetBytes }) => offsetBytes);
+  }
+
+  it.each([
+    ["longer", 13_000_000],
+    ["shorter", 11_000_000],
+    ["of the same length", 12_000_000],
+  ])("is uploaded from its beginning when it is %s", (_, bytes) =>
+    withFolder(async (folder) => {
+      await using fixture = await createImportFixture({ clock: "real" });
+      const file = join(folder, "w2.pdf");
+      await writeFile(file, new Uint8Array(12_000_000).fill(1));
+      const sent = await importTwice(fixture, file, async () => {
+        await writeFile(file, new Uint8Array(bytes).fill(2));
+        await utimes(file, 1, 1);
+      });
+      expect(sent).toEqual([expect.any(Number), bytes]);
+    }),
+  );
+
+  it("is continued when it has not changed (control)", () =>
+    withFolder(async (folder) => {
+      await using fixture = await createImportFixture({ clock: "real" });
+      const file = join(folder, "w2.pdf");
+      await writeFile(file, new Uint8Array(12_000_000));
+      expect(await importTwice(fixture, file, async () => {})).toEqual([12_000_000]);
+    }));
+
+  it("is uploaded from its beginning when a function opens a document of another length", async () => {
+    await using fixture = await createImportFixture({ clock: "real" });
+    let bytes = 12_000_000;
+    const open = () => new Blob([new Uint8Array(bytes)]);
+    const change = async () => {
+      bytes = 3_000_000;
+    };
+    expect(await importTwice(fixture, open, change)).toEqual([expect.any(Number), 3_000_000]);
+  });
+});
+
 describe("waitForTasks", () => {
   const importedIn = async (mock: Parameters<typeof createMockServer>[0] = {}) => {
     const fixture = await createImportFixture(mock);
     const client = fixture.createClient();
     const result = await fixture.import({ clients: clientsWithUrls(5, 1) }, client);
+    // The first call loads its code, which the virtual clock does not wait for.
+    await client.partner.imports.waitForTasks({ ...result, clients: () => [].values() });
     return { fixture, client, result };
   };
 
@@ -181,8 +258,29 @@ describe("waitForTasks", () => {
     const ended = imports.waitForTasks(result, { signal: controller.signal });
     controller.abort();
     expect(await codeOf(fixture.mock.clock.runUntil(ended))).toBe("ABORTED");
-    const onTask = () => Promise.reject(new Error("no"));
-    const failing = imports.waitForTasks(result, { onTask, deadlineMs: 60_000 });
+  });
+
+  it("ends with ON_PROGRESS_FAILED when onTask fails, and at its deadline when onTask never ends", async () => {
+    const { fixture, client, result } = await importedIn();
+    await using _ = fixture;
+    const { imports } = client.partner;
+    const failing = imports.waitForTasks(result, { onTask: () => Promise.reject(new Error("no")) });
     expect(await codeOf(fixture.mock.clock.runUntil(failing))).toBe("ON_PROGRESS_FAILED");
+    let calls = 0;
+    let resolve = () => {};
+    const onTask = () => {
+      calls += 1;
+      return new Promise<void>((resolved) => {
+        resolve = resolved;
+      });
+    };
+    const tasks = await fixture.mock.clock.runUntil(
+      imports.waitForTasks(result, { onTask, deadlineMs: 60_000 }),
+    );
+    const codes = tasks.map(({ error }) => error?.code);
+    expect(codes).toEqual([undefined, ...Array(4).fill("DEADLINE_EXCEEDED")]);
+    resolve();
+    await fixture.mock.clock.advance("1m");
+    expect(calls).toBe(1);
   });
 });

@@ -278,6 +278,9 @@ describe("an import ends", () => {
       throw new Error("the database is gone");
     })();
     await expect(fixture.import({ clients: failing, journal })).rejects.toThrow("the database is gone");
+    const nothing = { [Symbol.iterator]: () => ({ next: () => Promise.reject(undefined) }) };
+    const thrown = fixture.import({ clients: nothing as never, journal: new MemoryJournal() });
+    await expect(thrown).rejects.toThrow("clients threw no Error");
     const controller = new AbortController();
     const silent = { [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) };
     const waiting = fixture.import({ clients: silent, journal, signal: controller.signal });
@@ -292,7 +295,8 @@ describe("an import ends", () => {
       signal: AbortSignal.timeout(200),
     });
     expect(await codeOf(repeating)).toBe("ABORTED");
-    expect(journal.closed).toBe(2);
+    // The second import ended before it opened the journal.
+    expect(journal.closed).toBe(1);
     expect((await fixture.import({ clients: clientsWithUrls(2, 1), journal })).counts.imported).toBe(2);
   });
 
@@ -322,6 +326,20 @@ describe("an import ends", () => {
       }
     },
   );
+
+  it("with JOURNAL_IN_USE when another import uses the same journal object, which stays open for that one", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const client = fixture.createClient();
+    const { connectionId, jobName } = fixture;
+    const options = { connectionId, jobName, journal, clients: clientsWithUrls(3, 1) };
+    const first = client.partner.imports.start(options);
+    const second = codeOf(client.partner.imports.start(options));
+    expect(await fixture.mock.clock.runUntil(second)).toBe("JOURNAL_IN_USE");
+    expect((await fixture.mock.clock.runUntil(first)).counts.imported).toBe(3);
+    expect(journal.closed).toBe(1);
+    expect((await fixture.import({ ...options })).counts.imported).toBe(3);
+  });
 
   it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
     await using fixture = await createImportFixture();

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
-import { chmod, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { chmod, lstat, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigurationError, fileSecrets } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
@@ -69,6 +71,25 @@ it("the change of a process that was killed is completed by the next one", () =>
     expect(await store.write("c", "b")).toBe(true);
     expect(await readdir(folder)).toEqual(["secrets.json"]);
   }));
+
+it.skipIf(process.platform === "win32")(
+  "a link to the file stays one, and what is no file is not replaced",
+  () =>
+    withFolder(async (folder) => {
+      const [path, link, socket] = ["secrets.json", "link.json", "socket"].map((name) => join(folder, name));
+      await fileSecrets(path as string).write("a", null);
+      await symlink("secrets.json", link as string);
+      expect(await fileSecrets(link as string).write("b", "a")).toBe(true);
+      expect(await fileSecrets(path as string).read()).toBe("b");
+      expect((await lstat(link as string)).isSymbolicLink()).toBe(true);
+      const server = createServer().listen(socket as string);
+      await once(server, "listening");
+      await expect(fileSecrets(socket as string).write("a", null)).rejects.toThrow("expected a file");
+      expect((await stat(socket as string)).isSocket()).toBe(true);
+      server.close();
+      await once(server, "close");
+    }),
+);
 
 it("a missing folder fails the write, and a path that is none the creation", async () => {
   await expect(fileSecrets("/no/such/folder/secrets.json").write("a", null)).rejects.toMatchObject({

@@ -86,6 +86,9 @@ describe("an import in a process of its own", () => {
       const { stdout } = await promisify(execFile)("sh", ["-c", shell, "sh", ...command]);
       expect(JSON.parse(stdout)).toMatchObject({ error: "JOURNAL_FAILED" });
       expect((await readFile(path)).byteLength).toBeGreaterThanOrEqual(4_096);
+      const full = shell.replace("8", "0");
+      const locking = await promisify(execFile)("sh", ["-c", full, "sh", ...command]);
+      expect(JSON.parse(locking.stdout)).toMatchObject({ error: "JOURNAL_FAILED", requests: 0 });
       expect(await run({ journalPath: path, clients: 300 })).toMatchObject({ imported: 300 });
     }),
   );
