@@ -1,0 +1,35 @@
+import { createVirtualClock } from "@workspace-tasks/mock-server";
+import { describe, expect, it } from "vitest";
+import { PlainStatements } from "../../../../../../receiver-kit/inbox/postgres/transactions/plain-statements.ts";
+
+const insert = "INSERT INTO effects VALUES ($1)";
+const select = "SELECT 1";
+
+describe("the statements that are known to be plain", () => {
+  it("are searched for hidden code once", () => {
+    const statements = new PlainStatements(createVirtualClock());
+    expect(statements.isWorthLearning([insert])).toBe(true);
+    statements.learn([insert]);
+    expect(statements.isWorthLearning([insert])).toBe(false);
+    expect(statements.isSingle(insert)).toBe(true);
+  });
+
+  it("are searched for hidden code a hundred times where each text has its own values, then if a text comes again", () => {
+    const statements = new PlainStatements(createVirtualClock());
+    const texts = Array.from({ length: 900 }, (_, index) => `INSERT INTO effects VALUES (${index})`);
+    expect(texts.filter((text) => statements.isWorthLearning([text]))).toHaveLength(100);
+    expect(statements.isWorthLearning([texts[500]!])).toBe(true);
+  });
+
+  it("are forgotten for a minute after hidden code was found", async () => {
+    const clock = createVirtualClock();
+    const statements = new PlainStatements(clock);
+    statements.learn([insert]);
+    statements.isWorthLearning([select]);
+    statements.forget();
+    expect(statements.isKnown(insert)).toBe(false);
+    expect(statements.isWorthLearning([select])).toBe(false);
+    await clock.advance(60_000);
+    expect(statements.isWorthLearning([select])).toBe(true);
+  });
+});
