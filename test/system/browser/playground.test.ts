@@ -51,7 +51,7 @@ describe("the playground", () => {
     await frame.locator(".row").filter({ hasText: "COMPLETED" }).waitFor();
   });
 
-  it("ends a program that loops for ever when it is told to, and runs the next one", async () => {
+  it("ends a program that never ends when it is told to, and runs the next one", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.write('console.log("it begins"); for (;;) {}');
     await playground.run();

@@ -23,6 +23,8 @@ export class PlainStatements {
   /** The first of several of which others are not known, and how often one had to be learned. */
   readonly #incomplete = new Set<string>();
   readonly #continued = new Map<string, number>();
+  /** Candidates in whose transaction hidden code was found, which may be that of another one. */
+  readonly #suspects = new Set<string>();
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -63,11 +65,31 @@ export class PlainStatements {
 
   learn(texts: readonly string[]): void {
     this.#bound();
-    for (const text of texts) this.#known.add(text);
+    for (const text of texts) {
+      this.#known.add(text);
+      this.#suspects.delete(text);
+    }
     const [first] = texts;
     if (first === undefined || texts.length === 1) return;
     this.#followed.add(first);
     if ((this.#continued.get(first) ?? 0) <= continuedMax) this.#incomplete.delete(first);
+  }
+
+  /** Whether it has to be learned in a transaction that has no other first statement. */
+  isSuspect(text: string): boolean {
+    return this.#suspects.has(text);
+  }
+
+  /** Hidden code was found in what was touched by an event with these, or, unless it was the only kind, by another one. */
+  suspect([first]: readonly string[], isOnlyKind: boolean): void {
+    if (first === undefined) return;
+    this.#bound();
+    if (!isOnlyKind) {
+      this.#suspects.add(first);
+      return;
+    }
+    this.#suspects.delete(first);
+    this.#candidates.set(first, false);
   }
 
   /** Whether an event that begins with it is likely to have only known ones. */
@@ -83,6 +105,7 @@ export class PlainStatements {
     this.#continued.set(first, 1 + (this.#continued.get(first) ?? 0));
   }
 
+  /** A transaction of known ones has run hidden code, which is new. */
   forget(): void {
     this.#known.clear();
     this.#pausedUntilMs = this.#clock.monotonic() + pauseMs;
@@ -99,7 +122,7 @@ export class PlainStatements {
   }
 
   #bound(): void {
-    for (const texts of [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#continued])
-      if (texts.size >= textsMax) texts.clear();
+    const seen = [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#continued];
+    for (const texts of [...seen, this.#suspects]) if (texts.size >= textsMax) texts.clear();
   }
 }

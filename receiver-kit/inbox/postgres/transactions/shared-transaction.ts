@@ -9,8 +9,8 @@
 // GROUPS. A plain transaction has only statements that are known to leave nothing in the session, so its turns end without
 // a reset. Events whose handlers are known to send one statement each take a turn together: their statements are sent
 // behind each other, in one write, and cost a part of a round trip. A group is kept or rolled back as a whole. When a
-// member fails, or sends a second statement, the others run again, in turns of their own. Before the commit the server looks for hidden
-// code in all that was touched; when there is any, all events run again, alone.
+// member fails, or sends a second statement, the others run again, in turns of their own. Before the commit the server
+// looks for hidden code in all that was touched; when there is any, all events run again, alone.
 
 import { leaseLost, superseded } from "../../lazy-transaction.ts";
 import { settledEnd } from "../../row-end.ts";
@@ -221,7 +221,7 @@ export class SharedTransaction {
       if (isWithoutSavepoint(error)) throw endedBySql("a COMMIT or ROLLBACK");
       for (const member of members) {
         const explained = member.failed.explain(error);
-        if (explained === error) member.repeat();
+        if (explained === error || members.length > 1) member.repeat();
         else member.rejectSettled(explained);
       }
       return false;
@@ -248,8 +248,7 @@ export class SharedTransaction {
     if (this.defers) throw new Error("a constraint of the database became deferrable");
     if (row?.["locks"] === true) this.#failWithLock();
     if (isPlain && row?.["is_plain"] !== true) this.#failWithHiddenCode();
-    if (row?.["is_plain"] === true) for (const { texts } of learning) statements.learn(texts);
-    else if (learning.length > 0) statements.forget();
+    this.#learn(learning, row?.["is_plain"] === true);
     const results = await this.#pooled.within(endRows(this.#pooled, this.#options, ends, this.#xact));
     if (results.some((end, index) => end?.result !== ends[index]?.outcome))
       throw results[0] ? superseded() : leaseLost();
@@ -259,6 +258,15 @@ export class SharedTransaction {
       if (results[index]?.hasMore) notify(claim.source);
     });
     for (const member of members) member.settle();
+  }
+
+  #learn(learning: readonly Member[], isPlain: boolean): void {
+    const { statements } = this.#options;
+    const isOnlyKind = new Set(this.members.map(({ start }) => start.first)).size === 1;
+    for (const { texts } of learning) {
+      if (isPlain) statements.learn(texts);
+      else statements.suspect(texts, isOnlyKind);
+    }
   }
 
   #checkOf(learning: readonly Member[]): string {

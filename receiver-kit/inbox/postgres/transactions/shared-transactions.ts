@@ -109,6 +109,7 @@ export class SharedTransactions {
     // Another transaction took them.
     if (!head) return pooled.release();
     const isPlain = this.#isPlain(head);
+    const isOfKind = this.#kindOf(head);
     const transaction = new SharedTransaction(pooled, {
       ...this.#dependencies,
       ...{ isPlain, statements: this.#statements, groupSize: this.#groupSize },
@@ -121,18 +122,18 @@ export class SharedTransactions {
       this.#clock.monotonic() < startedAtMs + transactionMsMax;
     const next = async () => {
       // Others may join while the last turns end.
-      if (!this.#isWaiting(isPlain) && transaction.hasOpenGroup)
+      if (!this.#waiting.some(isOfKind) && transaction.hasOpenGroup)
         await Promise.race([transaction.handlersEnded(), this.#joined.promise]);
-      if (!this.#isWaiting(isPlain)) {
+      if (!this.#waiting.some(isOfKind)) {
         await transaction.endTurns();
         await transaction.endLastTurn();
       }
-      return mayContinue() ? this.#take(isPlain) : undefined;
+      return mayContinue() ? this.#take(isOfKind) : undefined;
     };
     try {
       await transaction.begin();
       if (transaction.defers) this.#pauseSharing();
-      for (let member = this.#take(isPlain); member; member = await next())
+      for (let member = this.#take(isOfKind); member; member = await next())
         await transaction.takeTurn(member);
       await transaction.commit();
     } catch (error) {
@@ -149,13 +150,16 @@ export class SharedTransactions {
     return first !== undefined && this.#statements.beginsPlain(first);
   }
 
-  /** Those that wait for a transaction of plain statements, or for another one. */
-  #isWaiting(isPlain: boolean): boolean {
-    return this.#waiting.some((member) => this.#isPlain(member) === isPlain);
+  /** Which events may share a transaction with one: those with plain statements, the others, or its own kind alone. */
+  #kindOf(head: Member): (member: Member) => boolean {
+    const { first } = head.start;
+    if (first !== undefined && this.#statements.isSuspect(first)) return ({ start }) => start.first === first;
+    const isPlain = this.#isPlain(head);
+    return (member) => this.#isPlain(member) === isPlain;
   }
 
-  #take(isPlain: boolean): Member | undefined {
-    const index = this.#waiting.findIndex((member) => this.#isPlain(member) === isPlain);
+  #take(isOfKind: (member: Member) => boolean): Member | undefined {
+    const index = this.#waiting.findIndex(isOfKind);
     return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 

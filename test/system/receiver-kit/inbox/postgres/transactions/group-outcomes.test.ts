@@ -178,8 +178,12 @@ describeWithPostgres("a group of events on PostgreSQL", () => {
       kept.push(first.id, ...claims.filter((_, place) => ends[place] === "settled").map(({ id }) => id));
     }
     expect(at.undone()).toBeGreaterThan(10);
-    const codes = at.errors.map((error) => (error as { readonly code?: string }).code ?? "of the handler");
-    expect(new Set(codes)).toEqual(new Set(["22012", "LEASE_LOST", "TRANSACTION_ENDED", "of the handler"]));
+    const codes = new Set(
+      at.errors.map((error) => (error as { readonly code?: string }).code ?? "of the handler"),
+    );
+    // Of a statement that was on its way when its connection was ended, which it rarely is.
+    codes.delete("57P01");
+    expect(codes).toEqual(new Set(["22012", "LEASE_LOST", "TRANSACTION_ENDED", "of the handler"]));
     const { rows } = await at.pool.query(`SELECT name FROM ${at.schema}.done ORDER BY name`);
     expect(rows.map(({ name }) => name)).toEqual(kept.toSorted());
   });

@@ -430,6 +430,32 @@ describeWithPostgres("plain transactions on PostgreSQL", () => {
     }
   });
 
+  it("are made of plain statements also where other handlers always write to a table with a trigger", async () => {
+    await using at = await createFixture();
+    await at.pool.query(`CREATE TABLE ${at.schema}.triggering (name text); CREATE TABLE ${at.schema}.usual (name text);
+      CREATE FUNCTION ${at.schema}.sets() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN PERFORM set_config('app.tenant', 'a', true); RETURN NEW; END $$;
+      CREATE TRIGGER sets BEFORE INSERT ON ${at.schema}.triggering FOR EACH ROW EXECUTE FUNCTION ${at.schema}.sets()`);
+    const [triggering, usual] = ["triggering", "usual"].map(
+      (table) => `INSERT INTO ${at.schema}.${table} VALUES ($1)`,
+    ) as [string, string];
+    let letGo = await at.hold();
+    for (let batch = 0; batch < 4; batch++) {
+      at.readEnds();
+      const claims = at.take(6);
+      const handled = at.handleAll(claims, (handle, claim) =>
+        handle.query(claims.indexOf(claim) % 2 === 0 ? triggering : usual, [claim.id]),
+      );
+      // Both kinds are in the first transaction.
+      if (batch === 0) await handled;
+      await letGo();
+      letGo = async () => {};
+      await handled;
+    }
+    expect(at.readEnds(usual)).toContain("plain");
+    expect(at.readEnds(triggering)).not.toContain("plain");
+  });
+
   it("are made of statements whose table has keys, defaults, checks and indexes of PostgreSQL", async () => {
     await using at = await createFixture();
     await at.pool.query(`CREATE TYPE ${at.schema}.state AS ENUM ('new', 'done');

@@ -21,6 +21,21 @@ describe("the statements that are known to be plain", () => {
     expect(statements.isWorthLearning([texts[500]!])).toBe(true);
   });
 
+  it("are learned apart from others once hidden code was found in the transaction of several kinds", () => {
+    const statements = new PlainStatements(createVirtualClock());
+    const triggering = "INSERT INTO triggering VALUES ($1)";
+    for (const text of [insert, triggering]) {
+      statements.isWorthLearning([text]);
+      statements.suspect([text], false);
+    }
+    expect([insert, triggering].map((text) => statements.isSuspect(text))).toEqual([true, true]);
+    statements.learn([insert]);
+    statements.suspect([triggering], true);
+    expect([insert, triggering].map((text) => statements.isSuspect(text))).toEqual([false, false]);
+    expect([insert, triggering].map((text) => statements.isKnown(text))).toEqual([true, false]);
+    expect(statements.isWorthLearning([triggering])).toBe(false);
+  });
+
   it("are forgotten for a minute after hidden code was found", async () => {
     const clock = createVirtualClock();
     const statements = new PlainStatements(clock);
