@@ -25,7 +25,7 @@ export const benchmark: Benchmark = {
 };
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
-  await using stores = await BacklogStores.start();
+  await using stores = new BacklogStores();
   const growth = await measureGrowth(stores, quick);
   const processes = await measureProcesses(stores, quick);
   return { goals: growth.goals, tables: [growth.table, processes] };

@@ -36,7 +36,7 @@ export const benchmark: Benchmark = {
 };
 
 async function measure({ quick }: MeasureOptions): Promise<Result> {
-  await using stores = await BacklogStores.start();
+  await using stores = new BacklogStores();
   const rounds = { rounds: quick ? 1 : 3, warmUpRounds: quick ? 0 : 1 };
   const compare = async (contenders: readonly string[], writes: boolean): Promise<Drains> =>
     await inTurns<string, Drained>(contenders, rounds, (name) =>

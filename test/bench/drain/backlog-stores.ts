@@ -12,21 +12,14 @@ export const storeNames = { postgres: "PostgreSQL", sqlite: "SQLite" } as const;
 
 /** A new database, or file, for each drain. */
 export class BacklogStores implements AsyncDisposable {
-  readonly #postgres: PostgresServer;
   readonly #folder = mkdtempSync(join(tmpdir(), "workspace-tasks-drain-"));
+  /** Started when it is first needed. */
+  #postgres: Promise<PostgresServer> | undefined;
   #files = 0;
-
-  private constructor(postgres: PostgresServer) {
-    this.#postgres = postgres;
-  }
-
-  static async start(): Promise<BacklogStores> {
-    return new BacklogStores(await PostgresServer.start());
-  }
 
   async [Symbol.asyncDispose](): Promise<void> {
     rmSync(this.#folder, { recursive: true, force: true });
-    await this.#postgres[Symbol.asyncDispose]();
+    await (await this.#postgres)?.[Symbol.asyncDispose]();
   }
 
   async drain(
@@ -37,7 +30,9 @@ export class BacklogStores implements AsyncDisposable {
     if (store === "sqlite") {
       return drain(name, { ...options, store: join(this.#folder, `${++this.#files}.db`) });
     }
-    await using database: PostgresDatabase = await this.#postgres.database();
+    this.#postgres ??= PostgresServer.start();
+    const server = await this.#postgres;
+    await using database: PostgresDatabase = await server.database();
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     try {
@@ -46,7 +41,7 @@ export class BacklogStores implements AsyncDisposable {
       return await drain(name, {
         ...options,
         store: database.url,
-        readServer: () => serverUse(client, this.#postgres.pid),
+        readServer: () => serverUse(client, server.pid),
       });
     } finally {
       await client.end();
