@@ -26,7 +26,10 @@ receiver.onState("task", async (event, { transaction }) => {
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver)); // before any body parser
 await receiver.start();
-const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready for webhooks"));
+const server = app.listen(Number(process.env["PORT"] ?? 3000), (error) => {
+  if (error) throw error; // the port is in use
+  console.log("ready for webhooks");
+});
 // #endregion
 
 // #region shutdown

@@ -7,6 +7,7 @@ import { isBuilt, setBuilt, setUnbuilt } from "./build-inputs.ts";
 import { packages, root } from "./packages.ts";
 
 if (!isBuilt()) {
+  console.log(`building ${packages.length} packages`);
   setUnbuilt();
   await Promise.all([
     run("typescript/bin/tsc", "-b", ...packages.map(({ folder }) => folder)).then(buildPackages),

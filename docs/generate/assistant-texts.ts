@@ -1,6 +1,6 @@
 // llms.txt and llms-full.txt of the site, as llmstxt.org describes them: for programs that read documents instead of people.
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { overviewSections, type Section } from "../.vitepress/overview.ts";
 import { pageOf } from "../.vitepress/pages.ts";
 
@@ -21,10 +21,14 @@ export function writeAssistantTexts(folder: string): void {
   const sections = overviewSections();
   const sources = sections.flatMap(({ pages }) => pages.map(({ source }) => source)).filter(pageOf);
   writeFileSync(join(folder, "llms.txt"), [summary, ...sections.map(indexOf)].join("\n"));
-  writeFileSync(join(folder, "llms-full.txt"), [summary, ...sources.map(read)].join("\n"));
+  writeFileSync(join(folder, "llms-full.txt"), [summary, ...sources.map(readWhole)].join("\n"));
 }
 
 const read = (file: string) => readFileSync(file, "utf8");
+
+/** With the tables that the page includes on the site. */
+const readWhole = (file: string) =>
+  read(file).replace(/<!-- @include: (\S+) -->/g, (_, path: string) => read(join(dirname(file), path)));
 
 /** The pages of a section with the first sentence of each. */
 function indexOf({ title, pages }: Section): string {
@@ -35,9 +39,9 @@ function indexOf({ title, pages }: Section): string {
   return `## ${title || "Start"}\n\n${lines.join("")}`;
 }
 
-/** The first sentence of the page. */
+/** The first sentence of the page, which is its question. */
 function aboutOf(file: string): string {
   const [, text = ""] = /^# .+\n\n(?:<!--.*-->\n\n)?([\s\S]*?)(?:\n\n|$)/.exec(read(file)) ?? [];
   const plain = text.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1");
-  return /^.*?[.:](?= |$)/.exec(plain)?.[0]?.replace(/:$/, ".") ?? plain;
+  return /^.*?[.:?](?= |$)/.exec(plain)?.[0]?.replace(/:$/, ".") ?? plain;
 }

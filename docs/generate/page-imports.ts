@@ -83,7 +83,7 @@ function codeOf(imports: readonly NamedImport[]): string {
 export function withImports(document: string): string {
   const code = codeOf(importsOf(document));
   const pattern = /(^<!-- imports -->\n```ts\n)[\s\S]*?(^```$)/m;
-  if (code.includes('"workspace-tasks/') && !pattern.test(document)) {
+  if (code.includes('"@workspace-tasks/') && !pattern.test(document)) {
     throw new Error(`add "<!-- imports -->" and a ts block to the page, for\n${code}`);
   }
   return document.replace(pattern, (_, opening: string, closing: string) => opening + code + closing);

@@ -7,7 +7,7 @@ export const builtSite = "docs/.vitepress/dist";
 
 const builtFrom = join(root, ".tmp/site-built-from");
 const inputs =
-  /^(docs|sdk|mock-server|receiver-kit|scripts|test\/bench\/results)\b|^[A-Z]+\.md$|^package-lock\.json$/;
+  /^(docs|sdk|mock-server|receiver-kit|scripts|test\/bench\/results|test\/support\/(dead-links|markdown-table|public-exports))\b|^[A-Z]+\.md$|^package-lock\.json$/;
 
 /** Whether the site was built from the documents and sources as they are. */
 export const isSiteBuilt = (): boolean =>

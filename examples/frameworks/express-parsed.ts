@@ -17,7 +17,10 @@ app.post("/webhooks", webhookMiddleware(receiver)); // takes the bytes of rawBod
 app.post("/echo", (request, response) => void response.json(request.body));
 
 await receiver.start();
-const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready"));
+const server = app.listen(Number(process.env["PORT"] ?? 3000), (error) => {
+  if (error) throw error; // the port is in use
+  console.log("ready");
+});
 
 process.once("SIGTERM", async () => {
   server.close();

@@ -11,7 +11,10 @@ app.use(express.json());
 app.post("/echo", (request, response) => void response.json(request.body));
 
 await receiver.start();
-const server = app.listen(Number(process.env["PORT"] ?? 3000), () => console.log("ready"));
+const server = app.listen(Number(process.env["PORT"] ?? 3000), (error) => {
+  if (error) throw error; // the port is in use
+  console.log("ready");
+});
 
 process.once("SIGTERM", async () => {
   server.close();

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { receiverErrorCodes } from "@workspace-tasks/receiver-kit";
 import { errorCodes } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
+import { withImports } from "../../../docs/generate/page-imports.ts";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
@@ -42,7 +43,7 @@ function wordsIn(text: string): number {
 
 describe("the length of the documents", () => {
   // Written by programs, or a list of what has changed.
-  const others = /^CHANGELOG|^docs\/benchmarks|\/receiver-reports\.md$|\/licences\.md$/;
+  const others = /^CHANGELOG|^docs\/benchmarks|\/receiver-reports\.md$/;
   const lengths = documents
     .filter((file) => !others.test(file))
     .map((file) => ({ file, words: wordsIn(read(file)) }));
@@ -73,6 +74,21 @@ it("every path that a document names exists, alone or in a command", () => {
   );
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ path }) => !existsSync(path))).toEqual([]);
+});
+
+describe("the imports that a page shows", () => {
+  const block =
+    "<!-- examples/rotate-secret.ts#receiver -->\n```ts\nconst secrets = signingSecrets(store);\n```\n";
+
+  it("a page with code that needs an import of this project, and no place for it, is rejected", () => {
+    expect(() => withImports(block)).toThrow('import { signingSecrets } from "@workspace-tasks/sdk";');
+  });
+
+  it("a page with a place for imports gets those that its code needs", () => {
+    expect(withImports(`<!-- imports -->\n\`\`\`ts\n\`\`\`\n\n${block}`)).toContain(
+      '```ts\nimport { signingSecrets } from "@workspace-tasks/sdk";\n```',
+    );
+  });
 });
 
 describe("docs/errors.md", () => {
@@ -107,7 +123,7 @@ const foreignMessages = new Set([
 it("docs/troubleshooting.md quotes messages that exist", () => {
   const page = read("docs/troubleshooting.md");
   const sources = projectFiles(".", ".ts")
-    .filter((file) => /^(sdk|mock-server|receiver-kit|cli)\//.test(file))
+    .filter((file) => /^(sdk|mock-server|receiver-kit)\//.test(file))
     .map(read)
     .join("\n");
   const quoted = page.split("\n").flatMap((line) => /^\| `([^`]* [^`]*)`/.exec(line)?.[1] ?? []);

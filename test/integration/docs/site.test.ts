@@ -13,9 +13,9 @@ const repository = "https://code.example/owner/name";
 
 describe("a link of a document", () => {
   it.each([
-    ["docs/webhooks.md", "production.md#postgresql", "/production.md#postgresql"],
+    ["docs/webhooks.md", "production.md#sqlite", "/production.md#sqlite"],
     ["docs/webhooks.md", "../README.md", "/index.md"],
-    ["docs/recipes/python.md", "../../receiver-kit/README.md", "/packages/receiver-kit.md"],
+    ["docs/recipes/serverless.md", "../../receiver-kit/README.md", "/packages/receiver-kit.md"],
     ["README.md", "docs/README.md", "/documentation.md"],
     ["README.md", "https://www.standardwebhooks.com", "https://www.standardwebhooks.com"],
     ["README.md", "#install", "#install"],

@@ -163,6 +163,16 @@ describe("the documentation site", () => {
     const full = readFileSync(join(builtSite, "llms-full.txt"), "utf8");
     expect(full).toContain(readFileSync("docs/webhooks.md", "utf8"));
   });
+
+  it("llms.txt says of a page its question, and llms-full.txt has the tables that only the site shows", () => {
+    const index = readFileSync(join(builtSite, "llms.txt"), "utf8").split("\n");
+    expect(index).toContain(
+      "- [Mock guide](mock-server.html): How do I develop and test without the service?",
+    );
+    const full = readFileSync(join(builtSite, "llms-full.txt"), "utf8");
+    expect(full).toContain("Usage: workspace-tasks mock");
+    expect(full).not.toContain("@include");
+  });
 });
 
 const overflowPixels = (page: Page) =>

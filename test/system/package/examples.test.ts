@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "libsql";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../support/listen.ts";
+import { freePort, listen } from "../../support/listen.ts";
 import { packageEnvironment, packageFlags } from "../../support/package-flags.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 import { hasPostgres } from "../../support/with-postgres.ts";
@@ -83,6 +84,15 @@ it("the example receiver-sqlite stores the state of an event that `trigger` send
   expect((await example.ended()).code).toBe(0);
   const states = new Database(join(folder, "webhooks.db")).prepare("SELECT * FROM task_states").all();
   expect(states).toMatchObject([{ task_id: taskId, status: "COMPLETED" }]);
+});
+
+it("the example receiver-sqlite does not say that it is ready when its port is in use, and exits with 1", async () => {
+  await using other = await listen(createServer());
+  using example = start(["receiver-sqlite"], { PORT: String(other.port), MOCK_PORT: "0" });
+  const { code, output } = await example.ended();
+  expect(output).toContain("EADDRINUSE");
+  expect(output).not.toContain("ready for webhooks");
+  expect(code).toBe(1);
 });
 
 it("npm run example exits with 2 for an unknown example, and lists the examples without a name", async () => {
