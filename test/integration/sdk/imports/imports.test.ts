@@ -170,6 +170,33 @@ describe("the clients of an import", () => {
     expect(clientOf(result, "client-1")).toMatchObject({ status: "imported", before: false });
   });
 
+  it("are imported when their file can be read again, after the others of a job in doubt", async () => {
+    await using fixture = await createImportFixture();
+    let isReadable = true;
+    const open = (document: string) => {
+      if (document === "b" && !isReadable) throw new Error("unreadable");
+      return new Blob([document]);
+    };
+    const clients: readonly ImportClient[] = ["a", "b"].map((externalId) => {
+      const artifact = { name: "w2.pdf", type: "w2", externalId, mimeType: "application/pdf" };
+      return { externalId, name: externalId, artifacts: [{ ...artifact, file: () => open(externalId) }] };
+    });
+    const durable = new MemoryJournal();
+    const append: ImportJournal["append"] = (entries) =>
+      entries.some((entry) => entry.startsWith('["works"'))
+        ? Promise.reject(new Error("no disk"))
+        : durable.append(entries);
+    const journal = { open: () => durable.open(), append, close: () => durable.close() };
+    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+    isReadable = false;
+    const partly = await fixture.import({ clients, journal: durable });
+    expect(statuses(partly)).toEqual({ a: "imported", b: "failed" });
+    isReadable = true;
+    const result = await fixture.import({ clients, journal: durable });
+    expect(statuses(result)).toEqual({ a: "imported", b: "imported" });
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
+
   it("of a job in doubt get another job and derived external ids", async () => {
     await using fixture = await createImportFixture();
     const { mock } = fixture;
