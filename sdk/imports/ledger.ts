@@ -1,3 +1,4 @@
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { CheckedOptions } from "./import-input.ts";
@@ -7,6 +8,11 @@ import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 
 const formatVersion = 1;
 const journalTimeoutMs = 30_000;
+
+const entriesOf = s.refine<AsyncIterable<unknown>>(
+  "an async iterable of entries",
+  (opened) => typeof Object(opened)[Symbol.asyncIterator] === "function",
+);
 
 /** A second import with the same object would close the journal of the first. */
 const journalsInUse = new WeakSet<ImportJournal>();
@@ -81,7 +87,9 @@ export function createLedger(
       if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
       journalsInUse.add(journal);
       isOwn = true;
-      const opened = await limited("open", async () => (await journal.open())[Symbol.asyncIterator]());
+      const opened = await limited("open", async () => {
+        return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
+      });
       for (let line = 1; ; line++) {
         const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
         if (done !== true) replay(value, line);

@@ -260,6 +260,14 @@ describe("waitForTasks", () => {
     expect(await codeOf(fixture.mock.clock.runUntil(ended))).toBe("ABORTED");
   });
 
+  it("takes the result of an import alone", async () => {
+    await using fixture = await createImportFixture();
+    const { waitForTasks } = fixture.createClient().partner.imports;
+    for (const wrong of [undefined, {}, { clients: () => 5 }, { clients: () => undefined }])
+      expect(await codeOf(waitForTasks(wrong as never))).toBe("ARGUMENT_INVALID");
+    expect(await waitForTasks({ clients: () => [].values() } as never)).toEqual([]);
+  });
+
   it("ends with ON_PROGRESS_FAILED when onTask fails, and at its deadline when onTask never ends", async () => {
     const { fixture, client, result } = await importedIn();
     await using _ = fixture;
