@@ -27,7 +27,7 @@ export function createLedger(
   let queue: string[] = [];
   let written: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  let isOwn = false;
+  let holdsJournal = false;
 
   /** The error of the journal itself, or another; without secrets. */
   function toError(error: unknown, other: () => WorkspaceTasksError): WorkspaceTasksError {
@@ -86,7 +86,7 @@ export function createLedger(
       const inUse = "another import of this process uses the object; pass one of its own to each";
       if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
       journalsInUse.add(journal);
-      isOwn = true;
+      holdsJournal = true;
       const opened = await limited("open", async () => {
         return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
       });
@@ -99,7 +99,7 @@ export function createLedger(
       state.isReplayed = true;
     },
     async close(): Promise<void> {
-      if (!isOwn) return;
+      if (!holdsJournal) return;
       await written.catch(() => {});
       await limited("close", async () => journal.close()).finally(() => journalsInUse.delete(journal));
     },

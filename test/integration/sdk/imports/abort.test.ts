@@ -103,6 +103,21 @@ describe("an import that is aborted", () => {
     while (await abortAt(step)) step += 1;
     expect(step).toBeGreaterThan(40);
   }, 120_000);
+
+  it("ends while the function that opens a file never settles", async () => {
+    await using fixture = await createImportFixture();
+    const controller = new AbortController();
+    const journal = new MemoryJournal();
+    const file = () => {
+      controller.abort();
+      return new Promise<Blob>(() => {});
+    };
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
+    const input = [{ externalId: "a", name: "A", artifacts: [artifact] }];
+    const aborted = fixture.import({ clients: input, journal, signal: controller.signal });
+    expect(await codeOf(aborted)).toBe("ABORTED");
+    expect(journal.closed).toBe(1);
+  });
 });
 
 describe("uploads of an import", () => {
