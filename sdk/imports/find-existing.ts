@@ -16,9 +16,9 @@ export async function findExisting(
   const look = async (call: CallOptions) => {
     const user = await me(call);
     if (user.__typename !== "WorkspaceUser" || user.workspace.id !== workspaceId) return undefined;
-    const existing = new Set<string>();
+    const [wanted, existing] = [new Set(externalIds), new Set<string>()];
     for await (const { externalId } of taxClients.list({ limit: 100 }, call))
-      if (externalIds.includes(externalId ?? "")) existing.add(externalId ?? "");
+      if (externalId && wanted.has(externalId)) existing.add(externalId);
     return existing;
   };
   const orNothing = (error: unknown) => {

@@ -144,12 +144,16 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     return part(open, mode);
   }
 
-  /** Continues a job, unless its artifacts are in doubt, or some of its clients have failed or are missing. */
+  /** Continues a job, unless its artifacts are in doubt, or some of its clients have left it, have failed or are missing. */
   async function resume(job: ImportJob): Next {
     if (job.isStarting) return start(job);
-    const states = job.clients.map((externalId) => state.client(externalId));
-    const hasWorks = states.some(({ work }) => work !== undefined);
-    if (!states.some(({ artifacts }) => artifacts === "sent")) {
+    // The others have their works and artifacts in another job.
+    const members = job.clients
+      .map((externalId) => state.client(externalId))
+      .filter((each) => each.job === job);
+    const hasWorks = members.some(({ work }) => work !== undefined);
+    const isWhole = members.length === job.clients.length;
+    if (isWhole && !members.some(({ artifacts }) => artifacts === "sent")) {
       const isAttached = (externalId: string) => state.client(externalId).artifacts === "attached";
       const unattached = job.clients.filter((externalId) => !isAttached(externalId));
       const ready = await uploadFiles(run, part(unattached, job.mode).clients);

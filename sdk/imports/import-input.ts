@@ -90,6 +90,7 @@ const identified = s.looseObject({ externalId: s.nonEmptyString });
 const urlArtifact = s.looseObject({ ...artifactFields, url: s.nonEmptyString });
 const fileArtifact = s.looseObject({
   ...artifactFields,
+  url: s.refine<null | undefined>("a file or a url, not both", (url) => url === undefined || url === null),
   name: s.nonBlankString,
   file: s.refine<ImportFileArtifact["file"]>(
     "a path or a function",

@@ -1,4 +1,4 @@
-import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
+import { type RateLimitSnapshot, withoutReserved } from "../rate-limit/rate-limiter.ts";
 import type { ClientStatus } from "./import-state.ts";
 
 /** What the import began last. Two jobs are worked on at a time. */
@@ -20,8 +20,6 @@ export interface ImportProgress {
 }
 
 const callsPerJob = 3;
-// Background calls leave a tenth of the limit to the others.
-const backgroundPart = 0.9;
 
 /** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
 export function estimateMs(
@@ -33,7 +31,7 @@ export function estimateMs(
   if (clientsTotal === null || rateLimit === undefined) return null;
   const clients = Math.max(0, clientsTotal - imported - exists - failed - undecided);
   const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
-  const atOnce = Math.max(0, rateLimit.remaining - (1 - backgroundPart) * rateLimit.limit);
-  const perMs = (backgroundPart * rateLimit.limit) / rateLimit.windowMs;
-  return Math.round(Math.max(0, calls - atOnce) / perMs);
+  const perWindow = withoutReserved(rateLimit.limit);
+  const atOnce = Math.max(0, rateLimit.remaining - (rateLimit.limit - perWindow));
+  return Math.round((Math.max(0, calls - atOnce) / perWindow) * rateLimit.windowMs);
 }

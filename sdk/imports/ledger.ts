@@ -1,3 +1,4 @@
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { CheckedOptions } from "./import-input.ts";
@@ -7,6 +8,11 @@ import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 
 const formatVersion = 1;
 const journalTimeoutMs = 30_000;
+
+const entriesOf = s.refine<AsyncIterable<unknown>>(
+  "an async iterable of entries",
+  (opened) => typeof Object(opened)[Symbol.asyncIterator] === "function",
+);
 
 /** A second import with the same object would close the journal of the first. */
 const journalsInUse = new WeakSet<ImportJournal>();
@@ -21,7 +27,7 @@ export function createLedger(
   let queue: string[] = [];
   let written: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  let isOwn = false;
+  let holdsJournal = false;
 
   /** The error of the journal itself, or another; without secrets. */
   function toError(error: unknown, other: () => WorkspaceTasksError): WorkspaceTasksError {
@@ -80,8 +86,10 @@ export function createLedger(
       const inUse = "another import of this process uses the object; pass one of its own to each";
       if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
       journalsInUse.add(journal);
-      isOwn = true;
-      const opened = await limited("open", async () => (await journal.open())[Symbol.asyncIterator]());
+      holdsJournal = true;
+      const opened = await limited("open", async () => {
+        return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
+      });
       for (let line = 1; ; line++) {
         const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
         if (done !== true) replay(value, line);
@@ -91,7 +99,7 @@ export function createLedger(
       state.isReplayed = true;
     },
     async close(): Promise<void> {
-      if (!isOwn) return;
+      if (!holdsJournal) return;
       await written.catch(() => {});
       await limited("close", async () => journal.close()).finally(() => journalsInUse.delete(journal));
     },

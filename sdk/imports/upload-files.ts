@@ -70,11 +70,13 @@ interface OpenFile {
 }
 
 async function openFile(
-  { parts: { redactor } }: ImportRun,
+  { scope, parts: { redactor } }: ImportRun,
   { file, sizeBytes }: ImportFileArtifact,
 ): Promise<OpenFile> {
   try {
-    if (typeof file === "function") return { body: await file(), sizeBytes, version: "" };
+    // It may throw, or never settle.
+    if (typeof file === "function")
+      return { body: await scope.race((async () => file())()), sizeBytes, version: "" };
     const { open, stat } = nodeModule("node:fs/promises");
     const { size, mtimeMs } = await stat(file);
     const version = `${size}-${mtimeMs}`;

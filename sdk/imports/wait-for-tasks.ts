@@ -46,6 +46,10 @@ const waitInput = s.strictOptions<WaitForTasksOptions>()({
   onTask: s.optional(s.functionOf<(task: ClientTask) => unknown>()),
 });
 const resultArgument = s.objectWith<ImportResult>("the result of an import", "clients");
+const clientsOfResult = s.refine<ReturnType<ImportResult["clients"]>>(
+  "the result of an import, whose clients() can be iterated",
+  (clients) => typeof Object(clients)[Symbol.iterator] === "function",
+);
 
 export async function waitForTasks(
   result: ImportResult,
@@ -56,7 +60,8 @@ export async function waitForTasks(
   const waiting = new Map<string, ClientTask>();
   const message = `${method}: the task has not ended within the deadline`;
   const error = new WorkspaceTasksError("DEADLINE_EXCEEDED", message, { outcome: "unknown" });
-  for (const { status, workId, externalId } of checkInput(method, resultArgument, result).clients())
+  const clients = checkInput(method, resultArgument, result).clients();
+  for (const { status, workId, externalId } of checkInput(method, clientsOfResult, clients))
     if (status === "imported" && workId !== undefined)
       waiting.set(workId, { externalId, task: undefined, error });
   const ended: ClientTask[] = [];

@@ -35,7 +35,7 @@ export async function lockFile(lockedPath: string): Promise<FileLock | string> {
     if (owner === null || (await isRunning(owner))) return describe(owner, path);
     if (await replaceStale(path, found, text)) return { release: () => removeOwn(path, text) };
   }
-  return describe(null, path);
+  return describe(null, `${path}, and ${draftOf(path)} if it exists`);
 }
 
 const hostname = () => nodeModule("node:os").hostname();
@@ -90,10 +90,12 @@ async function startOf(pid: number): Promise<string | null> {
   }
 }
 
+const draftOf = (path: string) => `${path}.replacing`;
+
 const describe = (owner: Owner | null, path: string) =>
   owner
     ? `process ${owner.pid} on ${owner.host} uses it (delete ${path} if that is another program)`
-    : `another process uses it (delete ${path} if none does)`;
+    : `another process uses it (if none does, delete ${path})`;
 
 /**
  * Of several processes that find the same stale lock, the one that creates the second file replaces it. The lock itself is
@@ -101,7 +103,7 @@ const describe = (owner: Owner | null, path: string) =>
  */
 async function replaceStale(path: string, stale: string, text: string): Promise<boolean> {
   const { readFile, rename, rm } = nodeModule("node:fs/promises");
-  const draft = `${path}.replacing`;
+  const draft = draftOf(path);
   if (!(await createFile(draft, text))) return false;
   if ((await readFile(path, "utf8").catch(() => null)) === stale) {
     await rename(draft, path);

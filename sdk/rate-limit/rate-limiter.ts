@@ -321,5 +321,5 @@ export class RateLimiter {
 }
 
 /** What background calls may use of a capacity. */
-const withoutReserved = (capacity: number): number =>
+export const withoutReserved = (capacity: number): number =>
   Math.max(1, capacity - Math.floor(capacity * reservedPart));

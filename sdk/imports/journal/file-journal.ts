@@ -9,7 +9,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
-import { isWorkspaceTasksError } from "../../errors.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { ConfigurationError, isWorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
 const header = (syncedBytes: number) =>
@@ -21,10 +22,12 @@ const headerBytes = header(0).length;
  *
  * One process at a time has it: a file beside it, `<path>.lock`, names the process, and is replaced when that process does
  * not run any more; for a link, it is beside the target. Needs `node:fs`, and a disk of this computer: on a network file
- * system the lock of another computer is respected until it is deleted. Errors, of the import: `JOURNAL_IN_USE`,
- * `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
+ * system the lock of another computer is respected until it is deleted. So is one that a process was writing when it was
+ * killed; the message says what to delete. Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import,
+ * `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
  */
 export function fileJournal(path: string): ImportJournal {
+  s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileJournal: path: ${message}`));
   let lock: FileLock | undefined;
   let file: FileHandle | undefined;
   let [syncedBytes, lines] = [headerBytes, 0];

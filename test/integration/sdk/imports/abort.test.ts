@@ -103,6 +103,21 @@ describe("an import that is aborted", () => {
     while (await abortAt(step)) step += 1;
     expect(step).toBeGreaterThan(40);
   }, 120_000);
+
+  it("ends while the function that opens a file never settles", async () => {
+    await using fixture = await createImportFixture();
+    const controller = new AbortController();
+    const journal = new MemoryJournal();
+    const file = () => {
+      controller.abort();
+      return new Promise<Blob>(() => {});
+    };
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
+    const input = [{ externalId: "a", name: "A", artifacts: [artifact] }];
+    const aborted = fixture.import({ clients: input, journal, signal: controller.signal });
+    expect(await codeOf(aborted)).toBe("ABORTED");
+    expect(journal.closed).toBe(1);
+  });
 });
 
 describe("uploads of an import", () => {
@@ -258,6 +273,14 @@ describe("waitForTasks", () => {
     const ended = imports.waitForTasks(result, { signal: controller.signal });
     controller.abort();
     expect(await codeOf(fixture.mock.clock.runUntil(ended))).toBe("ABORTED");
+  });
+
+  it("takes the result of an import alone", async () => {
+    await using fixture = await createImportFixture();
+    const { waitForTasks } = fixture.createClient().partner.imports;
+    for (const wrong of [undefined, {}, { clients: () => 5 }, { clients: () => undefined }])
+      expect(await codeOf(waitForTasks(wrong as never))).toBe("ARGUMENT_INVALID");
+    expect(await waitForTasks({ clients: () => [].values() } as never)).toEqual([]);
   });
 
   it("ends with ON_PROGRESS_FAILED when onTask fails, and at its deadline when onTask never ends", async () => {

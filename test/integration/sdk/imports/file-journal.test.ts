@@ -150,6 +150,11 @@ describe("a journal in a file", () => {
     }),
   );
 
+  it("needs a path, and creates no file without one", () => {
+    for (const wrong of ["", undefined])
+      expect(() => fileJournal(wrong as string)).toThrow("fileJournal: path: expected a string, got");
+  });
+
   it(
     "is not blocked by a process that was killed",
     inFile(async (path) => {

@@ -109,6 +109,10 @@ describe("the clients of an import", () => {
       { externalId: "twice", name: "Twice" },
       { externalId: "twice", name: "Twice" },
       { externalId: "same-artifacts", name: "Same", artifacts: [url, url] },
+      {
+        ...{ externalId: "both", name: "Both" },
+        artifacts: [{ ...file("both", () => new Blob(["document"])), url: url.url }],
+      },
       { externalId: "bad-url", name: "Bad URL", artifacts: [{ ...url, url: "nowhere" }] },
     ] satisfies readonly ImportClient[];
     mock.override("createJobWorks", async ({ variables, original }) => {
@@ -123,13 +127,13 @@ describe("the clients of an import", () => {
     });
     await rm(folder, { recursive: true });
     const good = ["client-0", "client-1", "client-2", "client-3", "file", "blob"];
-    const bad = ["no-file", "empty-file", "blank", "long", "same-artifacts", "bad-url"];
+    const bad = ["no-file", "empty-file", "blank", "long", "same-artifacts", "both", "bad-url"];
     expect(statuses(result)).toEqual({
       ...Object.fromEntries(good.map((externalId) => [externalId, "imported"])),
       ...Object.fromEntries(bad.map((externalId) => [externalId, "failed"])),
       twice: "failed",
     });
-    expect(result.counts).toEqual({ open: 0, imported: 7, exists: 0, failed: 7, undecided: 0 });
+    expect(result.counts).toEqual({ open: 0, imported: 7, exists: 0, failed: 8, undecided: 0 });
     const codes = bad.map((externalId) => clientOf(result, externalId)?.error?.code);
     const invalid = "ARGUMENT_INVALID";
     expect(codes).toEqual([
@@ -138,8 +142,10 @@ describe("the clients of an import", () => {
       invalid,
       "INPUT_INVALID",
       invalid,
+      invalid,
       "INPUT_INVALID",
     ]);
+    expect(clientOf(result, "both")?.error?.message).toContain("expected a file or a url, not both");
     expect(
       await fixture.problems(
         result,
@@ -168,6 +174,33 @@ describe("the clients of an import", () => {
     const result = await fixture.import({ journal, clients: [second, first] });
     expect(clientOf(result, "client-0")).toMatchObject({ status: "imported", before: true });
     expect(clientOf(result, "client-1")).toMatchObject({ status: "imported", before: false });
+  });
+
+  it("are imported when their file can be read again, after the others of a job in doubt", async () => {
+    await using fixture = await createImportFixture();
+    let isReadable = true;
+    const open = (document: string) => {
+      if (document === "b" && !isReadable) throw new Error("unreadable");
+      return new Blob([document]);
+    };
+    const clients: readonly ImportClient[] = ["a", "b"].map((externalId) => {
+      const artifact = { name: "w2.pdf", type: "w2", externalId, mimeType: "application/pdf" };
+      return { externalId, name: externalId, artifacts: [{ ...artifact, file: () => open(externalId) }] };
+    });
+    const durable = new MemoryJournal();
+    const append: ImportJournal["append"] = (entries) =>
+      entries.some((entry) => entry.startsWith('["works"'))
+        ? Promise.reject(new Error("no disk"))
+        : durable.append(entries);
+    const journal = { open: () => durable.open(), append, close: () => durable.close() };
+    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+    isReadable = false;
+    const partly = await fixture.import({ clients, journal: durable });
+    expect(statuses(partly)).toEqual({ a: "imported", b: "failed" });
+    isReadable = true;
+    const result = await fixture.import({ clients, journal: durable });
+    expect(statuses(result)).toEqual({ a: "imported", b: "imported" });
+    expect(await fixture.problems(result, clients)).toEqual([]);
   });
 
   it("of a job in doubt get another job and derived external ids", async () => {
@@ -354,6 +387,20 @@ describe("an import ends", () => {
       { externalId: "a", name: "A", artifacts: [{ ...artifact, file: () => new Blob(["document"]) }] },
     ];
     expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+  });
+
+  it.each([
+    ["nothing", undefined],
+    ["an array", ["entry"]],
+    ["a number", 7],
+  ])("with JOURNAL_FAILED when open() of its journal returns %s", async (kind, opened) => {
+    await using fixture = await createImportFixture();
+    const journal = Object.assign(new MemoryJournal(), { open: () => opened });
+    expect(await failureOf(fixture.import({ journal: journal as never }))).toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringContaining(`open(): expected an async iterable of entries, got ${kind}`),
+    });
+    expect(journal.closed).toBe(1);
   });
 
   it.each<[string, readonly unknown[]]>([

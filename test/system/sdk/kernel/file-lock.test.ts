@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -78,6 +78,18 @@ describe("lockFile", () => {
       expect(await readFile(`${path}.lock`, "utf8")).toBe(text);
     }),
   );
+
+  it("says what to delete when a process was killed while it replaced a lock", () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "state.json");
+      await writeFile(`${path}.lock`, ownedBy(deadPid));
+      await writeFile(`${path}.lock.replacing`, ownedBy(deadPid));
+      const text = `if none does, delete ${path}.lock, and ${path}.lock.replacing if it exists`;
+      expect(await lockFile(path)).toContain(text);
+      await rm(`${path}.lock`);
+      await rm(`${path}.lock.replacing`);
+      await (await locked(path)).release();
+    }));
 
   it("does not follow a link in the place of the lock, and leaves a lock that is no longer its own", () =>
     withFolder(async (folder) => {
