@@ -68,6 +68,19 @@ describe("the playground", () => {
     expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
   });
 
+  it("ends a program whose mock could not start, and does not wait for the mock again", async () => {
+    await using playground = await PlaygroundPage.open(browser, site);
+    const { page } = playground;
+    await playground.run();
+    await playground.says("The program has ended.");
+    await page.route(/\/assets\/worker-/, (route) => route.fulfill({ status: 404 }));
+    for (let run = 0; run < 2; run++) {
+      await playground.run();
+      await playground.says("The mock could not start. Load the page again.");
+      expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
+    }
+  });
+
   it("stays on the inspector's page when the link of another world is pressed", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.write('await mock.worlds.create({ name: "other" });');
