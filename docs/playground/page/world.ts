@@ -3,7 +3,7 @@
 import type { FromWorker, Line, ToWorker } from "../worker/messages.ts";
 
 export interface World {
-  /** Resolves when the program has ended. @throws Error when it is stopped, or has not ended after a minute */
+  /** Resolves when the program has ended. @throws Error when it is stopped, has not ended after a minute, or has no mock */
   run(source: string): Promise<void>;
   /** A port to the mock, for a port client. */
   connect(): MessagePort;
@@ -18,10 +18,12 @@ export interface WorldOptions {
 }
 
 const runLimitMs = 60_000;
+const notStarted = "The mock could not start. Load the page again.";
 
 export function createWorld({ onLine, onStart }: WorldOptions): World {
-  let worker = start();
   let endRun: (problem: string | null) => void = () => {};
+  let hasFailed = false;
+  let worker = start();
 
   function start(): Worker {
     const started = new Worker(new URL("../worker/worker.ts", import.meta.url), { type: "module" });
@@ -29,7 +31,12 @@ export function createWorld({ onLine, onStart }: WorldOptions): World {
       if ("line" in data) onLine(data.line);
       else endRun(null);
     };
-    started.onerror = () => onLine({ kind: "error", text: "The mock could not start. Load the page again." });
+    hasFailed = false;
+    started.onerror = () => {
+      hasFailed = true;
+      onLine({ kind: "error", text: notStarted });
+      endRun(notStarted);
+    };
     return started;
   }
 
@@ -49,6 +56,7 @@ export function createWorld({ onLine, onStart }: WorldOptions): World {
     },
     run: (source) =>
       new Promise((resolve, reject) => {
+        if (hasFailed) return reject(new Error(notStarted));
         const tooLong = `The program did not end within ${runLimitMs / 1_000} seconds. Its worker was ended, with its world.`;
         const limit = setTimeout(replace, runLimitMs, tooLong);
         endRun = (problem) => {

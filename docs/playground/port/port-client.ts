@@ -43,13 +43,15 @@ export function createPortClient(port: MessagePort): PortClient {
           const body = bodiless.includes(data.status) ? null : parts.readable;
           return resolve(new Response(body, data));
         }
-        if ("part" in data) return void writer.write(data.part).catch(abort);
+        if ("part" in data) return void writer.write(data.part).catch(() => {});
         inFlight.delete(fail);
         replies.close();
         if (data.failure !== null) return fail(data.failure);
         writer.close().catch(() => {});
       };
       inFlight.add(fail);
+      // A body may be cancelled while no part of it comes.
+      writer.closed.catch(abort);
       signal?.addEventListener("abort", abort, { once: true });
       port.postMessage(request, [port2]);
     });

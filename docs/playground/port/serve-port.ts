@@ -20,10 +20,8 @@ async function respond(
   try {
     const { status, headers, body } = await fetch(url, { ...request, signal: aborting.signal });
     send({ status, headers: Object.fromEntries(headers) });
-    const reader = body?.getReader();
-    aborting.signal.addEventListener("abort", () => void reader?.cancel());
-    for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
-      send({ part: next.value });
+    const parts = new WritableStream<Uint8Array>({ write: (part) => send({ part }) });
+    await body?.pipeTo(parts, aborting);
     send({ failure: null });
   } catch (error) {
     send({ failure: error instanceof Error ? error.message : String(error) });

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { MockServer } from "@workspace-tasks/mock-server";
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
@@ -12,6 +11,7 @@ import { buildPage } from "./support/built-page.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, fillFixture, type InspectorFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
+import { violations } from "./support/violations.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
 const keepPictures = process.env["WORKSPACE_TASKS_PICTURES"] === "1";
@@ -83,20 +83,8 @@ async function show(inspector: InspectorPage, view: string): Promise<void> {
   await inspector.page.locator(shows).first().waitFor({ state: "attached" });
 }
 
-type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
-
 /** That the name of each control begins as it is labelled is no rule by default. */
 const rules = { "label-content-name-mismatch": { enabled: true } };
-
-async function violations(page: Page, options: object = {}): Promise<string[]> {
-  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source);
-  const { violations: found } = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], rules, ...options })})`,
-  )) as {
-    violations: readonly Violation[];
-  };
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-}
 
 /** By how much the page, its view or a panel is too wide; the strip of views may scroll. */
 const overflowPixels = (page: Page) =>
@@ -130,7 +118,7 @@ describe("every view of the inspector", () => {
         await page.setViewportSize(size);
         await page.emulateMedia({ colorScheme: "light" });
         await twoFrames(page);
-        expect(await violations(page), width).toEqual([]);
+        expect(await violations(page, { rules }), width).toEqual([]);
         expect(await overflowPixels(page), width).toBe(0);
         await page.emulateMedia({ colorScheme: "dark" });
         expect(await violations(page, rulesOfColor), `${width}, dark`).toEqual([]);
@@ -143,7 +131,7 @@ it("the help dialog passes the accessibility checks", async () => {
   await using inspector = await InspectorPage.open(browser, fixture.mock);
   await inspector.button("? Keys and words").click();
   await inspector.page.getByRole("dialog").waitFor();
-  expect(await violations(inspector.page)).toEqual([]);
+  expect(await violations(inspector.page, { rules })).toEqual([]);
 });
 
 it("long URLs and names make no view wider, and the views of a phone scroll to the current one", async () => {

@@ -1,14 +1,15 @@
-import axe from "axe-core";
-import type { Browser, Frame } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { sampleOutputs } from "../../support/sample-outputs.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { phone, widescreen } from "./support/inspector-page.ts";
-import { PlaygroundPage, type PlaygroundSite, servePlayground } from "./support/playground-site.ts";
+import { PlaygroundPage, servePlayground } from "./support/playground-site.ts";
+import type { StaticSite } from "./support/static-site.ts";
+import { violations } from "./support/violations.ts";
 
 let browser: Browser;
-let site: PlaygroundSite;
+let site: StaticSite;
 beforeAll(async () => {
   site = await servePlayground();
   browser = await launchChromium();
@@ -17,17 +18,6 @@ afterAll(async () => {
   await browser.close();
   await site[Symbol.asyncDispose]();
 });
-
-type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
-
-async function violations(frame: Frame): Promise<string[]> {
-  await frame.evaluate(axe.source);
-  const options = { resultTypes: ["violations"], iframes: false };
-  const found = (await frame.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as {
-    readonly violations: readonly Violation[];
-  };
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
-}
 
 describe("the playground", () => {
   it.each(Object.entries(sampleOutputs))("runs the sample %s with its output", async (title, lines) => {
@@ -51,7 +41,7 @@ describe("the playground", () => {
     await frame.locator(".row").filter({ hasText: "COMPLETED" }).waitFor();
   });
 
-  it("ends a program that never ends when it is told to, and runs the next one", async () => {
+  it("ends a program with an endless loop when it is told to, and runs the next one", async () => {
     await using playground = await PlaygroundPage.open(browser, site);
     await playground.write('console.log("it begins"); for (;;) {}');
     await playground.run();
@@ -76,6 +66,19 @@ describe("the playground", () => {
     await page.clock.fastForward(2_000);
     await playground.says("The program did not end within 60 seconds.");
     expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
+  });
+
+  it("ends a program whose mock could not start, and does not wait for the mock again", async () => {
+    await using playground = await PlaygroundPage.open(browser, site);
+    const { page } = playground;
+    await playground.run();
+    await playground.says("The program has ended.");
+    await page.route(/\/assets\/worker-/, (route) => route.fulfill({ status: 404 }));
+    for (let run = 0; run < 2; run++) {
+      await playground.run();
+      await playground.says("The mock could not start. Load the page again.");
+      expect(await page.getByRole("button", { name: "Run", exact: true }).isEnabled()).toBe(true);
+    }
   });
 
   it("stays on the inspector's page when the link of another world is pressed", async () => {
@@ -166,7 +169,7 @@ describe("the playground", () => {
   });
 
   it("permits scripts of its own origin alone, and no text as code", async () => {
-    const pages = ["", "inspector/index.html"].map((path) => fetch(`${site.origin}/docs/playground/${path}`));
+    const pages = ["", "inspector/index.html"].map((path) => fetch(`${site.origin}/${path}`));
     for (const page of await Promise.all(pages)) {
       const html = await page.text();
       expect(html).toContain("default-src 'none'; script-src 'self';");
@@ -177,7 +180,7 @@ describe("the playground", () => {
   it("says what it needs to a visitor without JavaScript", async () => {
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
-    await page.goto(`${site.origin}/docs/playground/`);
+    await page.goto(`${site.origin}/`);
     expect(await page.locator("noscript p").textContent()).toContain("The playground needs JavaScript");
     await context.close();
   });
@@ -191,7 +194,7 @@ describe("the playground", () => {
     await page.getByRole("button", { name: "Fault", exact: true }).click();
     await playground.run();
     await playground.output.getByText("What to do:").waitFor();
-    expect(await violations(page.mainFrame())).toEqual([]);
+    expect(await violations(page, { iframes: false })).toEqual([]);
     expect(await violations(inspector)).toEqual([]);
     expect(await page.evaluate("document.scrollingElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
   });

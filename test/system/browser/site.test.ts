@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import axe from "axe-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { overviewSections } from "../../../docs/.vitepress/overview.ts";
@@ -9,14 +8,15 @@ import { builtSite } from "../../../docs/generate/site-inputs.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
 import { blocksOf } from "../../support/marked-blocks.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { buildSite, type SiteServer, serveSite } from "./support/built-site.ts";
+import { serveSite } from "./support/built-site.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { phone, widescreen } from "./support/inspector-page.ts";
+import type { StaticSite } from "./support/static-site.ts";
+import { violations } from "./support/violations.ts";
 
 let browser: Browser;
-let site: SiteServer;
+let site: StaticSite;
 beforeAll(async () => {
-  await buildSite();
   site = await serveSite();
   browser = await launchChromium();
 }, 300_000);
@@ -85,7 +85,6 @@ describe("the documentation site", () => {
 
   it.each(shownPages)("%s passes the accessibility checks, light and dark", async (_, address) => {
     await using opened = await open(address);
-    await opened.page.evaluate(axe.source);
     expect(await violations(opened.page)).toEqual([]);
     await opened.page.emulateMedia({ colorScheme: "dark" });
     await opened.page.locator("html.dark").waitFor();
@@ -99,7 +98,6 @@ describe("the documentation site", () => {
 
   it("the checks find a page that is not accessible, and one that is too wide", async () => {
     await using opened = await open("concepts.html", { viewport: phone });
-    await opened.page.evaluate(axe.source);
     await opened.page.evaluate(
       `document.querySelector("main").insertAdjacentHTML("beforeend", '<img src=""><div style="width: 900px">wide</div>')`,
     );
@@ -108,12 +106,13 @@ describe("the documentation site", () => {
   });
 
   it("the first view of a guide has at most 150 KB", async () => {
-    site.resetBytes();
+    const before = site.bytesSent;
     await using opened = await open("webhooks.html");
     await opened.page.waitForLoadState("networkidle");
     expect(await opened.page.title()).toContain("Receiver guide");
-    expect(site.bytes).toBeGreaterThan(10_000);
-    expect(site.bytes).toBeLessThan(150_000);
+    const transferred = site.bytesSent - before;
+    expect(transferred).toBeGreaterThan(10_000);
+    expect(transferred).toBeLessThan(150_000);
   });
 
   it.each([
@@ -187,14 +186,5 @@ const codeOf = (page: Page, html: string) =>
       .map((code) => code.textContent.trimEnd())`,
   ) as Promise<string[]>;
 
-type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
-
 /** The only rules whose result depends on the theme. */
 const rulesOfColor = { runOnly: ["color-contrast", "link-in-text-block"] };
-
-async function violations(page: Page, options: object = {}): Promise<string[]> {
-  const { violations: found } = (await page.evaluate(
-    `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...options })})`,
-  )) as { violations: readonly Violation[] };
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
-}

@@ -78,13 +78,17 @@ export async function removeCreated(
   };
 }
 
-/** Two removals as one. */
-export const joinRemovals = (first: Removal | null, second: Removal): Removal => ({
-  removed: (first?.removed ?? 0) + second.removed,
-  left: [...(first?.left ?? []), ...second.left],
-  problem: first?.problem ?? second.problem,
-  command: first?.command ?? second.command,
-});
+/** Two removals as one, with the causes of both. */
+export function joinRemovals(first: Removal | null, second: Removal): Removal {
+  if (!first) return second;
+  const problems = new Set([first, second].flatMap(({ problem }) => problem ?? []));
+  return {
+    removed: first.removed + second.removed,
+    left: [...first.left, ...second.left],
+    problem: [...problems].join("; ") || null,
+    command: first.command ?? second.command,
+  };
+}
 
 /** Asks whether these are removed. */
 export type AgreesToRemove = (endpoints: readonly CreatedEndpoint[]) => Promise<boolean>;

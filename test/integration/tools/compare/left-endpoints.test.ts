@@ -221,6 +221,28 @@ describe("a service that is gone", () => {
     expect(exitCodeOf(report)).toBe(2);
   });
 
+  it("each cause is named when endpoints of an earlier run and of this one are left", async () => {
+    await using service = await startComparedService();
+    const url = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
+    const { id } = await service.mock.control.createEndpoint({ url });
+    let isGone = false;
+    const report = await compare(service, {
+      permissions: ["read", "write"],
+      agrees: async () => true,
+      onObservation({ probe }) {
+        isGone ||= probe === "endpoint-change.create";
+      },
+      around: (send) => async (address, init) => {
+        if (isGone) throw failure("ECONNREFUSED");
+        if (!String(init.body).includes(`"endpointId":"${id}"`)) return send(address, init);
+        return Response.json({ data: null, errors: [{ message: "Conflict" }] });
+      },
+    });
+    expect(report.removal?.problem).toBe("the service did not delete them; the run was stopped");
+    expect(report.removal?.left[0]).toMatchObject({ url, id });
+    expect(report.removal?.left.length).toBeGreaterThan(1);
+  });
+
   it("a list that fails does not keep the run from deleting what it has created", async () => {
     await using service = await startComparedService();
     let isOver = false;

@@ -1,48 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { extname, join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import { build } from "vite";
-import { listen } from "../../../support/listen.ts";
 import { widescreen } from "./inspector-page.ts";
+import { type StaticSite, serveFolder } from "./static-site.ts";
 
 const root = join(import.meta.dirname, "../../../..");
 const folder = join(root, ".tmp/playground");
-const types: Readonly<Record<string, string>> = {
-  ".css": "text/css",
-  ".html": "text/html",
-  ".js": "text/javascript",
-};
-
-export interface PlaygroundSite extends AsyncDisposable {
-  readonly origin: string;
-  /** Bytes of the bodies sent so far, in gzip. */
-  readonly bytesSent: number;
-}
-
-/** Builds the playground and serves it as any static server does, below a path of its own. */
-export async function servePlayground(): Promise<PlaygroundSite> {
+/** Builds the playground, and serves it below a path of its own. */
+export async function servePlayground(): Promise<StaticSite> {
   await build({ configFile: join(root, "docs/playground/vite.config.ts"), logLevel: "warn" });
-  let bytesSent = 0;
-  const server = await listen(
-    createServer((request, response) => {
-      const path = (request.url ?? "").replace(/^\/docs\/playground\/(?=.)/, "").replace(/[?#].*/, "");
-      const file = join(folder, path.endsWith("/") ? "index.html" : path);
-      if (!existsSync(file)) return response.writeHead(404).end();
-      const body = gzipSync(readFileSync(file), { level: 9 });
-      bytesSent += body.length;
-      const type = types[extname(file)] ?? "text/plain";
-      return response.writeHead(200, { "content-type": type, "content-encoding": "gzip" }).end(body);
-    }),
-  );
-  return {
-    origin: server.origin,
-    get bytesSent() {
-      return bytesSent;
-    },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  return serveFolder(folder, "/docs/playground");
 }
 
 /** The playground in a browser context of its own. Closing it throws after an error or a request to another origin. */
@@ -56,7 +23,7 @@ export class PlaygroundPage {
 
   static async open(
     browser: Browser,
-    { origin }: PlaygroundSite,
+    { origin }: StaticSite,
     options: { readonly colorScheme?: "light" | "dark"; readonly viewport?: typeof widescreen } = {},
   ): Promise<PlaygroundPage> {
     const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce", ...options });
@@ -71,7 +38,7 @@ export class PlaygroundPage {
       const url = request.url();
       if (!url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url)) complaints.push(`request to ${url}`);
     });
-    await page.goto(`${origin}/docs/playground/`);
+    await page.goto(`${origin}/`);
     await page.frameLocator("#inspector").getByRole("status").getByText("live").waitFor();
     return opened;
   }

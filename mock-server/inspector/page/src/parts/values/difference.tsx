@@ -17,7 +17,7 @@ const tones: Readonly<Record<string, string>> = { "-": "tone-bad", "+": "tone-go
 
 /** Lines that only one of two texts has, marked `-` and `+`, with some equal ones around them. */
 export function Difference({ label, from, to, context = 3 }: Props) {
-  const lines = useMemo(() => changedLines(from, to, context), [from, to]);
+  const lines = useMemo(() => changedLines(from, to, context), [from, to, context]);
   if (!lines) return <p>The two have more than {changedLinesMax} lines that differ.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must do so from the keyboard too.
