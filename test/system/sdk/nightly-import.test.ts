@@ -14,7 +14,9 @@ const names = Array.from({ length: 12 }, (_, index) => `client-${index}`);
 it("the example nightly-import, killed ten times, imports each client once and with each document once", {
   timeout: 120_000,
 }, async () => {
-  await using mock = await createMockServer();
+  // No import may end between two looks at its journal, also on a busy machine.
+  const slow = { chances: [{ probability: 1, fault: { kind: "delay", delayMs: 150 } }] } as const;
+  await using mock = await createMockServer({ faults: { api: [slow] } });
   const folder = await mkdtemp(join(tmpdir(), "workspace-tasks-nightly-"));
   try {
     const connectionId = await connect(mock);
