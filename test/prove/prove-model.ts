@@ -1,13 +1,11 @@
 // The part of `npm run prove` that checks the model, and replays its transitions on the inboxes.
 
-import { PostgresServer } from "../support/postgres.ts";
-import { findPostgres } from "../support/postgres-binaries.ts";
 import { findSpin } from "../support/spin.ts";
 import { checkModel } from "../system/model/check-model.ts";
 import { type ModelMutant, modelMutants } from "../system/model/model-mutants.ts";
 import { modelChecks, violatedBy } from "../system/model/models.ts";
 import { replayAll, replayedBounds } from "../system/model/replay-checks.ts";
-import * as stores from "../system/model/replayed-stores.ts";
+import { loadMemoryInbox, openMemoryInbox } from "../system/model/replayed-inbox.ts";
 import { indented, type Proof } from "./proof.ts";
 
 const replayMs = 60_000;
@@ -36,16 +34,16 @@ export async function proveModel(proof: Proof): Promise<void> {
     );
   }
   if (leftMs() <= 0) return;
-  using parts = await stores.loadReplayedParts();
-  await replayOn("memory", stores.memoryStore(parts.module), proof);
-  await using sqlite = await stores.sqliteStore(parts.module);
-  await replayOn("sqlite", sqlite, proof);
-  if ("missing" in findPostgres())
-    return report(true, "nothing is replayed on PostgreSQL: it is not installed");
-  await using server = await PostgresServer.start();
-  await using database = await server.database();
-  await using postgres = await stores.postgresStore(parts.module, database.pool());
-  await replayOn("postgres", postgres, proof);
+  using loaded = await loadMemoryInbox();
+  const open = openMemoryInbox(loaded.module);
+  for (const bounds of replayedBounds) {
+    if (leftMs() <= 0) return;
+    const limits = Object.entries(bounds).map(([bound, value]) => `${bound.toLowerCase()} ${value}`);
+    const budgetMs = Math.min(replayMs, leftMs());
+    const { difference, covered, transitions } = await replayAll(open, bounds, budgetMs);
+    const counts = `${covered} of ${transitions} transitions`;
+    report(difference === undefined, `${limits.join(", ")}: ${counts}, ${difference ?? "no difference"}`);
+  }
 }
 
 /** The steps to the violation; undefined for a mutant that is not refuted. */
@@ -55,19 +53,4 @@ async function refute(mutant: ModelMutant): Promise<string | undefined> {
   if (violated === undefined || !mutant.violates.includes(violated)) return undefined;
   const steps = checked.story.slice(0, stepsMax).map((step, index) => `${index + 1}. ${step}`);
   return [...steps, ...(checked.story.length > stepsMax ? ["…"] : []), `→ ${violated}`].join("\n");
-}
-
-async function replayOn(kind: string, store: stores.ReplayedStore, { leftMs, report }: Proof): Promise<void> {
-  for (const bounds of replayedBounds) {
-    if (leftMs() <= 0) return;
-    const limits = Object.entries(bounds).map(([bound, value]) => `${bound.toLowerCase()} ${value}`);
-    const { difference, covered, transitions, calls } = await replayAll(store, bounds, {
-      budgetMs: Math.min(replayMs, leftMs()),
-    });
-    const counts = `${covered} of ${transitions} transitions in ${calls} calls`;
-    report(
-      difference === undefined,
-      `${kind}, ${limits.join(", ")}: ${counts}, ${difference ?? "no difference"}`,
-    );
-  }
 }

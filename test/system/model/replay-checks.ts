@@ -1,8 +1,8 @@
-// Which transitions of the model are replayed on which inbox.
+// Which transitions of the model are replayed.
 
 import { printTransitions } from "./check-model.ts";
 import { replay } from "./replay.ts";
-import type { ReplayedStore } from "./replayed-stores.ts";
+import type { OpenReplayed } from "./replayed-inbox.ts";
 import { coveringRuns, type ModelBounds, parseTransitions, type Transition } from "./transitions.ts";
 
 const small: ModelBounds = { KEYS: 1, ROWS: 2, CLAIMS: 2, ATTEMPTS: 2, LEASE: 1, RETRY: 1 };
@@ -21,14 +21,7 @@ export interface Replayed {
   readonly transitions: number;
   /** Those that were replayed; fewer when there was no time for all. */
   readonly covered: number;
-  readonly calls: number;
   readonly difference: string | undefined;
-}
-
-interface Limits {
-  /** Of all runs only as many, evenly chosen, as make so many calls. */
-  readonly callsMax?: number | undefined;
-  readonly budgetMs?: number | undefined;
 }
 
 const printed = new Map<ModelBounds, Promise<string>>();
@@ -40,29 +33,20 @@ async function transitionsOf(bounds: ModelBounds): Promise<readonly Transition[]
   return parseTransitions(await text);
 }
 
-/** Replays the transitions of the model on an inbox until one differs. */
+/** Replays the transitions of the model on an inbox until one differs. @param budgetMs of all of them */
 export async function replayAll(
-  store: ReplayedStore,
+  open: OpenReplayed,
   bounds: ModelBounds,
-  { callsMax = Number.POSITIVE_INFINITY, budgetMs = Number.POSITIVE_INFINITY }: Limits = {},
+  budgetMs = Number.POSITIVE_INFINITY,
 ): Promise<Replayed> {
   const transitions = await transitionsOf(bounds);
-  const runs = [...coveringRuns(transitions)];
-  const callsOfAll = runs.reduce((sum, run) => sum + run.length, 0);
-  const step = Math.max(1, Math.ceil(callsOfAll / callsMax));
   const covered = new Set<object>();
   const endMs = performance.now() + budgetMs;
-  let calls = 0;
-  const result = (difference: string | undefined): Replayed => ({
-    ...{ transitions: transitions.length, covered: covered.size, calls, difference },
-  });
-  for (const [index, run] of runs.entries()) {
-    if (index % step !== 0) continue;
-    if (performance.now() > endMs) break;
-    const difference = await replay(store, run, bounds);
-    if (difference !== undefined) return result(difference);
-    calls += run.length;
+  let difference: string | undefined;
+  for (const run of coveringRuns(transitions)) {
+    if (difference !== undefined || performance.now() > endMs) break;
+    difference = await replay(open, run, bounds);
     for (const transition of run) covered.add(transition);
   }
-  return result(undefined);
+  return { transitions: transitions.length, covered: covered.size, difference };
 }

@@ -11,10 +11,9 @@ import {
   source,
   transactionLimits,
 } from "../../support/inbox-contract/contract-rows.ts";
-import type { ReplayedInbox, ReplayedStore, StoredState } from "./replayed-stores.ts";
-import { type ModelBounds, type ModelState, parseState, type Transition } from "./transitions.ts";
+import { keyName, type OpenReplayed, type ReplayedInbox, rowId, tickMs } from "./replayed-inbox.ts";
+import { type ModelBounds, parseState, type Transition } from "./transitions.ts";
 
-const tickMs = 1_000;
 const startMs = Date.UTC(2026, 5, 1);
 
 interface HeldLease {
@@ -27,30 +26,23 @@ interface HeldLease {
 
 /** @returns the first difference, with the run up to it; undefined when there is none */
 export async function replay(
-  store: ReplayedStore,
+  open: OpenReplayed,
   run: readonly Transition[],
   bounds: ModelBounds,
 ): Promise<string | undefined> {
   const clock = new FrozenClock(startMs);
-  const replayed = await store.open(clock);
+  const replayed = open(clock);
   const execution = new Execution(replayed, clock, bounds);
-  try {
-    for (const [index, transition] of run.entries()) {
-      const { call, args, result, to } = transition;
-      const found = {
-        result: await execution.call(call, args),
-        state: stateOf(await replayed.read(), clock.ms, bounds),
-      };
-      const expected = { result, state: parseState(to, bounds) };
-      const [actual, wanted] = [found, expected].map((value) => JSON.stringify(value));
-      if (actual === wanted) continue;
-      const calls = run.slice(0, index + 1).map((each) => `${each.call} ${each.args.join(" ")}`);
-      return `${calls.join(", ")}\n  model: ${wanted}\n  inbox: ${actual}`;
-    }
-    return undefined;
-  } finally {
-    await replayed.close();
+  for (const [index, transition] of run.entries()) {
+    const { call, args, result, to } = transition;
+    const found = { result: await execution.call(call, args), state: replayed.state(clock.ms, bounds) };
+    const expected = { result, state: parseState(to, bounds) };
+    const [actual, wanted] = [found, expected].map((value) => JSON.stringify(value));
+    if (actual === wanted) continue;
+    const calls = run.slice(0, index + 1).map((each) => `${each.call} ${each.args.join(" ")}`);
+    return `${calls.join(", ")}\n  model: ${wanted}\n  inbox: ${actual}`;
   }
+  return undefined;
 }
 
 class Execution {
@@ -136,10 +128,10 @@ class Execution {
   }
 
   async #tryToSettle(claim: InboxClaim, settlement: InboxSettlement, isAlone: boolean): Promise<string> {
-    const { inbox, write } = this.#replayed;
+    const { inbox, effects } = this.#replayed;
     const transaction = inbox.begin(claim, settlement, { ...transactionLimits, isAlone });
     try {
-      await write(transaction.handle, claim.id);
+      await transaction.handle.apply(() => effects.push(claim.id));
       return await transaction.commit();
     } catch (error) {
       const repeats = await transaction.rollback();
@@ -153,45 +145,8 @@ class Execution {
   }
 }
 
-const keyName = (key: number) => JSON.stringify([`task-${key}`]);
-const rowId = (row: number) => `msg_${row}`;
 const rowNumber = (id: string) => Number(id.slice(4));
 
 function rowOf(row: number, { KEYS }: ModelBounds) {
   return rowAt(`task-${row % KEYS}`, row + 1, { id: rowId(row), position: positionAt(row + 1) });
-}
-
-/** What the model has of it. */
-function stateOf(
-  { rows, keys, effects }: StoredState,
-  nowMs: number,
-  { ROWS, KEYS }: ModelBounds,
-): ModelState {
-  const ticks = (atMs: number) => Math.max(0, atMs - nowMs) / tickMs;
-  const positions = new Map(Array.from({ length: ROWS }, (_, row) => [positionAt(row + 1), row + 1]));
-  return {
-    rows: Array.from({ length: ROWS }, (_, number) => {
-      const row = rows.find(({ id }) => id === rowId(number));
-      const ends = (row?.end ?? (row ? "pending" : "absent")) as ModelState["rows"][number]["state"];
-      return {
-        state: ends,
-        attempts: row?.attempts ?? 0,
-        dueTicks: ticks(row?.dueAtMs ?? 0),
-        effects: effects.filter((id) => id === rowId(number)).length,
-      };
-    }),
-    keys: Array.from({ length: KEYS }, (_, number) => {
-      const key = keys.find(({ name }) => name === keyName(number));
-      return (
-        key && {
-          claim: key.worker === null ? 0 : Number(key.worker.split("-")[1]),
-          generation: key.generation,
-          held: key.held,
-          suspects: key.suspects,
-          wakeTicks: key.wakeAtMs === null ? null : ticks(key.wakeAtMs),
-          head: key.head === null ? 0 : (positions.get(key.head) ?? Number.NaN),
-        }
-      );
-    }),
-  };
 }
