@@ -22,6 +22,7 @@ type Transaction = { query(statement: string, values?: (string | number)[]): Pro
 type Store = { readonly inbox: Inbox<Transaction>; close(): Promise<void> };
 
 const options = JSON.parse(process.argv[2] ?? "{}") as KillableReceiverOptions;
+const concurrency = 8;
 
 function openStore(): Store {
   if (!options.store.startsWith("postgres://")) {
@@ -32,7 +33,7 @@ function openStore(): Store {
     (connectionString) =>
       new pg.Pool({
         connectionString,
-        max: (options.concurrency ?? 8) + 6,
+        max: concurrency + 6,
         connectionTimeoutMillis: options.connectionTimeoutMs ?? 2_000,
       }),
   );
@@ -77,9 +78,9 @@ const receiver = createReceiver<Transaction>({
   secrets: [secretA],
   inbox: options.losesDeliveries ? losingDeliveries(store.inbox) : store.inbox,
   leaseMs: options.leaseMs ?? 1_000,
-  concurrency: options.concurrency ?? 8,
+  concurrency,
   pollMs: 100,
-  retry: { firstDelayMs: options.firstDelayMs ?? 50, attemptsMax: options.attemptsMax ?? 1_000 },
+  retry: { firstDelayMs: 50, attemptsMax: 1_000 },
   logger: { info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
 });
 const setState: EventHandler<{ taskId: string; status: string; occurredAt: string }, Transaction> = async (
@@ -94,7 +95,6 @@ const setState: EventHandler<{ taskId: string; status: string; occurredAt: strin
 };
 
 receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
-  if (id === options.poison) process.kill(process.pid, "SIGKILL");
   const began = machineMicros();
   if (options.handlerMs) await pause(options.handlerMs);
   mayFail();

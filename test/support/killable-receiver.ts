@@ -15,7 +15,6 @@ export interface KillableReceiverOptions {
   /** A SQLite file, or a `postgres://` URL; several, divided by spaces, of which one is the primary. */
   readonly store: string;
   readonly leaseMs?: number;
-  readonly concurrency?: number;
   /** How long each handler takes. */
   readonly handlerMs?: number;
   /** The pool's `connectionTimeoutMillis`. Default 2,000. */
@@ -26,12 +25,6 @@ export interface KillableReceiverOptions {
   readonly seed?: number;
   /** True when it acknowledges deliveries before they are stored. */
   readonly losesDeliveries?: boolean | undefined;
-  /** The delivery whose handler kills the process. */
-  readonly poison?: string;
-  /** Default 1,000. */
-  readonly attemptsMax?: number;
-  /** Default 50. */
-  readonly firstDelayMs?: number;
 }
 
 /** A receiver in a child process, for tests that kill it. `load` resolves when its modules are loaded; `begin` starts it. */
@@ -72,12 +65,6 @@ export class KillableReceiver implements AsyncDisposable {
   /** Resolves when it has logged what matches. */
   async logged(pattern: RegExp): Promise<void> {
     await this.#program.said(pattern);
-  }
-
-  /** Starts the receiver; resolves when its process has ended. */
-  async run(): Promise<void> {
-    this.#program.write("begin\n");
-    await this.#program.ended();
   }
 
   /** Stops the process and lets it continue, as the host of an overloaded virtual machine does. */

@@ -26,7 +26,8 @@ let database: PostgresDatabase;
 
 beforeAll(async () => {
   server = await ownPostgres();
-  database = await server.database();
+  // By default a deadlock is found after a second, and mostly resolved by then.
+  database = await server.database({ deadlock_timeout: "10ms" });
   const pool = database.pool();
   await postgresInbox(pool, { schema }).open();
   await pool.query(`CREATE TABLE ${schema}.effects (id serial, name text)`);
