@@ -1,17 +1,8 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { launchChromium } from "./support/chromium.ts";
-
-// The flag stands for the attacker's DNS server: the page is loaded, then its name resolves to this computer.
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium([
-    "--host-resolver-rules=MAP rebound.example 127.0.0.1, MAP front.example 127.0.0.1",
-  ]);
-});
-afterAll(() => browser.close());
+import { sharedChromium } from "./support/chromium.ts";
 
 /** What a page gets from a mock when its script sends these requests. */
 function callFrom(page: Page, baseUrl: string, apiKey: string) {
@@ -46,7 +37,7 @@ function callFrom(page: Page, baseUrl: string, apiKey: string) {
 describe("a hostile web page", () => {
   it("gets nothing from a mock when its name is rebound to this computer", async () => {
     await using mock = await createMockServer();
-    const page = await browser.newPage();
+    const page = await (await sharedChromium()).newPage();
     const { port } = new URL(mock.baseUrl);
     await page.goto(`http://rebound.example:${port}/`);
     expect(await page.evaluate("location.origin")).toBe(`http://rebound.example:${port}`);
@@ -60,7 +51,7 @@ describe("a hostile web page", () => {
   it("gets nothing from a mock across origins, by loopback name or address", async () => {
     await using mock = await createMockServer();
     await using other = await createMockServer();
-    const page = await browser.newPage();
+    const page = await (await sharedChromium()).newPage();
     await page.goto(`${other.baseUrl}/_mock/v1/health`);
     for (const base of [mock.baseUrl, mock.baseUrl.replace("127.0.0.1", "localhost")]) {
       const { blind, ...outcomes } = await callFrom(page, base, mock.apiKey);
@@ -78,7 +69,7 @@ describe("a front end of an allowed origin", () => {
     await using frontEnd = await createMockServer({ hostsAllowed: ["front.example"] });
     const origin = `http://front.example:${new URL(frontEnd.baseUrl).port}`;
     await using mock = await createMockServer({ originsAllowed: [origin] });
-    const page = await browser.newPage();
+    const page = await (await sharedChromium()).newPage();
     await page.goto(`${origin}/_mock/v1/health`);
     const { tokenExchange, gateway, uploads } = await callFrom(page, mock.baseUrl, mock.apiKey);
     expect(tokenExchange).toMatch(/^200 .*workspaceToken":"ey/);

@@ -1,26 +1,20 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { MockServer } from "@workspace-tasks/mock-server";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, expect } from "vitest";
 import { rowPixels } from "../../../mock-server/inspector/page/src/parts/lists/row-size.ts";
 import { callGraphql } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage, gzippedBytes } from "./support/built-page.ts";
-import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage } from "./support/inspector-page.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  buildPage();
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+beforeAll(buildPage);
 
 it("the first view of the inspector transfers at most 40 KB, and only Run loads the editor", async () => {
   await using fixture = await createInspectorFixture();
   await fillFixture(fixture);
-  await using inspector = await InspectorPage.open(browser, fixture.mock);
+  await using inspector = await InspectorPage.open(fixture.mock);
   const { page } = inspector;
   const loaded: string[] = [];
   page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
@@ -51,7 +45,7 @@ const firstRenderMsMax = 300;
 it("the inspector shows the state of the mock after 300 ms of processor time", async () => {
   await using fixture = await createInspectorFixture();
   await fillFixture(fixture);
-  await using inspector = await InspectorPage.open(browser, fixture.mock);
+  await using inspector = await InspectorPage.open(fixture.mock);
   const { page } = inspector;
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -111,7 +105,7 @@ describe("the inspector with a thousand events per second", () => {
   it("counts every event, renders once per frame and responds to keys meanwhile", async () => {
     await using fixture = await createInspectorFixture();
     await fillFixture(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await using inspector = await InspectorPage.open(fixture.mock);
     const { page } = inspector;
     const before = await countRequests(fixture.mock);
     await page.getByRole("link", { name: `${before} requests` }).waitFor();
@@ -143,7 +137,7 @@ describe("the inspector with five thousand rows", () => {
     for (let count = 1; count < 5_000; count++) {
       await mock.control.startTask({ taskType: "BINDER", progression: "manual", clientId });
     }
-    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/tasks" });
+    await using inspector = await InspectorPage.open(mock, { hash: "#/tasks" });
     const { page, rows } = inspector;
     const last = page.getByRole("option", { selected: true }).and(page.locator(".row"));
     for (let loaded = 500; loaded < 5_000; loaded += 500) {

@@ -3,12 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { MockServer } from "@workspace-tasks/mock-server";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
-import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, fillFixture, type InspectorFixture } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
 import { violations } from "./support/violations.ts";
@@ -19,17 +18,14 @@ const pictures = keepPictures
   ? fileURLToPath(new URL("../../../docs/images/", import.meta.url))
   : mkdtempSync(join(tmpdir(), "inspector-pictures-"));
 
-let browser: Browser;
 let fixture: InspectorFixture;
 beforeAll(async () => {
   buildPage();
   mkdirSync(pictures, { recursive: true });
   fixture = await createInspectorFixture();
   await fillFixture(fixture);
-  browser = await launchChromium();
 });
 afterAll(async () => {
-  await browser.close();
   await fixture[Symbol.asyncDispose]();
   if (!keepPictures) rmSync(pictures, { recursive: true });
 });
@@ -102,7 +98,7 @@ const rulesOfColor = { runOnly: ["color-contrast", "link-in-text-block"] };
 describe("every view of the inspector", () => {
   let inspector: InspectorPage;
   beforeAll(async () => {
-    inspector = await InspectorPage.open(browser, fixture.mock);
+    inspector = await InspectorPage.open(fixture.mock);
   });
   afterAll(() => inspector[Symbol.asyncDispose]());
 
@@ -128,7 +124,7 @@ describe("every view of the inspector", () => {
 });
 
 it("the help dialog passes the accessibility checks", async () => {
-  await using inspector = await InspectorPage.open(browser, fixture.mock);
+  await using inspector = await InspectorPage.open(fixture.mock);
   await inspector.button("? Keys and words").click();
   await inspector.page.getByRole("dialog").waitFor();
   expect(await violations(inspector.page, { rules })).toEqual([]);
@@ -140,7 +136,7 @@ it("long URLs and names make no view wider, and the views of a phone scroll to t
   const { id } = await crowded.mock.control.createEndpoint({ url });
   const { taskId } = await crowded.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await crowded.mock.clock.advance(0);
-  await using inspector = await InspectorPage.open(browser, crowded.mock);
+  await using inspector = await InspectorPage.open(crowded.mock);
   const { page } = inspector;
   for (const size of [widescreen, phone]) {
     await page.setViewportSize(size);
@@ -164,7 +160,7 @@ it("long URLs and names make no view wider, and the views of a phone scroll to t
 });
 
 it("a phone shows either the list or the selected row", async () => {
-  await using inspector = await InspectorPage.open(browser, fixture.mock, { ...phone, hash: "#/deliveries" });
+  await using inspector = await InspectorPage.open(fixture.mock, { ...phone, hash: "#/deliveries" });
   const { page, rows, detail } = inspector;
   await rows.first().click();
   await detail.getByRole("heading", { name: /^Attempt \d/ }).waitFor();
@@ -182,7 +178,7 @@ describe("pictures of the inspector", () => {
     ["deliveries", widescreen, "light", "delivery"],
     ["signatures", widescreen, "light", "signature"],
   ])("%s is at most 200 KB", async (name, size, colorScheme, view) => {
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { ...size, colorScheme });
+    await using inspector = await InspectorPage.open(fixture.mock, { ...size, colorScheme });
     await show(inspector, view);
     if (view === "overview") await makeTraffic(inspector.page);
     if (view === "signature") await breakSignature(inspector.page);

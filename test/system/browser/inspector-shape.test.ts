@@ -1,31 +1,25 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
-import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
 import { InspectorPage, type PageOptions, phone } from "./support/inspector-page.ts";
-import { questionsOf } from "./support/questions.ts";
 import { createTroubledMock, makeTrouble, type TroubledMock } from "./support/troubled-mock.ts";
 
 // What the page shows of a mock with five endpoints of which one works.
 
-let browser: Browser;
 let troubled: TroubledMock;
 beforeAll(async () => {
   buildPage();
-  browser = await launchChromium();
   // Attempts of the endpoint that never responds run for longer than these tests, and use all of its connections.
   const delivery = { timeoutMs: 300_000, inFlightPerEndpointMax: 4 };
   troubled = await createTroubledMock({ settings: { delivery } });
   await makeTrouble(troubled, 8);
 });
 afterAll(async () => {
-  await browser.close();
   await troubled[Symbol.asyncDispose]();
 });
 
-const open = (options: PageOptions) => InspectorPage.open(browser, troubled.mock, options);
+const open = (options: PageOptions) => InspectorPage.open(troubled.mock, options);
 
 const sizes = [{ width: 1440, height: 900 }, { width: 1024, height: 768 }, phone];
 
@@ -148,7 +142,7 @@ it("the page has dates, and the newest first, on a virtual clock that was advanc
   await using fixture = await createInspectorFixture();
   const { mock } = fixture;
   await mock.control.createEndpoint({ url: receiverUrls.billing });
-  await using inspector = await InspectorPage.open(browser, mock);
+  await using inspector = await InspectorPage.open(mock);
   const { page } = inspector;
   const start = () => mock.control.startTask({ taskType: "BINDER", progression: "manual" });
   await start();
@@ -223,7 +217,7 @@ it("endpoints are a table, and their forms open on demand (I9)", async () => {
 
 it("every view has its tools in one line at 1024 pixels, and a hint of more tabs on a phone (I11)", async () => {
   await using fixture = await createInspectorFixture();
-  await using inspector = await InspectorPage.open(browser, fixture.mock, { width: 1024, height: 768 });
+  await using inspector = await InspectorPage.open(fixture.mock, { width: 1024, height: 768 });
   const { page } = inspector;
   await page.getByRole("button", { name: /^To next/ }).waitFor();
   for (const view of ["tasks", "deliveries", "requests"]) {
@@ -242,21 +236,4 @@ it("how to connect, the partner key included, is at hand after the first task (I
   await page.getByRole("link", { name: "Connect" }).click();
   await inspector.button("Copy the partner key").waitFor();
   expect(await page.getByRole("region", { name: "Connect" }).textContent()).toContain("wtp_");
-});
-
-it("ten questions are answered without a click (README)", async () => {
-  const questions = Object.entries(await questionsOf(troubled));
-  expect(questions).toHaveLength(10);
-  await using inspector = await open({});
-  for (const size of sizes) {
-    await inspector.page.setViewportSize(size);
-    for (const [name, { hash, shows }] of questions) {
-      await inspector.go(hash);
-      await expect
-        .poll(() => inspector.page.getByText(shows).filter({ visible: true }).count(), {
-          message: `${name} ${size.width}`,
-        })
-        .toBeGreaterThan(0);
-    }
-  }
 });

@@ -1,23 +1,21 @@
 import { readFileSync } from "node:fs";
 import { createMockServer } from "@workspace-tasks/mock-server";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { jsonPost } from "../../support/json-post.ts";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
-import { launchChromium } from "./support/chromium.ts";
+import { sharedChromium } from "./support/chromium.ts";
 import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
 import { InspectorPage, labelsStay, type PageOptions, phone } from "./support/inspector-page.ts";
 
 // The tasks of a person who debugs an integration, each without a terminal and with its number of steps: a click, a key,
 // or a text that is pasted.
 
-let browser: Browser;
 let fixture: InspectorFixture;
 beforeAll(async () => {
   buildPage();
-  browser = await launchChromium(["--host-resolver-rules=MAP devbox.example 127.0.0.1"]);
   fixture = await createInspectorFixture({ hostsAllowed: ["devbox.example"] });
 });
 afterEach(async () => {
@@ -25,7 +23,6 @@ afterEach(async () => {
   fixture.respond("billing", 204);
 });
 afterAll(async () => {
-  await browser.close();
   await fixture[Symbol.asyncDispose]();
 });
 
@@ -54,7 +51,7 @@ class Steps {
 }
 
 async function open(options: PageOptions = {}) {
-  const inspector = await InspectorPage.open(browser, fixture.mock, options);
+  const inspector = await InspectorPage.open(fixture.mock, options);
   await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   const view = (name: string) =>
     inspector.page.getByRole("navigation").getByRole("link", { name: new RegExp(`^${name}`) });
@@ -293,7 +290,7 @@ describe("the inspector", () => {
   it("checks signatures and copies over plain http from another host", async () => {
     const { deliveryId } = await rejectedTask();
     const { port } = new URL(fixture.mock.baseUrl);
-    const page = await browser.newPage();
+    const page = await (await sharedChromium()).newPage();
     await page.addInitScript(labelsStay);
     await page.goto(`http://devbox.example:${port}/_mock/#/signatures/${deliveryId}%2F1`);
     expect(await page.evaluate("isSecureContext")).toBe(false);
@@ -337,7 +334,7 @@ describe("the inspector", () => {
 
   it("creates a world with a page of its own, which survives that the world is dropped", async () => {
     await using mock = await createMockServer({ clock: "virtual" });
-    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/setup" });
+    await using inspector = await InspectorPage.open(mock, { hash: "#/setup" });
     const { page } = inspector;
     await page.getByLabel("Name of a new world").fill("mine");
     await inspector.button("Create empty").click();

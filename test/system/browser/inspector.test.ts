@@ -1,20 +1,13 @@
 import { createMockServer } from "@workspace-tasks/mock-server";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect } from "vitest";
+import { beforeAll, expect } from "vitest";
 import { jsonPost } from "../../support/json-post.ts";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { buildPage } from "./support/built-page.ts";
-import { launchChromium } from "./support/chromium.ts";
 import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
 import { InspectorPage, phone } from "./support/inspector-page.ts";
 
-let browser: Browser;
-beforeAll(async () => {
-  buildPage();
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+beforeAll(buildPage);
 
 /** A delivery of `task.running` that its receiver has rejected once. */
 async function rejectedDelivery(fixture: InspectorFixture) {
@@ -32,7 +25,7 @@ describe("the overview of the inspector", () => {
     await using fixture = await createInspectorFixture();
     const { mock } = fixture;
     const token = await workspaceToken(mock);
-    await using inspector = await InspectorPage.open(browser, mock);
+    await using inspector = await InspectorPage.open(mock);
     const { page } = inspector;
     await page.getByText("No key has used its rate limit in this window.").waitFor();
     const { requests: before } = await mock.control.getOverview();
@@ -48,7 +41,7 @@ describe("the tasks view of the inspector", () => {
   it("shows a task from its start through its stages to its end as the clock advances", async () => {
     await using fixture = await createInspectorFixture();
     await fixture.mock.control.createEndpoint({ url: receiverUrls.billing });
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/tasks" });
     const { detail, rows, page } = inspector;
     await page.getByText("No task. Start one above").waitFor();
     await page.getByLabel("type of the new task").selectOption("TAX_REVIEW");
@@ -74,7 +67,7 @@ describe("the tasks view of the inspector", () => {
 
   it("fails, restarts and completes a manual task", async () => {
     await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/tasks" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/tasks" });
     const { detail } = inspector;
     await inspector.button("Start manual task").click();
     await detail.getByRole("textbox", { name: "stage" }).fill("a stage of my own");
@@ -96,7 +89,7 @@ describe("the deliveries view of the inspector", () => {
   it("shows the next retry of a failed delivery, its success when the clock advances, and its replay", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/deliveries" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/deliveries" });
     const { detail, rows } = inspector;
     await rows.filter({ hasText: "rejected" }).getByText("503").click();
     const attempts = detail.getByRole("table", { name: "Attempts" }).locator("tbody").getByRole("row");
@@ -123,7 +116,7 @@ describe("the deliveries view of the inspector", () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
     const hash = `#/deliveries/${deliveryId}`;
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash });
     await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
     const body = attempt?.requestBody ?? "";
@@ -150,7 +143,7 @@ describe("the signatures view of the inspector", () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
     const hash = `#/deliveries/${deliveryId}`;
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash });
     const { page } = inspector;
     await page.getByRole("link", { name: "Check the signature" }).click();
     await page.getByText("The signature is right, but its time is far").waitFor();
@@ -190,7 +183,7 @@ describe("the signatures view of the inspector", () => {
     });
     const { deliveryId } = await rejectedDelivery(fixture);
     const hash = `#/signatures/${deliveryId}%2F1`;
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash });
     await inspector.page.locator("[data-code=ALTERED_BY_FAULT]").waitFor();
     await inspector.page.getByText("A receiver must reject it.").waitFor();
   });
@@ -199,7 +192,7 @@ describe("the signatures view of the inspector", () => {
 describe("the faults view of the inspector", () => {
   it("adds a fault, shows that it fired, and ends all faults", async () => {
     await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/faults" });
     const { page } = inspector;
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("Add: On calls to the API").click();
@@ -221,7 +214,7 @@ describe("the faults view of the inspector", () => {
 describe("a fault form of the inspector", () => {
   it("limits a fault to an operation, rejects what is no frequency, and keeps focus and place of its button", async () => {
     await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/faults" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/faults" });
     const { page } = inspector;
     const form = page.getByRole("region", { name: "On calls to the API" });
     const often = form.getByLabel(/^How often/);
@@ -247,7 +240,7 @@ describe("the requests view of the inspector", () => {
   it("shows the reason of a rejection, and redacts the key", async () => {
     await using fixture = await createInspectorFixture();
     const { mock } = fixture;
-    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/requests" });
+    await using inspector = await InspectorPage.open(mock, { hash: "#/requests" });
     await exchangeApiKey(mock);
     await callGraphql(mock, "mutation Sweep { deleteWebhookEndpoint(endpointId: 1) }").catch(() => undefined);
     const { page, rows } = inspector;
@@ -275,7 +268,7 @@ describe("signing secrets in the inspector", () => {
   it("are fetched only on request, and can be hidden again", async () => {
     await using fixture = await createInspectorFixture();
     const { signingSecret } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await using inspector = await InspectorPage.open(fixture.mock);
     const { page } = inspector;
     const fetched = secretsFetched(inspector);
     for (const view of ["overview", "tasks", "deliveries", "signatures", "requests", "faults", "endpoints"]) {
@@ -299,7 +292,7 @@ describe("signing secrets in the inspector", () => {
     await using fixture = await createInspectorFixture();
     await fixture.mock.control.createEndpoint({ url: receiverUrls.portal });
     const { id, deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/signatures" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/signatures" });
     const fetched = secretsFetched(inspector);
     const { page } = inspector;
     const [attempt] = (await fixture.mock.control.getDelivery(deliveryId)).attempts;
@@ -339,7 +332,7 @@ describe("markup in data of the inspector", () => {
       `#/signatures/${delivery?.id}%2F1`,
       `#/requests/${request?.sequence}`,
     ]) {
-      await using inspector = await InspectorPage.open(browser, mock, { hash });
+      await using inspector = await InspectorPage.open(mock, { hash });
       const { page } = inspector;
       await page.getByText("<b>bold</b>").first().waitFor();
       expect(await page.locator("img, main b:text-is('bold')").count(), hash).toBe(0);
@@ -349,7 +342,7 @@ describe("markup in data of the inspector", () => {
 
   it("cannot run, because the content security policy forbids inline code", async () => {
     await using fixture = await createInspectorFixture();
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await using inspector = await InspectorPage.open(fixture.mock);
     const { page, complaints } = inspector;
     const header = await page.request.get(fixture.mock.inspectorUrl);
     expect(header.headers()["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
@@ -373,7 +366,7 @@ describe("the keyboard in the inspector", () => {
     const { deliveryId } = await rejectedDelivery(fixture);
     await fixture.mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
     await fixture.mock.clock.advance(0);
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await using inspector = await InspectorPage.open(fixture.mock);
     const { page } = inspector;
     const { keyboard } = page;
     const selected = page.getByRole("option", { selected: true }).and(page.locator(".row"));
@@ -427,7 +420,7 @@ describe("the page of the inspector", () => {
   it("says why a read failed, reads again, and shows no diagnosis before it has the secrets", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, { hash: "#/overview" });
+    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/overview" });
     const { page, complaints } = inspector;
     const endpoints = /\/v1\/endpoints$/;
     await page.route(endpoints, (route) => route.fulfill({ status: 502, body: "<h1>Bad Gateway</h1>" }));
@@ -444,7 +437,7 @@ describe("the page of the inspector", () => {
   it("shows every filter, and removes one that has no field", async () => {
     await using fixture = await createInspectorFixture();
     const { id } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock, {
+    await using inspector = await InspectorPage.open(fixture.mock, {
       ...phone,
       hash: `#/deliveries?endpointId=${id}&subject=unknown&status=nonsense`,
     });
@@ -461,7 +454,7 @@ describe("the page of the inspector", () => {
   it("resets the mock after a second press", async () => {
     await using fixture = await createInspectorFixture();
     await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(browser, fixture.mock);
+    await using inspector = await InspectorPage.open(fixture.mock);
     await inspector.page.getByRole("link", { name: "1 tasks" }).waitFor();
     await inspector.button("Reset the mock").click();
     expect((await fixture.mock.control.listTasks()).data).toHaveLength(1);
@@ -472,7 +465,7 @@ describe("the page of the inspector", () => {
 
   it("shows a lost connection, and the next mock on the same port", async () => {
     const first = await createMockServer({ clock: "virtual" });
-    const inspector = await InspectorPage.open(browser, first, { hash: "#/tasks" });
+    const inspector = await InspectorPage.open(first, { hash: "#/tasks" });
     const { page, complaints } = inspector;
     const port = Number(new URL(first.baseUrl).port);
     await first.close();
@@ -491,7 +484,7 @@ describe("the page of the inspector", () => {
 
   it("has no buttons for a real clock, and keeps what is typed while the clock ticks", async () => {
     await using mock = await createMockServer();
-    await using inspector = await InspectorPage.open(browser, mock, { hash: "#/faults" });
+    await using inspector = await InspectorPage.open(mock, { hash: "#/faults" });
     const { page } = inspector;
     await page.getByText("real clock", { exact: true }).waitFor();
     expect(await inspector.button("+1m: advance the clock").count()).toBe(0);

@@ -1,27 +1,23 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { sampleOutputs } from "../../support/sample-outputs.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { launchChromium } from "./support/chromium.ts";
+import { sharedChromium } from "./support/chromium.ts";
 import { phone, widescreen } from "./support/inspector-page.ts";
 import { PlaygroundPage, servePlayground } from "./support/playground-site.ts";
 import type { StaticSite } from "./support/static-site.ts";
 import { violations } from "./support/violations.ts";
 
-let browser: Browser;
 let site: StaticSite;
 beforeAll(async () => {
   site = await servePlayground();
-  browser = await launchChromium();
 });
 afterAll(async () => {
-  await browser.close();
   await site[Symbol.asyncDispose]();
 });
 
 describe("the playground", () => {
   it.each(Object.entries(sampleOutputs))("runs the sample %s with its output", async (title, lines) => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     await page.getByRole("button", { name: title, exact: true }).click();
     await playground.run();
@@ -30,7 +26,7 @@ describe("the playground", () => {
   });
 
   it("shows what a program did in the inspector, whose controls move the same world", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.write('await mock.control.startTask({ taskType: "BINDER" });');
     await playground.run();
     await playground.says("The program has ended.");
@@ -42,7 +38,7 @@ describe("the playground", () => {
   });
 
   it("ends a program with an endless loop when it is told to, and runs the next one", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.write('console.log("it begins"); for (;;) {}');
     await playground.run();
     await playground.output.getByText("it begins").waitFor();
@@ -55,7 +51,7 @@ describe("the playground", () => {
   });
 
   it("ends a program that has not ended after a minute", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     const { page } = playground;
     await page.clock.install();
     await playground.write('console.log("it begins"); await new Promise(() => {});');
@@ -69,7 +65,7 @@ describe("the playground", () => {
   });
 
   it("ends a program whose mock could not start, and does not wait for the mock again", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     const { page } = playground;
     await playground.run();
     await playground.says("The program has ended.");
@@ -82,7 +78,7 @@ describe("the playground", () => {
   });
 
   it("stays on the inspector's page when the link of another world is pressed", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.write('await mock.worlds.create({ name: "other" });');
     await playground.run();
     await playground.says("The program has ended.");
@@ -94,7 +90,7 @@ describe("the playground", () => {
   });
 
   it("connects the inspector again when that is loaded again", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.inspector.evaluate("location.reload()");
     await playground.write('await mock.control.startTask({ taskType: "BINDER" });');
     await playground.run();
@@ -104,7 +100,7 @@ describe("the playground", () => {
   });
 
   it("shows what a program prints as text, and no more than a thousand lines", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.write(
       'console.log("<img src=x onerror=alert(1)>"); for (let i = 0; i < 5000; i++) console.log(i); throw new Error("at the end");',
     );
@@ -117,7 +113,7 @@ describe("the playground", () => {
   });
 
   it("says what is wrong with a program that is no JavaScript, and what to do about a typed error", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.write("const = 1;");
     await playground.run();
     await playground.output.getByText("SyntaxError").waitFor();
@@ -128,7 +124,7 @@ describe("the playground", () => {
   });
 
   it("runs a program in the world that the inspector changed, or in a new one", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     const program = 'console.log("tasks:", (await mock.control.listTasks()).data.length);';
     await playground.write(`await mock.control.startTask({ taskType: "BINDER" }); ${program}`);
@@ -147,7 +143,7 @@ describe("the playground", () => {
 
   it("transfers at most 600 KB before it can be used", async () => {
     const before = site.bytesSent;
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     await playground.run();
     await playground.says("The program has ended.");
     const transferred = site.bytesSent - before;
@@ -156,7 +152,7 @@ describe("the playground", () => {
   });
 
   it("can be used with the keyboard alone", async () => {
-    await using playground = await PlaygroundPage.open(browser, site);
+    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     await page.getByRole("button", { name: "Task", exact: true }).focus();
     await page.keyboard.press("Enter");
@@ -178,7 +174,7 @@ describe("the playground", () => {
   });
 
   it("says what it needs to a visitor without JavaScript", async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
+    const context = await (await sharedChromium()).newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto(`${site.origin}/`);
     expect(await page.locator("noscript p").textContent()).toContain("The playground needs JavaScript");
@@ -189,7 +185,7 @@ describe("the playground", () => {
     (["light", "dark"] as const).map((colorScheme) => ({ viewport, colorScheme, width: viewport.width })),
   );
   it.each(looks)("passes axe and does not scroll sideways, $width wide, $colorScheme", async (look) => {
-    await using playground = await PlaygroundPage.open(browser, site, look);
+    await using playground = await PlaygroundPage.open(site, look);
     const { page, inspector } = playground;
     await page.getByRole("button", { name: "Fault", exact: true }).click();
     await playground.run();

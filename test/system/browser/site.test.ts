@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { overviewSections } from "../../../docs/.vitepress/overview.ts";
 import { pageOf } from "../../../docs/.vitepress/pages.ts";
@@ -9,19 +9,16 @@ import { projectFiles } from "../../../scripts/project-files.ts";
 import { blocksOf } from "../../support/marked-blocks.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { serveSite } from "./support/built-site.ts";
-import { launchChromium } from "./support/chromium.ts";
+import { sharedChromium } from "./support/chromium.ts";
 import { phone, widescreen } from "./support/inspector-page.ts";
 import type { StaticSite } from "./support/static-site.ts";
 import { violations } from "./support/violations.ts";
 
-let browser: Browser;
 let site: StaticSite;
 beforeAll(async () => {
   site = await serveSite();
-  browser = await launchChromium();
 }, 300_000);
 afterAll(async () => {
-  await browser.close();
   await site[Symbol.asyncDispose]();
 });
 
@@ -34,7 +31,11 @@ const isRunning = "document.querySelector('#app')?.__vue_app__ !== undefined";
 
 /** A page of the site in a browser context of its own. @param address such as `webhooks.html` */
 async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
-  const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce", ...options });
+  const context = await (await sharedChromium()).newContext({
+    viewport: widescreen,
+    reducedMotion: "reduce",
+    ...options,
+  });
   const page = await context.newPage();
   await page.goto(`${site.origin}/${address}`);
   if (options.javaScriptEnabled !== false) await page.waitForFunction(isRunning);

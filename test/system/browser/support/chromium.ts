@@ -19,26 +19,31 @@ const chromiumFlags = [
   "--disable-component-update",
   "--disable-sync",
   "--font-render-hinting=none",
+  // In place of the DNS server of a front end, and of an attacker: the page is loaded, then its name leads to this computer.
+  `--host-resolver-rules=${["devbox", "front", "rebound"].map((name) => `MAP ${name}.example 127.0.0.1`).join(", ")}`,
 ];
 
 type Chromium =
   | { readonly executablePath: string; readonly env?: Record<string, string> }
   | { readonly channel: "chrome" };
 
+let launched: Promise<Browser> | undefined;
+
 /**
- * A browser without a window. The packed one runs on Linux on x64; elsewhere the Chrome of the machine is
- * taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
+ * A browser without a window, which the test files of a process share; it ends with the process. The packed one runs on
+ * Linux on x64; elsewhere the Chrome of the machine is taken. `WORKSPACE_TASKS_CHROMIUM` names the file of another one.
  */
-export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
-  const launch = () => chromium.launch(launchOptions(flags));
+export function sharedChromium(): Promise<Browser> {
+  // It adds no listeners that a test file would leave behind.
+  const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
+  const launch = () => chromium.launch({ ...launchOptions(), ...signals });
   // Rarely, Chromium crashes while it starts.
-  return launch().catch(launch);
+  launched ??= launch().catch(launch);
+  return launched;
 }
 
 /** For Playwright. */
-export const launchOptions = (flags: readonly string[] = []) => {
-  return { ...locate(), args: [...chromiumFlags, ...flags] };
-};
+export const launchOptions = () => ({ ...locate(), args: chromiumFlags });
 
 /** In one sentence why no browser can be started on this machine, or undefined. */
 export async function chromiumMissing(): Promise<string | undefined> {

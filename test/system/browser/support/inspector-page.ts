@@ -1,5 +1,6 @@
 import type { MockServer } from "@workspace-tasks/mock-server";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
+import { sharedChromium } from "./chromium.ts";
 
 export interface PageOptions {
   readonly width?: number;
@@ -43,7 +44,7 @@ export class InspectorPage implements AsyncDisposable {
     });
   }
 
-  static async open(browser: Browser, mock: MockServer, options: PageOptions = {}): Promise<InspectorPage> {
+  static async open(mock: MockServer, options: PageOptions = {}): Promise<InspectorPage> {
     const {
       width = widescreen.width,
       height = widescreen.height,
@@ -51,6 +52,7 @@ export class InspectorPage implements AsyncDisposable {
       hash = "",
     } = options;
     const viewport = { width, height };
+    const browser = await sharedChromium();
     const context = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
     await context.addInitScript(labelsStay);
     const opened = new InspectorPage(await context.newPage(), mock);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import type { Browser, Frame, Page } from "playwright-core";
+import type { Frame, Page } from "playwright-core";
 import { build } from "vite";
+import { sharedChromium } from "./chromium.ts";
 import { widescreen } from "./inspector-page.ts";
 import { type StaticSite, serveFolder } from "./static-site.ts";
 
@@ -22,10 +23,10 @@ export class PlaygroundPage {
   }
 
   static async open(
-    browser: Browser,
     { origin }: StaticSite,
     options: { readonly colorScheme?: "light" | "dark"; readonly viewport?: typeof widescreen } = {},
   ): Promise<PlaygroundPage> {
+    const browser = await sharedChromium();
     const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce", ...options });
     const opened = new PlaygroundPage(await context.newPage());
     const { page, complaints } = opened;
