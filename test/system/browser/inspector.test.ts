@@ -86,32 +86,6 @@ describe("the tasks view of the inspector", () => {
 });
 
 describe("the deliveries view of the inspector", () => {
-  it("shows the next retry of a failed delivery, its success when the clock advances, and its replay", async () => {
-    await using fixture = await createInspectorFixture();
-    const { deliveryId } = await rejectedDelivery(fixture);
-    await using inspector = await InspectorPage.open(fixture.mock, { hash: "#/deliveries" });
-    const { detail, rows } = inspector;
-    await rows.filter({ hasText: "rejected" }).getByText("503").click();
-    const attempts = detail.getByRole("table", { name: "Attempts" }).locator("tbody").getByRole("row");
-    await attempts.filter({ hasText: "next" }).getByText("in 5 s").waitFor();
-    await attempts.filter({ hasText: "next" }).getByText("try 2 of 8").waitFor();
-    await detail.getByText("the database is locked").first().waitFor();
-
-    fixture.respond("billing", 204);
-    await inspector.page.getByRole("button", { name: /^To next/ }).click();
-    await rows.filter({ hasText: "delivered" }).waitFor();
-    await attempts.first().getByText("204").waitFor();
-    await expect.poll(() => attempts.count()).toBe(2);
-
-    await inspector.button("Replay").click();
-    await attempts.first().getByText("replay").waitFor();
-    const { attempts: sent } = await fixture.mock.control.getDelivery(deliveryId);
-    expect(sent.map(({ status }) => status)).toEqual([503, 204, 204]);
-    expect(new Set(sent.map(({ requestHeaders }) => requestHeaders["webhook-id"]))).toEqual(
-      new Set([deliveryId]),
-    );
-  });
-
   it("shows the exact body, as text, as hex and in a curl command", async () => {
     await using fixture = await createInspectorFixture();
     const { deliveryId } = await rejectedDelivery(fixture);
