@@ -6,8 +6,6 @@ import { createClient, fileJournal, type ImportClient, isWorkspaceTasksError } f
 export interface ImportProcessInput {
   readonly journalPath: string;
   readonly clients: number;
-  /** Prints `attaching` and waits without an end once so many requests were sent. */
-  readonly stopAfterRequests?: number;
 }
 
 export interface ImportProcessOutput {
@@ -38,10 +36,6 @@ const responses: Readonly<Record<string, (variables: { inputs: readonly unknown[
 async function respond(_: URL | string, init: { readonly body?: unknown }): Promise<Response> {
   const { query, variables } = JSON.parse(String(init.body)) as { query: string; variables: { inputs: [] } };
   requests += 1;
-  if (requests === input.stopAfterRequests) {
-    process.stdout.write("attaching\n");
-    await new Promise(() => setInterval(() => {}, 1_000));
-  }
   const name = /(?:mutation|query) (\w+)/.exec(query)?.[1] ?? "";
   return Response.json({ data: responses[name]?.(variables) });
 }

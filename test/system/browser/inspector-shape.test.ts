@@ -95,7 +95,10 @@ describe("the overview of a mock with trouble", () => {
     expect(await refused.locator(".tone-good").count()).toBe(0);
     const due = panel("Due next");
     await due.getByText(/^4 × attempt 1 → \/slow$/).waitFor();
-    await due.getByText(/^runs for /).first().waitFor();
+    await due
+      .getByText(/^runs for /)
+      .first()
+      .waitFor();
     await due.getByText("waits for a free connection to /slow").waitFor();
     await due.getByText(/^\d+ × attempt \d → \/unauth$/).waitFor();
     expect(await due.textContent()).not.toContain("ago");

@@ -69,7 +69,7 @@ const names = packages.map(({ name }) => name);
 const positionOf = (name: string) => [...documents.keys()].indexOf(name);
 
 describe("publishing", { timeout: 120_000 }, () => {
-  it("publishing sends every package once, each after those that it depends on, with the repository of the release", async () => {
+  it("publishing sends every package once, each after those that it depends on, with the repository and links that lead there", async () => {
     const { code, output } = await publish();
     expect(code, output).toBe(0);
     expect([...documents.keys()].sort()).toEqual([...names].sort());
@@ -78,12 +78,6 @@ describe("publishing", { timeout: 120_000 }, () => {
       expect(needed.filter((each) => positionOf(each) > positionOf(name))).toEqual([]);
       const published = documents.get(name)?.versions[manifest.version];
       expect(published?.repository).toMatchObject({ url: "git+https://example.com/a/b.git" });
-    }
-  });
-
-  it("the links of a published README lead to the repository, where the page at npm finds them", async () => {
-    await publish();
-    for (const name of names) {
       const [attachment] = Object.values(documents.get(name)?._attachments ?? {});
       const tarball = join(folder, "published.tgz");
       writeFileSync(tarball, Buffer.from(attachment?.data ?? "", "base64"));

@@ -224,34 +224,6 @@ describeWithPostgres("a receiver with a PostgreSQL inbox", () => {
     pool.on("error", () => {});
     await pool.end();
   });
-
-  it("a receiver on PostgreSQL works with a role that may only use the tables, and names the missing privilege of another role", async () => {
-    await using database = await server.database();
-    const owner = database.pool();
-    await postgresInbox(owner).open();
-    const name = new URL(database.url).pathname.slice(1);
-    const [role, stranger] = [`app_${name}`, `stranger_${name}`];
-    await owner.query(`CREATE ROLE ${role} LOGIN PASSWORD 'app'; CREATE ROLE ${stranger} LOGIN PASSWORD 'app';
-      GRANT USAGE ON SCHEMA workspace_tasks TO ${role};
-      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA workspace_tasks TO ${role};
-      GRANT USAGE ON ALL SEQUENCES IN SCHEMA workspace_tasks TO ${role}`);
-    const url = (user: string) => database.url.replace("postgres:postgres@", `${user}:app@`);
-    const pool = database.pool({ connectionString: url(role), max: 6 });
-    {
-      await using served = await serve(postgresInbox(pool));
-      await served.receiver.start();
-      expect((await served.send("first")).status).toBe(200);
-      while ((await served.receiver.stats()).inbox.rows.done < 1) await pause(5);
-      expect(served.handled).toEqual(["first"]);
-    }
-    await pool.end();
-    const denied = database.pool({ connectionString: url(stranger), max: 2 });
-    await expect(postgresInbox(denied).open()).rejects.toThrow(
-      "permission denied for schema workspace_tasks",
-    );
-    await denied.end();
-    await owner.query(`DROP OWNED BY ${role}; DROP ROLE ${role}; DROP ROLE ${stranger}`);
-  });
 });
 
 describe("the migrations of an inbox", () => {

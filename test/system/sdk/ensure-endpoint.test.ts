@@ -1,19 +1,17 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { createVerifier } from "@workspace-tasks/receiver-kit";
 import { fileSecrets, readSigningSecrets } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
 import { createRandom } from "../../integration/simulation/random.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { atDepth } from "../../support/depth.ts";
 import type { EnsureEndpointProcessInput } from "../../support/ensure-endpoint-process.ts";
-import { packageFlagsOfTypescript } from "../../support/package-flags.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
-const processFile = fileURLToPath(new URL("../../support/ensure-endpoint-process.ts", import.meta.url));
 const url = "https://receiver.example/webhooks";
 const kills = atDepth(3, 12);
 
@@ -34,6 +32,7 @@ async function withProcesses(use: (fixture: Fixture) => Promise<void>): Promise<
   };
   await using mock = await createMockServer({ receivers: new Map([[url, receive]]) });
   const { apiKey, baseUrl } = mock;
+  const program = await bundledProgram("test/support/ensure-endpoint-process.ts");
   await withFolder(async (folder) => {
     const path = join(folder, "secrets.json");
     await use({
@@ -41,7 +40,7 @@ async function withProcesses(use: (fixture: Fixture) => Promise<void>): Promise<
       path,
       start(input) {
         const given = { apiKey, baseUrl, url, path, rotates: false, aheadMs: 0, ...input };
-        return new RunningProgram([...packageFlagsOfTypescript, processFile, JSON.stringify(given)]);
+        return new RunningProgram([...program, JSON.stringify(given)]);
       },
       async verifiesNext() {
         deliveries.length = 0;

@@ -5,10 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
 import { expect, it } from "vitest";
-import { packageFlagsOfTypescript } from "../../support/package-flags.ts";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
-const root = join(import.meta.dirname, "../../..");
 const names = Array.from({ length: 12 }, (_, index) => `client-${index}`);
 
 it("the example nightly-import, killed ten times, imports each client once and with each document once", {
@@ -22,29 +21,21 @@ it("the example nightly-import, killed ten times, imports each client once and w
     const connectionId = await connect(mock);
     await writeInput(folder);
     const journal = join(folder, "journal");
-    const start = () =>
-      new RunningProgram(
-        [
-          ...packageFlagsOfTypescript,
-          join(root, "examples/nightly-import.ts"),
-          join(folder, "clients.csv"),
-          folder,
-          journal,
-        ],
-        { env: environmentOf(mock, connectionId) },
-      );
+    const program = await bundledProgram("examples/nightly-import.ts");
+    const args = [...program, join(folder, "clients.csv"), folder, journal];
+    const start = () => new RunningProgram(args, { env: environmentOf(mock, connectionId) });
     const killed: number[] = [];
     for (let kill = 0; kill < 10; kill++) {
-      using program = start();
+      using killing = start();
       const before = await linesIn(journal);
-      const over = program.ended().then(() => true);
+      const over = killing.ended().then(() => true);
       // After one to four more entries; ten kills leave entries for the last process.
       while (
         !(await Promise.race([over, pause(2, false)])) &&
         (await linesIn(journal)) <= before + (kill % 4)
       );
-      process.kill(-program.pid, "SIGKILL");
-      const { output } = await program.ended();
+      process.kill(-killing.pid, "SIGKILL");
+      const { output } = await killing.ended();
       expect(output).not.toMatch(/imported/);
       killed.push(await linesIn(journal));
     }

@@ -1,31 +1,29 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { createClient, postgresRateLimitStore } from "@workspace-tasks/sdk";
 import { beforeAll, expect, it } from "vitest";
+import { bundledProgram } from "../../support/bundled-program.ts";
 import { busiestWindow } from "../../support/engine-fixture.ts";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
-import { packageFlagsOfTypescript } from "../../support/package-flags.ts";
 import type { PostgresDatabases } from "../../support/postgres.ts";
 import type { RateLimitProcessInput } from "../../support/rate-limit-process.ts";
 import { sharedPostgres } from "../../support/shared-server.ts";
 import { describeWithPostgres } from "../../support/with-postgres.ts";
 
-const processFile = fileURLToPath(new URL("../../support/rate-limit-process.ts", import.meta.url));
-
 /** Of a store: three permits per minute. */
 const permits = { key: "k", limit: 3, windowMs: 60_000 };
 
 let postgres: PostgresDatabases;
+let program: readonly string[];
 
 beforeAll(async () => {
   postgres = await sharedPostgres();
+  program = await bundledProgram("test/support/rate-limit-process.ts");
 });
 
 function startProcess(input: RateLimitProcessInput) {
-  const flags = [...packageFlagsOfTypescript, processFile];
-  return promisify(execFile)(process.execPath, [...flags, JSON.stringify(input)]);
+  return promisify(execFile)(process.execPath, [...program, JSON.stringify(input)]);
 }
 
 async function runProcess(input: RateLimitProcessInput): Promise<{ succeeded: number; failures: string[] }> {
@@ -40,29 +38,9 @@ async function countedBy({ control }: MockServer) {
   return { accepted: accepted.map(({ at }) => Date.parse(at)), rejected: counted.length - accepted.length };
 }
 
+// They mostly wait: for a window, or for a lock.
 describeWithPostgres("a rate limit in PostgreSQL", () => {
-  it("four processes stay within a shared rate limit, and no call fails", async () => {
-    await using database = await postgres.database();
-    const requests = 120;
-    const windowMs = 2_000;
-    await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
-    const { apiKey, baseUrl } = mock;
-    const common = { apiKey, baseUrl, databaseUrl: database.url, requests, windowMs, concurrency: 60 };
-    const results = await Promise.all(
-      [1, 2, 3, 4].map(() => runProcess({ ...common, calls: 0.6 * requests })),
-    );
-    expect(results.flatMap(({ failures }) => failures)).toEqual([]);
-
-    const { accepted, rejected } = await countedBy(mock);
-    // Rare ones: on a busy machine a request can take longer than the store allows for.
-    expect(rejected).toBeLessThan(0.1 * accepted.length);
-    expect(busiestWindow(accepted, windowMs)).toBeLessThanOrEqual(requests);
-    // More than two windows.
-    expect(accepted.length).toBeGreaterThanOrEqual(4 * 0.6 * requests);
-    expect(results.map(({ succeeded }) => succeeded)).toEqual(Array(4).fill(0.6 * requests));
-  }, 300_000);
-
-  it("two processes continue within the limit when a third that holds permits of it is killed", async () => {
+  it.concurrent("three processes stay within a shared rate limit, also when a fourth that holds permits of it is killed, and no call fails", async () => {
     await using database = await postgres.database();
     const [requests, windowMs] = [60, 2_000];
     await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
@@ -75,18 +53,20 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
         .poll(async () => (await countedBy(mock)).accepted.length, { timeout: 60_000 })
         .toBeGreaterThan(count);
     await acceptedMin(0);
-    const others = [1, 2].map(() => runProcess({ ...common, calls: requests }));
+    const others = [1, 2, 3].map(() => runProcess({ ...common, calls: 0.8 * requests }));
     await acceptedMin(requests);
     killed.child.kill("SIGKILL");
     await end;
-    expect(await Promise.all(others)).toEqual(Array(2).fill({ succeeded: requests, failures: [] }));
+    expect(await Promise.all(others)).toEqual(Array(3).fill({ succeeded: 0.8 * requests, failures: [] }));
     const { accepted, rejected } = await countedBy(mock);
+    // Rare ones: on a busy machine a request can take longer than the store allows for.
     expect(rejected).toBeLessThan(0.1 * accepted.length);
     expect(busiestWindow(accepted, windowMs)).toBeLessThanOrEqual(requests);
-    expect(accepted.length).toBeGreaterThan(2 * requests);
+    // More than two windows.
+    expect(accepted.length).toBeGreaterThan(2.4 * requests);
   }, 300_000);
 
-  it("control: four processes without a store get 429s", async () => {
+  it.concurrent("control: four processes without a store get 429s", async () => {
     const requests = 20;
     const windowMs = 60_000;
     await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
@@ -100,7 +80,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect((await countedBy(mock)).rejected).toBeGreaterThan(0);
   });
 
-  it("a shared rate limit blocks all processes when one is rejected", async () => {
+  it.concurrent("a shared rate limit blocks all processes when one is rejected", async () => {
     await using database = await postgres.database();
     const store = postgresRateLimitStore(database.pool());
     const other = postgresRateLimitStore(database.pool());
@@ -117,7 +97,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect(Math.round(retryInMs / 10_000)).toBe(4);
   });
 
-  it("the store never grants more permits than the limit, however many processes ask at once", async () => {
+  it.concurrent("the store never grants more permits than the limit, however many processes ask at once", async () => {
     await using database = await postgres.database();
     const stores = Array.from({ length: 8 }, () => postgresRateLimitStore(database.pool({ max: 1 })));
     const grants = await Promise.all(
@@ -131,7 +111,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect(retryInMs).toBeLessThanOrEqual(60_000);
   });
 
-  it("a permit is free again one window after it was granted", async () => {
+  it.concurrent("a permit is free again one window after it was granted", async () => {
     await using database = await postgres.database();
     const store = postgresRateLimitStore(database.pool());
     const acquire = { ...permits, count: 3, windowMs: 500 };
@@ -143,14 +123,14 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect(rows[0]?.kept).toBeLessThanOrEqual(3);
   });
 
-  it("the store gives background calls, which ask with a lower limit, no permit beyond it", async () => {
+  it.concurrent("the store gives background calls, which ask with a lower limit, no permit beyond it", async () => {
     await using database = await postgres.database();
     const store = postgresRateLimitStore(database.pool());
     const granted = async (limit: number) => (await store.acquire({ ...permits, count: 5, limit })).granted;
     expect([await granted(3), await granted(3), await granted(4), await granted(2)]).toEqual([3, 0, 1, 0]);
   });
 
-  it("the store creates its table once when processes start together", async () => {
+  it.concurrent("the store creates its table once when processes start together", async () => {
     await using database = await postgres.database();
     const stores = Array.from({ length: 8 }, () => postgresRateLimitStore(database.pool({ max: 1 })));
     const grants = await Promise.all(
@@ -159,7 +139,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect(grants.map(({ granted }) => granted)).toEqual(Array(8).fill(1));
   });
 
-  it("the store works with a table that a later release has extended", async () => {
+  it.concurrent("the store works with a table that a later release has extended", async () => {
     await using database = await postgres.database();
     const store = postgresRateLimitStore(database.pool());
     expect((await store.acquire({ ...permits, count: 1 })).granted).toBe(1);
@@ -168,7 +148,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect((await store.acquire({ ...permits, count: 5 })).granted).toBe(2);
   });
 
-  it("calls fail unsent, with the cause, when the store cannot be reached", async () => {
+  it.concurrent("calls fail unsent, with the cause, when the store cannot be reached", async () => {
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;
     const pool = {
@@ -190,7 +170,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await client.close();
   });
 
-  it("calls succeed again after the store's connections died silently, and close ends", async () => {
+  it.concurrent("calls succeed again after the store's connections died silently, and close ends", async () => {
     await using database = await postgres.database();
     await using mock = await createMockServer();
     await using proxy = await createFreezingProxy(postgres.port);
@@ -209,7 +189,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     proxy.heal();
   });
 
-  it("a held lock on creating the table does not stop a store whose table exists", async () => {
+  it.concurrent("a held lock on creating the table does not stop a store whose table exists", async () => {
     await using database = await postgres.database();
     const acquire = { ...permits, count: 1 };
     await postgresRateLimitStore(database.pool()).acquire(acquire);
@@ -220,7 +200,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     await expect(postgresRateLimitStore(database.pool()).acquire(acquire)).rejects.toThrow("lock timeout");
   });
 
-  it("a held lock on the row of a key ends a statement in the server, too", async () => {
+  it.concurrent("a held lock on the row of a key ends a statement in the server, too", async () => {
     await using database = await postgres.database();
     const pool = database.pool();
     const store = postgresRateLimitStore(pool);
@@ -234,7 +214,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect(await store.acquire({ ...permits, count: 1 })).toMatchObject({ granted: 1 });
   });
 
-  it("the store contains a hash of the key, never the key", async () => {
+  it.concurrent("the store contains a hash of the key, never the key", async () => {
     await using database = await postgres.database();
     await using mock = await createMockServer();
     const { apiKey, baseUrl } = mock;

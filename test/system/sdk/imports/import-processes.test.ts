@@ -1,22 +1,19 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../support/bundled-program.ts";
 import { atDepth } from "../../../support/depth.ts";
 import type { ImportProcessInput, ImportProcessOutput } from "../../../support/import-process.ts";
-import { packageFlagsOfTypescript } from "../../../support/package-flags.ts";
 import { withFolder } from "../../../support/with-folder.ts";
 
-const program = fileURLToPath(new URL("../../../support/import-process.ts", import.meta.url));
-const argumentsOf = (input: ImportProcessInput) => [
-  "--expose-gc",
-  ...packageFlagsOfTypescript,
-  program,
-  JSON.stringify(input),
-];
+let program: readonly string[];
+beforeAll(async () => {
+  program = await bundledProgram("test/support/import-process.ts");
+});
+
+const argumentsOf = (input: ImportProcessInput) => ["--expose-gc", ...program, JSON.stringify(input)];
 
 async function run(input: ImportProcessInput): Promise<ImportProcessOutput> {
   const { stdout } = await promisify(execFile)(process.execPath, argumentsOf(input));
@@ -43,38 +40,6 @@ describe("an import in a process of its own", () => {
       expect(again.cpuMs).toBeLessThan(1_000 + count / 20);
     }),
     300_000,
-  );
-
-  it(
-    "is continued after kill -9 by the next process, which waits for nothing",
-    inFolder(async (path) => {
-      const killed = spawn(
-        process.execPath,
-        argumentsOf({ journalPath: path, clients: 50, stopAfterRequests: 20 }),
-      );
-      await once(killed.stdout, "data");
-      killed.kill("SIGKILL");
-      await once(killed, "exit");
-      expect(await run({ journalPath: path, clients: 50 })).toMatchObject({ imported: 50, before: 0 });
-    }),
-  );
-
-  it(
-    "ends while another process has its journal",
-    inFolder(async (path) => {
-      const holder = spawn(
-        process.execPath,
-        argumentsOf({ journalPath: path, clients: 5, stopAfterRequests: 3 }),
-      );
-      await once(holder.stdout, "data");
-      expect(await run({ journalPath: path, clients: 5 })).toMatchObject({
-        error: "JOURNAL_IN_USE",
-        requests: 0,
-      });
-      holder.kill("SIGKILL");
-      await once(holder, "exit");
-      expect(await run({ journalPath: path, clients: 5 })).toMatchObject({ imported: 5 });
-    }),
   );
 
   it.skipIf(process.platform === "win32")(

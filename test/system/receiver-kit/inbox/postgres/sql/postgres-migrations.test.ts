@@ -95,16 +95,22 @@ describeWithPostgres("with PostgreSQL", () => {
     await pool.end();
   });
 
-  it("a role that may use the schema and its tables, and create nothing, runs a receiver", async () => {
+  it("a role that may use the schema and its tables, and create nothing, runs a receiver, and another role learns which privilege it lacks", async () => {
     const pool = database.pool();
     const schema = "least_privileges";
     await postgresInbox(pool, { schema }).open();
-    await pool.query(`CREATE ROLE runner LOGIN; GRANT USAGE ON SCHEMA ${schema} TO runner;
+    await pool.query(`CREATE ROLE runner LOGIN PASSWORD 'app'; CREATE ROLE stranger LOGIN PASSWORD 'app'; GRANT USAGE ON SCHEMA ${schema} TO runner;
       GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO runner;
       GRANT USAGE ON SEQUENCE ${schema}.row_numbers TO runner`);
-    const runners = database.pool({ user: "runner" });
+    const poolOf = (role: string) =>
+      database.pool({ connectionString: database.url.replace("postgres:postgres@", `${role}:app@`) });
+    const runners = poolOf("runner");
     await expectToSettle(postgresInbox(runners, { schema }));
     await runners.end();
+    const strangers = poolOf("stranger");
+    const opened = postgresInbox(strangers, { schema }).open();
+    await expect(opened).rejects.toThrow(`permission denied for schema ${schema}`);
+    await strangers.end();
     await pool.end();
   });
 
