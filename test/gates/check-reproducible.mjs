@@ -1,101 +1,84 @@
 // Two builds of the same sources give the same tarballs, byte for byte, so anyone can compare a published one with its
-// sources: in two folders, with another time zone, locale and file mode mask.
+// sources: the build of this folder, and one in a folder with another name, time zone, locale and file mode mask.
 //
 //   node --import tsx test/gates/check-reproducible.mjs
 //
-// Prints the hashes. The dependencies are those of node_modules, and are not built.
+// Needs a build. Prints the hashes. The dependencies are those of node_modules, and are not built.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { capture } from "../../scripts/capture.mjs";
-import { kernel, packages, readJson, root } from "../../scripts/packages.ts";
+import { packPackages } from "../../scripts/pack.ts";
+import { packages, root } from "../../scripts/packages.ts";
 import { projectFiles } from "../../scripts/project-files.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-reproducible-"));
-const developedWith = [...packages, kernel].flatMap(({ manifest }) =>
-  Object.keys(manifest.devDependencies ?? {}),
-);
-const workspaces = readJson("package.json").workspaces;
-const builds = [
-  { name: "a", umask: 0o022, env: { TZ: "UTC", LC_ALL: "C.UTF-8" } },
-  {
-    name: "another/folder/with a longer name",
-    umask: 0o077,
-    env: { TZ: "Pacific/Kiritimati", LC_ALL: "de_DE.UTF-8" },
-  },
-];
+// Where files can be linked to those of node_modules.
+mkdirSync(join(root, ".tmp"), { recursive: true });
+const folder = mkdtempSync(join(root, ".tmp/reproducible-"));
+const here = join(folder, "here");
+const elsewhere = join(folder, "another/folder/with a longer name");
+const umask = 0o077;
+const environment = { ...process.env, TZ: "Pacific/Kiritimati", LC_ALL: "de_DE.UTF-8" };
 
 try {
-  // One after the other: the mask belongs to the process.
-  const tarballs = [];
-  for (const build of builds) tarballs.push(prepare(build));
-  const [first, second] = await Promise.all(tarballs.map(pack));
-  const differing = [...first].filter(([name, { sha256 }]) => second.get(name)?.sha256 !== sha256);
-  for (const [name, { filename }] of differing) {
-    console.error(`two builds of ${name} differ:`);
-    for (const line of await differences(filename)) console.error(`  ${line}`);
+  mkdirSync(here);
+  packPackages(here);
+  await buildElsewhere(copyProject());
+  const [first, second] = [here, elsewhere].map(tarballsIn);
+  const differing = [...first.keys()].filter((file) => second.get(file) !== first.get(file));
+  for (const file of differing) {
+    console.error(`two builds of ${file} differ:`);
+    for (const line of await differences(file)) console.error(`  ${line}`);
     process.exitCode = 1;
   }
-  if (differing.length === 0) {
-    for (const { filename, sha256 } of first.values())
-      console.log(`two builds are equal: ${filename}, sha256 ${sha256}`);
-  }
+  // The compiler orders unions by what it has checked before.
+  if (differing.length > 0)
+    console.error(
+      "where only declarations differ: delete .tmp, in which changed files were compiled alone, and build",
+    );
+  else for (const [file, sha256] of first) console.log(`two builds are equal: ${file}, sha256 ${sha256}`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function prepare({ name, umask, env }) {
-  const target = join(folder, name, "package");
+function copyProject() {
+  const target = join(elsewhere, "package");
   const before = process.umask(umask);
   for (const file of projectFiles(root, "")) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
     cpSync(join(root, file), join(target, file));
   }
   process.umask(before);
-  linkModules(join(root, "node_modules"), join(target, "node_modules"));
-  return { target, umask, env };
+  // Links to the files, which are only read; those to the packages of this project are relative.
+  execFileSync("cp", ["-al", join(root, "node_modules"), target]);
+  return target;
 }
 
-/** Links, as the dependencies are only read; copies of what the bundler puts into a build, whose path it writes there. */
-function linkModules(from, to) {
-  const isOwn = (name) => name === "@workspace-tasks" || name === "workspace-tasks";
-  mkdirSync(to);
-  for (const name of readdirSync(from).filter((each) => !isOwn(each))) {
-    if (developedWith.includes(name)) cpSync(join(from, name), join(to, name), { recursive: true });
-    else symlinkSync(join(from, name), join(to, name), "junction");
-  }
-  for (const workspace of workspaces) {
-    const { name } = readJson(`${workspace}/package.json`);
-    mkdirSync(dirname(join(to, name)), { recursive: true });
-    symlinkSync(join(to, "..", workspace), join(to, name), "junction");
-  }
-}
-
-/** Resolves with the files and their hashes by the names of the packages. */
-async function pack({ target, umask, env }) {
+async function buildElsewhere(cwd) {
   const command = `umask ${umask.toString(8)} && node --import tsx scripts/build.mjs && node --import tsx scripts/pack.ts ..`;
-  const { code, output } = await capture("sh", ["-c", command], {
-    cwd: target,
-    env: { ...process.env, ...env },
-  });
+  const { code, output } = await capture("sh", ["-c", command], { cwd, env: environment });
   if (code !== 0) throw new Error(`the build failed:\n${output}`);
-  const tarballs = readdirSync(dirname(target)).filter((file) => file.endsWith(".tgz"));
-  if (tarballs.length !== packages.length)
-    throw new Error(`expected ${packages.length} tarballs, got ${tarballs}`);
+}
+
+/** Hashes by file. */
+function tarballsIn(at) {
+  const files = readdirSync(at).filter((file) => file.endsWith(".tgz"));
+  if (files.length !== packages.length) throw new Error(`expected ${packages.length} tarballs, got ${files}`);
   return new Map(
-    tarballs.map((filename) => {
-      const bytes = readFileSync(join(dirname(target), filename));
-      return [filename, { filename, sha256: createHash("sha256").update(bytes).digest("hex") }];
-    }),
+    files.map((file) => [
+      file,
+      createHash("sha256")
+        .update(readFileSync(join(at, file)))
+        .digest("hex"),
+    ]),
   );
 }
 
 /** Lines of the two listings that differ, and files with other content. */
 async function differences(file) {
   const listings = await Promise.all(
-    builds.map(async ({ name }) => {
-      const at = join(folder, name);
+    [here, elsewhere].map(async (at) => {
       await capture("tar", ["-xzf", file, "--transform", "s,^package,unpacked,"], { cwd: at });
       const { stdout } = await capture(
         "sh",

@@ -37,7 +37,6 @@ const sensitiveTests = [
 const quickTests = [
   "test/integration/tidy",
   "test/integration/package/document-commands",
-  "test/system/package/start",
   "test/system/receiver-kit/inbox/postgres/sql/postgres-migrations",
 ];
 
