@@ -20,17 +20,26 @@ export const behaviours = {
 
 export type Behaviour = keyof typeof behaviours;
 
-/** The function with the behaviour that this program is started with. */
-export const hostile = behaviours[process.argv[2] as Behaviour] as (...values: unknown[]) => never;
+const names = Object.keys(behaviours) as Behaviour[];
 
-/** Runs each case after the other, and prints what they resolve to. `reached` is part of the output when one ends the process. */
+/** The behaviour of `hostile` at present. */
+export let behaviour: Behaviour = "throws";
+
+/** A function of the application. */
+export const hostile = ((...values: never[]) =>
+  (behaviours[behaviour] as (...values: never[]) => unknown)(...values)) as (...values: unknown[]) => never;
+
+/** Runs each case with each behaviour, and prints what they resolve to. `reached` is part of the output when one ends the process. */
 export async function printOutcomes(cases: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
-  const outcomes: Record<string, unknown> = {};
-  for (const [name, run] of Object.entries(cases)) {
-    console.error(`reached: ${name}`);
-    outcomes[name] = await run();
-    // What rejects late does so before the next case begins.
-    await new Promise((resolve) => void setTimeout(resolve, 40));
+  const outcomes: Partial<Record<Behaviour, Record<string, unknown>>> = {};
+  for (behaviour of names) {
+    outcomes[behaviour] = {};
+    for (const [name, run] of Object.entries(cases)) {
+      console.error(`reached: ${behaviour} ${name}`);
+      outcomes[behaviour][name] = await run();
+      // What rejects late does so before the next case begins.
+      await new Promise((resolve) => void setTimeout(resolve, 40));
+    }
   }
   console.log(JSON.stringify(outcomes));
 }

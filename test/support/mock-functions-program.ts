@@ -1,4 +1,4 @@
-// Mocks with functions that fail. Argument: how.
+// Mocks with functions that fail.
 
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { hostile, printOutcomes } from "./hostile-functions.ts";

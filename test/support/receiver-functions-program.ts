@@ -1,4 +1,4 @@
-// Receivers whose options are functions that fail. Argument: how.
+// Receivers whose options are functions that fail.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import {

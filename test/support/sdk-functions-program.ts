@@ -1,11 +1,11 @@
-// Clients with functions that fail. Argument: how.
+// Clients with functions that fail.
 
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
-import { hostile, printOutcomes } from "./hostile-functions.ts";
+import { behaviour, hostile, printOutcomes } from "./hostile-functions.ts";
 
 /** The others fail, or complete, long before it. */
-const deadlineMs = process.argv[2] === "never settles" ? 500 : 30_000;
+const deadline = () => (behaviour === "never settles" ? 500 : 30_000);
 type Client = ReturnType<typeof createClient>;
 
 /** What a call resolves to, or the code of its error. */
@@ -16,7 +16,7 @@ async function outcomeOf(
   await using mock = await createMockServer({ listen: false });
   const { apiKey, baseUrl, gatewayUrl } = mock;
   const client = createClient({
-    ...{ apiKey, baseUrl, gatewayUrl, fetch: mock.fetch, deadlineMs },
+    ...{ apiKey, baseUrl, gatewayUrl, fetch: mock.fetch, deadlineMs: deadline() },
     ...options,
   });
   const { taskId } = await mock.control.startTask({ taskType: "TAX_PREP" });
@@ -30,13 +30,15 @@ async function outcomeOf(
   }
 }
 
-const file = { fileName: "a.pdf", mimeType: "application/pdf", deadlineMs };
+const file = () => ({ fileName: "a.pdf", mimeType: "application/pdf", deadlineMs: deadline() });
 
 await printOutcomes({
   apiKey: () => outcomeOf((client) => client.me(), { apiKey: hostile }),
   fetch: () => outcomeOf((client) => client.me(), { fetch: hostile, maxRetries: 0 }),
   "uploads.upload onProgress": () =>
-    outcomeOf((client) => client.uploads.upload(Buffer.from("%PDF"), { ...file, onProgress: hostile })),
+    outcomeOf((client) => client.uploads.upload(Buffer.from("%PDF"), { ...file(), onProgress: hostile })),
   "tasks.waitFor onProgress": () =>
-    outcomeOf((client, taskId) => client.tasks.waitFor(taskId, { deadlineMs, onProgress: hostile })),
+    outcomeOf((client, taskId) =>
+      client.tasks.waitFor(taskId, { deadlineMs: deadline(), onProgress: hostile }),
+    ),
 });

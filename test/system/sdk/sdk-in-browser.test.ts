@@ -1,12 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import vm from "node:vm";
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { build as buildWithEsbuild } from "esbuild";
 import { build as buildWithVite } from "vite";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { itWithChromium } from "../../support/with-chromium.ts";
-import { launchChromium } from "../browser/support/chromium.ts";
+import { afterAll, beforeAll, expect } from "vitest";
+import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
+import { sharedChromium } from "../browser/support/chromium.ts";
 
 // A page that imports the SDK as built, so this needs a build.
 const program = `import { createClient, diagnosticsChannels } from "@workspace-tasks/sdk";
@@ -73,66 +72,30 @@ const bundlers: Record<string, () => Promise<string>> = {
   },
 };
 
-/** A realm with what a browser has, and nothing of Node. */
-function browserRealm(): vm.Context {
-  const realm = vm.createContext({
-    AbortController,
-    AbortSignal,
-    ArrayBuffer,
-    Blob,
-    Headers,
-    ReadableStream,
-    Request,
-    Response,
-    TextDecoder,
-    TextEncoder,
-    URL,
-    Uint8Array,
-    atob,
-    btoa,
-    clearTimeout,
-    fetch,
-    performance,
-    queueMicrotask,
-    // A number, as in a browser.
-    setTimeout: (run: () => void, delayMs: number) => Number(setTimeout(run, delayMs)),
-  });
-  vm.runInContext("globalThis.window = globalThis; globalThis.document = {};", realm);
-  return realm;
-}
-
-describe.each(Object.entries(bundlers))("a page that %s has built", (_, bundle) => {
-  it("the SDK calls the service, uploads and lists with what a browser has", async () => {
-    const realm = browserRealm();
-    vm.runInContext(await bundle(), realm);
-    const call = `program.run(${JSON.stringify(mock.baseUrl)}, ${JSON.stringify(mock.apiKey)}, true)`;
-    expect(JSON.parse(await vm.runInContext(call, realm))).toEqual(expected);
-  });
-
-  it("a client is created with dangerouslyAllowBrowser only", async () => {
-    const realm = browserRealm();
-    vm.runInContext(await bundle(), realm);
-    await expect(
-      vm.runInContext(`program.run("https://service.test", "key_1")`, realm),
-    ).rejects.toMatchObject({
-      code: "CONFIGURATION_INVALID",
-    });
-  });
-});
-
-itWithChromium("the SDK calls the service, uploads and lists in a page of Chromium", async () => {
-  const browser = await launchChromium();
+/** Runs a call in a page of the mock's own origin, with a script that a bundler has built. */
+async function runInPage(bundle: () => Promise<string>, call: string): Promise<unknown> {
+  const context = await (await sharedChromium()).newContext();
   try {
-    const page = await browser.newPage();
-    const script = await bundlers["esbuild"]?.();
-    const html = `<!doctype html><meta charset="utf-8"><script>${script}</script>`;
+    const page = await context.newPage();
+    const html = `<!doctype html><meta charset="utf-8"><script>${await bundle()}</script>`;
     await page.route(`${mock.baseUrl}/page`, (route) =>
       route.fulfill({ contentType: "text/html", body: html }),
     );
     await page.goto(`${mock.baseUrl}/page`);
-    const call = `program.run(${JSON.stringify(mock.baseUrl)}, ${JSON.stringify(mock.apiKey)}, true)`;
-    expect(JSON.parse(String(await page.evaluate(call)))).toEqual(expected);
+    return await page.evaluate(call);
   } finally {
-    await browser.close();
+    await context.close();
   }
+}
+
+describe.each(Object.entries(bundlers))("a page that %s has built", (_, bundle) => {
+  it("the SDK calls the service, uploads and lists in a page of Chromium", async () => {
+    const call = `program.run(${JSON.stringify(mock.baseUrl)}, ${JSON.stringify(mock.apiKey)}, true)`;
+    expect(JSON.parse(String(await runInPage(bundle, call)))).toEqual(expected);
+  });
+
+  it("a client is created with dangerouslyAllowBrowser only", async () => {
+    const call = `program.run("https://service.test", "key_1").catch(({ code }) => code)`;
+    expect(await runInPage(bundle, call)).toBe("CONFIGURATION_INVALID");
+  });
 });

@@ -25,8 +25,8 @@ beforeAll(async () => {
 const roleSuffix = Math.random().toString(36).slice(2, 10);
 afterAll(() => database[Symbol.asyncDispose]());
 
-const eventCount = 32;
-const leavers = new Set([4, 12, 28]);
+const eventCount = 16;
+const leavers = new Set([2, 6, 13]);
 const leave = (statement: string) => `SELECT leave($left$${statement}$left$)`;
 const tenant = "coalesce(current_setting('app.tenant', true), '')";
 const heldLocks =
