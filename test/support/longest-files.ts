@@ -14,6 +14,7 @@ export const longestFiles: readonly string[] = [
   "test/system/package/packed-install.test.ts",
   "test/system/browser/inspector.test.ts",
   "test/system/browser/playground.test.ts",
+  "test/system/sdk/nightly-import.test.ts",
   "test/system/package/examples.test.ts",
   "test/system/sdk/ensure-endpoint.test.ts",
   "test/integration/receiver-kit/check-receiver.test.ts",

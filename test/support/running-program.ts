@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { endWithThisProcess } from "./end-with-this-process.ts";
 
 export interface ProgramOptions {
+  /** Default: this Node. */
+  readonly command?: string | undefined;
   readonly cwd?: string | undefined;
   /** Added to this process's environment. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** A file that its standard output goes to. */
   readonly stdout?: number;
 }
@@ -16,7 +18,7 @@ interface Ended {
 
 const ownGroup = process.platform !== "win32";
 
-/** A Node program in a child process, whose output a test can wait for. Disposing kills it and what it started. */
+/** A program in a child process, whose output a test can wait for. Disposing kills it and what it started. */
 export class RunningProgram implements Disposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<Ended>;
@@ -25,9 +27,12 @@ export class RunningProgram implements Disposable {
   #output = "";
   #over = false;
 
-  /** @param args arguments of `node` */
-  constructor(args: readonly string[], { cwd, env, stdout }: ProgramOptions = {}) {
-    this.#child = spawn(process.execPath, args, {
+  /** @param args of the command */
+  constructor(
+    args: readonly string[],
+    { command = process.execPath, cwd, env, stdout }: ProgramOptions = {},
+  ) {
+    this.#child = spawn(command, args, {
       stdio: ["pipe", stdout ?? "pipe", "pipe"],
       detached: ownGroup,
       env: { ...process.env, ...env },
