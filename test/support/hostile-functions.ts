@@ -31,15 +31,16 @@ export const hostile = ((...values: never[]) =>
 
 /** Runs each case with each behaviour, and prints what they resolve to. `reached` is part of the output when one ends the process. */
 export async function printOutcomes(cases: Readonly<Record<string, () => Promise<unknown>>>): Promise<void> {
-  const outcomes: Partial<Record<Behaviour, Record<string, unknown>>> = {};
+  const outcomes: Partial<Record<Behaviour, object>> = {};
   for (behaviour of names) {
-    outcomes[behaviour] = {};
+    const own: Record<string, unknown> = {};
     for (const [name, run] of Object.entries(cases)) {
       console.error(`reached: ${behaviour} ${name}`);
-      outcomes[behaviour][name] = await run();
+      own[name] = await run();
       // What rejects late does so before the next case begins.
       await new Promise((resolve) => void setTimeout(resolve, 40));
     }
+    outcomes[behaviour] = own;
   }
   console.log(JSON.stringify(outcomes));
 }

@@ -46,7 +46,7 @@ describe("functions of an application that fail", () => {
     "auditReceiver onProgress": "reported",
     "sqliteInbox driver": "INBOX_OPEN_FAILED",
   };
-  it("no function of a receiver ends the process", async () => {
+  it.concurrent("no function of a receiver ends the process", async () => {
     // What a handler returns is not looked at.
     const expected = { ...each(() => ofReceiver), "returns garbage": { ...ofReceiver, handler: "200 done" } };
     expect(await outcomesOf("receiver")).toEqual(expected);
@@ -64,11 +64,11 @@ describe("functions of an application that fail", () => {
     // Anything but true is a platform that does not accept the connection.
     "returns garbage": { checkConnection: "failed" },
   };
-  it("no function of a mock ends the process", async () => {
+  it.concurrent("no function of a mock ends the process", async () => {
     expect(await outcomesOf("mock")).toEqual(each((behaviour) => ({ ...ofMock, ...exceptions[behaviour] })));
   });
 
-  it("no function of a client ends the process", async () => {
+  it.concurrent("no function of a client ends the process", async () => {
     const progress = (behaviour: Behaviour) => progressOutcomes[behaviour] ?? "ON_PROGRESS_FAILED";
     expect(await outcomesOf("sdk")).toEqual(
       each((behaviour) => ({
