@@ -5,7 +5,6 @@ export type DeliveryToSend = { readonly id: string; readonly body: string };
 
 /** Sends deliveries as the service does: signed again at each attempt. */
 export class DeliverySender implements Disposable {
-  readonly acknowledged = new Set<string>();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #timeoutMs: number;
   #port = 0;
@@ -21,16 +20,14 @@ export class DeliverySender implements Disposable {
   }
 
   /** One attempt; resolves to the status, or 0 when the connection failed. */
-  async attempt({ id, body }: DeliveryToSend): Promise<number> {
+  attempt({ id, body }: DeliveryToSend): Promise<number> {
     const delivery = signDelivery({
       id,
       body,
       timestampSeconds: Math.floor(Date.now() / 1000),
       secret: secretA,
     });
-    const status = await this.#post(delivery.headers, delivery.body);
-    if (status === 200) this.acknowledged.add(id);
-    return status;
+    return this.#post(delivery.headers, delivery.body);
   }
 
   #post(headers: Readonly<Record<string, string>>, body: Buffer): Promise<number> {
@@ -55,15 +52,6 @@ export class DeliverySender implements Disposable {
       sent.on("error", () => resolve(0));
       sent.end(body);
     });
-  }
-
-  /** Attempts each delivery once, `atOnce` at a time. */
-  async sweep(deliveries: readonly DeliveryToSend[], atOnce: number): Promise<void> {
-    const queue = deliveries.values();
-    const worker = async () => {
-      for (const delivery of queue) await this.attempt(delivery);
-    };
-    await Promise.all(Array.from({ length: atOnce }, worker));
   }
 
   [Symbol.dispose](): void {
