@@ -143,19 +143,6 @@ describe("a receiver with a SQLite inbox", () => {
     await expectRecovery(served, "second");
   });
 
-  it("a receiver on SQLite waits for a short lock instead of returning 503", async () => {
-    const { inbox, file, open } = await sqliteWithAccess("briefly-locked.db", 20_000);
-    await using served = await serve(inbox);
-    expect((await served.send("first")).status).toBe(200);
-    const other = open(file);
-    other.exec("BEGIN IMMEDIATE");
-    const sent = served.send("second");
-    await pause(50);
-    other.exec("COMMIT");
-    other.close();
-    expect((await sent).status).toBe(200);
-  });
-
   it("a receiver on SQLite fails to start while the directory is missing, and starts once it exists", async () => {
     const file = path.join(directory, "absent", "inbox.db");
     await using served = await serve(sqliteInbox(file));
@@ -254,29 +241,6 @@ describe("the migrations of an inbox", () => {
     ]);
     connection.close();
     for (const inbox of inboxes) await inbox.close();
-  });
-});
-
-describe("a receiver whose release is too old for the schema", () => {
-  it("a receiver that is too old for the schema returns 503, handles nothing more, and its log names the release to run", async () => {
-    const { inbox, file, open } = await sqliteWithAccess("too-old.db");
-    await using served = await serve(inbox);
-    await served.receiver.start();
-    expect((await served.send("first")).status).toBe(200);
-    while (!served.handled.includes("first")) await pause(5);
-    const other = open(file);
-    other.query("PRAGMA busy_timeout = 5000");
-    const change = "SET version = 3, oldest_usable = 2, oldest_release = '7.1.0'";
-    other.query(`UPDATE workspace_tasks_inbox_version ${change}`);
-    await expectOutage(served, "second", /run release 7\.1\.0 or newer/);
-    const isOfClaims = ({ message }: LogLine) => message.startsWith("events cannot be claimed");
-    while (!served.log.some(isOfClaims)) await pause(5);
-    expect(served.log.find(isOfClaims)?.fields).toMatchObject({ err: { code: "RELEASE_TOO_OLD" } });
-    expect(served.handled).toEqual(["first"]);
-    expect(other.query("SELECT webhook_id FROM workspace_tasks_deliveries")).toEqual([
-      { webhook_id: "first" },
-    ]);
-    other.close();
   });
 });
 
