@@ -49,7 +49,9 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
 });
 
 const faults = [
+  "immediate stop of the primary, which starts again",
   "kill -9 of the primary and loss of its disk; it rejoins empty",
+  "silent death of the connections between a receiver and the servers",
   "a silent network between a receiver and the servers",
   "a receiver whose network is silent is stopped, and another one starts",
 ];

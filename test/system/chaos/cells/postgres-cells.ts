@@ -35,6 +35,34 @@ export const postgresFaults: readonly Fault[] = [
     },
   },
   {
+    name: "PostgreSQL: immediate stop of the primary, which starts again",
+    brokenMs: 1_000,
+    async inject({ cluster }) {
+      await cluster.primary.stopImmediately();
+      return () => cluster.primary.resume();
+    },
+  },
+  {
+    name: "PostgreSQL: immediate stop of both standbys, which start again",
+    brokenMs: 1_500,
+    async inject({ cluster }) {
+      for (const standby of cluster.standbys) await standby.stopImmediately();
+      return async () => {
+        for (const standby of cluster.standbys) await standby.resume();
+        await cluster.untilReplicated();
+      };
+    },
+  },
+  {
+    name: "PostgreSQL: a silent network between the primary and a standby",
+    brokenMs: 2_000,
+    rejectsNothing: true,
+    async inject({ cluster }, random) {
+      const heal = cluster.cut([random.sample(cluster.standbys) ?? cluster.primary]);
+      return async () => heal();
+    },
+  },
+  {
     name: "PostgreSQL: a silent network between the primary and both standbys",
     brokenMs: 2_000,
     async inject({ cluster }) {
@@ -57,6 +85,14 @@ export const postgresFaults: readonly Fault[] = [
     },
   },
   {
+    name: "PostgreSQL: SIGSTOP of the primary, which continues",
+    brokenMs: 2_000,
+    async inject({ cluster }) {
+      const thaw = cluster.primary.freeze();
+      return async () => thaw();
+    },
+  },
+  {
     name: "PostgreSQL: SIGSTOP of the primary, which continues beside its successor, and rejoins",
     brokenMs: 3_000,
     async inject({ cluster }) {
@@ -68,6 +104,14 @@ export const postgresFaults: readonly Fault[] = [
         await former.stopImmediately();
         await cluster.rejoin(former);
       };
+    },
+  },
+  {
+    name: "PostgreSQL: kill -9 of a receiver",
+    brokenMs: 500,
+    async inject(world) {
+      await world.receiver(1).kill();
+      return () => world.startReceiver(1);
     },
   },
   {
@@ -86,6 +130,14 @@ export const postgresFaults: readonly Fault[] = [
       return async () => {
         for (const proxy of proxies) proxy.heal();
       };
+    },
+  },
+  {
+    name: "PostgreSQL: silent death of the connections between a receiver and the servers",
+    brokenMs: 500,
+    async inject({ proxies }) {
+      for (const proxy of proxies) proxy.freezeExisting();
+      return async () => {};
     },
   },
   {

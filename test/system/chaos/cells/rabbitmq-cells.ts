@@ -30,6 +30,11 @@ const nodeFaults: readonly Fault[] = [
     inject: async (world) => killNodes(world, [await world.leader()]),
   },
   {
+    name: "RabbitMQ: kill -9 of a follower",
+    brokenMs: 2_000,
+    inject: async (world, random) => killNodes(world, [random.sample(others(await world.leader())) ?? 0]),
+  },
+  {
     name: "RabbitMQ: kill -9 of two of three nodes",
     brokenMs: 3_000,
     inject: async (world, random) => {
@@ -61,6 +66,18 @@ const nodeFaults: readonly Fault[] = [
     inject: async (world) => world.servers.cluster.isolateNode(await world.leader()),
   },
   {
+    name: "RabbitMQ: memory alarm",
+    brokenMs: 1_500,
+    async inject({ servers: { cluster } }) {
+      const setTo = (share: string) =>
+        cluster.evaluate(0, `vm_memory_monitor:set_vm_memory_high_watermark(${share})`);
+      await setTo("0.0001");
+      return async () => {
+        await setTo("0.4");
+      };
+    },
+  },
+  {
     name: "RabbitMQ: full disk",
     brokenMs: 1_500,
     async inject({ servers: { cluster } }) {
@@ -90,6 +107,14 @@ const processFaults: readonly Fault[] = [
       const index = random.pick([0, 1]);
       await world.killProcess("consumer", index);
       return () => world.startProcess("consumer", index);
+    },
+  },
+  {
+    name: "RabbitMQ: SIGSTOP of a process with an intake, which continues",
+    brokenMs: 2_000,
+    async inject(world) {
+      const thaw = world.freezeProcess("intake", 1);
+      return async () => thaw();
     },
   },
   {
