@@ -33,7 +33,7 @@ it("a receiver loses no event and applies none twice when any single call of its
 }, 600_000);
 
 it("a receiver loses no event and applies none twice when any single SQLite statement fails", async () => {
-  const stride = atDepth(6, 1);
+  const stride = atDepth(24, 1);
   const diskError = () => Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR" });
   const directory = mkdtempSync(join(tmpdir(), "workspace-tasks-sweep-"));
   let files = 0;

@@ -17,7 +17,7 @@ async function stopped(input: StoppedImport, everyPair: number) {
 }
 
 // By number of clients.
-const everyPair = [1, atDepth(61, 1), atDepth(97, 1), atDepth(211, 11), atDepth(307, 17)];
+const everyPair = [1, atDepth(173, 1), atDepth(199, 1), atDepth(701, 11), atDepth(997, 17)];
 
 describe("a process that stops anywhere", () => {
   it.each(provenImports)(
