@@ -125,21 +125,6 @@ describe("a receiver over raw HTTP", () => {
   const asText = (edit: (request: string) => string) => () =>
     Buffer.from(edit(deliveryBytes().toString("latin1")), "latin1");
 
-  it.each<[string, () => RawDelivery | Buffer]>([
-    ["a control character in a header", () => ({ extraHeaders: [["X-Odd", "a\x01b"]] })],
-    ["two different lengths", () => ({ extraHeaders: [["Content-Length", "7"]] })],
-    [
-      "a length that is not a number",
-      () => ({ contentLength: null, extraHeaders: [["Content-Length", "abc"]] }),
-    ],
-    ["a space before the colon of a header", () => ({ extraHeaders: [["X-Odd ", "a"]] })],
-    ["lines without a carriage return", asText((request) => request.replaceAll("\r\n", "\n"))],
-  ])("Node's HTTP parser rejects %s with 400", async (_, delivery) => {
-    const before = receiver.inserts;
-    expect(await statusOf(receiver, delivery())).toBe(400);
-    expect(receiver.inserts).toBe(before);
-  });
-
   it.each<[string, number, string, RawDelivery]>([
     [
       "a signature in the trailer",
@@ -186,16 +171,6 @@ describe("a receiver over raw HTTP", () => {
     ["HTTP/1.0", asText((request) => request.replace("HTTP/1.1", "HTTP/1.0"))],
   ])("the receiver accepts a delivery with %s", async (_, delivery) => {
     expect(await statusOf(receiver, delivery())).toBe(200);
-  });
-
-  it("the receiver asks a sender that expects 100 Continue for the body", async () => {
-    await using connection = await RawConnection.open(receiver.port);
-    const bytes = deliveryBytes({ extraHeaders: [["Expect", "100-continue"]] });
-    const bodyStart = bytes.indexOf("\r\n\r\n") + 4;
-    connection.write(bytes.subarray(0, bodyStart));
-    await connection.continued();
-    connection.write(bytes.subarray(bodyStart));
-    expect(await connection.statuses(1)).toEqual([200]);
   });
 
   it("a sender that reads only after it has sent too much receives the 413", async () => {
@@ -352,19 +327,6 @@ describe("a receiver's secrets and clock", () => {
 });
 
 describe("a receiver's duplicates", () => {
-  it.each([
-    ["a duplicate", undefined],
-    ["a duplicate of a quarantined delivery", "not JSON"],
-  ])("%s gets the same response as the first", async (_, body) => {
-    await using subject = await InstrumentedReceiver.start();
-    const delivery = deliveryBytes(body === undefined ? {} : { body });
-    const [first, second] = [await send(subject, delivery), await send(subject, delivery)];
-    expect({ ...second, headers: { ...second.headers, date: "" } }).toEqual({
-      ...first,
-      headers: { ...first.headers, date: "" },
-    });
-    expect(first).toMatchObject({ status: 200, body: '{"received":true}' });
-  });
 
   it("of fifty concurrent copies none is acknowledged before the row is stored", async () => {
     await using subject = await InstrumentedReceiver.start();

@@ -235,38 +235,3 @@ describe.each(transports)("the operations over %s", (transport) => {
     });
   });
 });
-
-describe("tasks.waitFor under the virtual clock", () => {
-  it("the tasks of an import are found by their client, and a wait resolves for each", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const { partner } = fixture.client;
-    const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
-    const { id: connectionId } = await partner.connections.start({
-      workspaceId,
-      providerKey: "acme",
-      inputs: {},
-    });
-    await partner.connections.collect(connectionId);
-    const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
-    await partner.jobs.addWorks(job.id, [
-      { name: "Ann", externalId: "x-1" },
-      { name: "Bob", externalId: "x-2" },
-    ]);
-    await partner.jobs.startImport(job.id);
-    await fixture.mock.clock.advance(1_000);
-
-    const firm = fixture.createClient({
-      apiKey: (await fixture.mock.control.createApiKey({ workspaceId })).apiKey,
-    });
-    const clients = await firm.taxClients.list().toArray();
-    expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
-    const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
-    const done = await fixture.advanceUntilSettled(
-      Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))),
-    );
-    expect(done.map(({ type, status }) => [type, status])).toEqual([
-      ["TAX_PREP", "COMPLETED"],
-      ["TAX_PREP", "COMPLETED"],
-    ]);
-  });
-});

@@ -24,7 +24,7 @@ const named = async (argv: readonly string[], io: Io) => {
   return runCommand(await command.load(), rest, io);
 };
 
-const widths = [60, 80, 120, 200];
+const widths = [60, 120];
 
 /** Words as they are without a terminal; a cell that is shortened ends with `…`. */
 const wordsOf = (text: string) => stripVTControlCharacters(text).split(/\s+/).filter(Boolean);
