@@ -167,21 +167,6 @@ describe("a receiver of many tenants", () => {
     expect(calls).toBe(257);
   });
 
-  it("handles what was stored before it started, of tenants that send nothing any more", async () => {
-    const clock = createFixtureClock();
-    const inbox = memoryInbox({ clock });
-    const before = tenantFixture({ clock, inbox });
-    await before.send("/webhooks/acme", secretA, eventOf(acme), { id: "msg_a" });
-    await before.send("/webhooks/bolt", secretB, eventOf(bolt), { id: "msg_b" });
-    const { fixture, receiver } = tenantFixture({ clock, inbox });
-    await using _ = fixture;
-    const handled: string[] = [];
-    receiver.on("*", (_event, { tenant, id }) => void handled.push(`${tenant} ${id}`));
-    await receiver.start();
-    await clock.advance(2_000);
-    expect(handled).toEqual(["acme msg_a", "bolt msg_b"]);
-  });
-
   it("serves tenants with due events in turn, and what it stored before it had tenants", async () => {
     const clock = createFixtureClock();
     const inbox = memoryInbox({ clock });

@@ -95,13 +95,6 @@ describe("verifyWebhook", () => {
     const answer = await post(signDelivery({ body: "not JSON", timestampSeconds: nowSeconds }), alone);
     expect(await answer.json()).toEqual({ event: null, problem: "body is not JSON" });
   });
-
-  it("verifyWebhook passes an error of a later handler to Express", async () => {
-    await using failing = await serve(verify(), () => {
-      throw new Error("handler");
-    });
-    expect(await (await post(signed(sampleEvent()), failing)).json()).toEqual({ caught: "handler" });
-  });
 });
 
 describe("dedupeWebhook", () => {
@@ -248,14 +241,6 @@ describe("dedupeWebhook", () => {
     expect(answer.status).toBe(200);
     expect(handled).toEqual([]);
     expect(await rowStates()).toEqual({ quarantined: 1 });
-  });
-
-  it("dedupeWebhook treats the same id from two sources as two deliveries", async () => {
-    await using other = await serve(verify(), dedupeWebhook({ inbox, source: "other" }), ok);
-    const delivery = signed(sampleEvent());
-    expect((await post(delivery)).status).toBe(204);
-    expect((await post(delivery, other)).status).toBe(204);
-    expect(await rowStates()).toEqual({ done: 2 });
   });
 });
 

@@ -58,29 +58,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     });
   });
 
-  it("endpoints are listed completely, by page, and from a checkpoint", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { endpoints } = fixture.client.webhooks;
-    const created = await Promise.all(
-      Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
-    );
-    const ids = created.map(({ endpoint }) => endpoint.id).sort();
-    const pages: string[][] = [];
-    let checkpoint: string | null = null;
-    for await (const page of endpoints.list({ limit: 3 }).pages()) {
-      pages.push(page.items.map(({ id }) => id));
-      checkpoint ??= page.next;
-      expect(page.meta.attempts).toBe(1);
-    }
-    expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
-    expect(pages.flat().sort()).toEqual(ids);
-    const rest = await endpoints.list({ limit: 3, iterator: checkpoint }).toArray();
-    expect(rest.map(({ id }) => id)).toEqual(pages.slice(1).flat());
-    await expect(endpoints.list({ iterator: "nonsense" }).toArray()).rejects.toMatchObject({
-      code: "ITERATOR_INVALID",
-    });
-  });
-
   it("a partner sets up a workspace, a connection and a job, and starts its import", async () => {
     await using fixture = await createSdkFixture(transport);
     const { partner } = fixture.client;

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { createMockServer } from "@workspace-tasks/mock-server";
@@ -8,8 +8,6 @@ import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import { widthOf } from "../../../sdk/kernel/layout/text.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
-import { listen } from "../../support/listen.ts";
-import { secret } from "../../support/receivers/audit-fixture.ts";
 import { type CapturedCommand, runCommand, startCommand } from "../../support/run-command.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -109,32 +107,6 @@ describe("the width of a terminal", () => {
       return command.result();
     };
     await expectToFit(banner, (await banner({})).out);
-  });
-
-  it("the report of check-receiver fits", async () => {
-    await using receiver = await listen(createServer((_, response) => void response.end()));
-    const url = `${receiver.origin}/webhooks`;
-    for (const flags of [["--verbose"], ["--list"]]) {
-      const only = ["--only", "signature,timestamp,events.catalog,methods"];
-      const run: RunWith = (io) => named(["check-receiver", url, "--secret", secret, ...only, ...flags], io);
-      const { out } = await run({});
-      expect(out).not.toBe("");
-      // The names of the checks that are in progress.
-      await expectToFit(async (io) => ({ ...(await run(io)), err: "" }), `${out} 1 2 3 4`);
-    }
-  });
-
-  it("what compare asks fits", async () => {
-    const argv = ["compare", "--base-url", "https://service.example", "--writes", "--exceed-rate-limit"];
-    const run: RunWith = ({ env, ...io }) =>
-      named(argv, {
-        ...io,
-        env: { ...env, WORKSPACE_TASKS_API_KEY: "wtk_some-key" },
-        ask: async () => "n",
-      });
-    const { err } = await run({});
-    expect(err).toContain("nothing was sent");
-    await expectToFit(run, err);
   });
 
   it("the rows of an inbox fit", () =>
