@@ -24,7 +24,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       bug: mutant.bug,
       async find() {
         using products = await loadProducts(mutant);
-        const { counterexample } = await explore(await products.create(scopeNamed(mutant.scope)));
+        const { counterexample } = await explore(products.create(scopeNamed(mutant.scope)));
         return counterexample && tell(counterexample);
       },
     };
