@@ -87,18 +87,6 @@ describe("closing a mock", () => {
 });
 
 describe("malformed HTTP requests to a mock", () => {
-  it("bytes that are not HTTP get a 400", async () => {
-    await using mock = await createMockServer();
-    expect(await exchange(mock, "garbage\r\n\r\n")).toMatchObject({ status: 400 });
-    await expectAlive(mock);
-  });
-
-  it("headers above the limit of Node get a 431", async () => {
-    await using mock = await createMockServer();
-    const text = `GET /graphql HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(40_000)}\r\n\r\n`;
-    expect(await exchange(mock, text)).toMatchObject({ status: 431 });
-    await expectAlive(mock);
-  });
 
   it.each(["TRACE / HTTP/1.1", "GET //[ HTTP/1.1", "GET http://[/ HTTP/1.1", "OPTIONS * HTTP/1.1"])(
     "%s gets a response without a stack trace",

@@ -1,14 +1,13 @@
 
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { commands } from "../../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import { widthOf } from "../../../sdk/kernel/layout/text.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
-import { type CapturedCommand, runCommand, startCommand } from "../../support/run-command.ts";
+import { type CapturedCommand, runCommand, } from "../../support/run-command.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
@@ -66,47 +65,6 @@ describe("the width of a terminal", () => {
     const { err, code } = await wrong({});
     expect(code).toBe(2);
     await expectToFit(wrong, err);
-  });
-
-  it("the banner, the log, trigger, resend, logs and clock fit", async () => {
-    const receivers = new Map<string, () => Response>();
-    await using mock = await createMockServer({ receivers });
-    for (const [path, status] of Object.entries({
-      unauthenticated: 401,
-      "a/longer/path/of/a/receiver": 500,
-      ok: 204,
-    })) {
-      const url = `http://127.0.0.1:1/${path}`;
-      receivers.set(url, () => new Response(null, { status }));
-      await mock.control.createEndpoint({ url });
-    }
-    const onMock = (...argv: string[]): RunWith => {
-      return ({ env, ...io }) =>
-        named(argv, { ...io, env: { ...env, WORKSPACE_TASKS_BASE_URL: mock.baseUrl } });
-    };
-    for (const argv of [
-      ["trigger", "task.completed"],
-      ["resend", "latest"],
-      ["logs", "--once"],
-      ["clock"],
-      ["reset"],
-    ]) {
-      const run = onMock(...argv);
-      const { out, err } = await run({});
-      expect(out).not.toBe("");
-      await expectToFit(run, `${out}${err} more)`);
-    }
-    const banner: RunWith = async (io) => {
-      const command = startCommand(
-        await commands["mock"]!.load(),
-        ["--port", "0", "--host", "127.0.0.1"],
-        io,
-      );
-      await command.firstOutput();
-      command.stop();
-      return command.result();
-    };
-    await expectToFit(banner, (await banner({})).out);
   });
 
   it("the rows of an inbox fit", () =>

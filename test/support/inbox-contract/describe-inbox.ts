@@ -6,7 +6,6 @@ import { describe, it } from "vitest";
 import type { InboxKeyOrder } from "../../../receiver-kit/inbox/inbox.ts";
 import { atDepth } from "../depth.ts";
 import { claimingChecks } from "./claiming-checks.ts";
-import { concurrencyChecks } from "./concurrency-checks.ts";
 import { crashChecks } from "./crash-checks.ts";
 import type { Checks, CrashFixture, InboxFixture } from "./inbox-fixture.ts";
 import { leaseChecks } from "./lease-checks.ts";
@@ -27,7 +26,6 @@ const groups: Readonly<Record<string, Checks>> = {
   "a clock that is set": clockChecks,
   "reconciling and marks": reconcileChecks,
   "rows applied by a request": inlineChecks,
-  "several workers at once": concurrencyChecks,
 };
 
 /** Declares the tests of an inbox, such as `memory inbox`. */

@@ -128,22 +128,6 @@ describe("a service that is gone", () => {
     300_000,
   );
 
-  it("for half a minute during the removal leaves nothing", async () => {
-    await using service = await startComparedService();
-    let goneUntilMs = 0;
-    const report = await compare(service, {
-      ...writing,
-      around: (send) => async (url, init) => {
-        if (goneUntilMs === 0 && String(init.body).includes("deleteWebhookEndpoint("))
-          goneUntilMs = service.clock.now() + 60_000;
-        if (service.clock.now() < goneUntilMs) return new Response(null, { status: 502 });
-        return send(url, init);
-      },
-    });
-    expect([report.removal?.left, await ownOf(service)]).toEqual([[], []]);
-    expect(report.removal?.removed).toBeGreaterThan(0);
-  });
-
   it("from the first removal of --clean on is waited for, two minutes, and what is left is named", async () => {
     await using service = await startComparedService();
     const own = "https://receiver.invalid/workspace-tasks-compare/0a1b2c3d4e/plain";
