@@ -87,7 +87,6 @@ describe("closing a mock", () => {
 });
 
 describe("malformed HTTP requests to a mock", () => {
-
   it.each(["TRACE / HTTP/1.1", "GET //[ HTTP/1.1", "GET http://[/ HTTP/1.1", "OPTIONS * HTTP/1.1"])(
     "%s gets a response without a stack trace",
     async (line) => {

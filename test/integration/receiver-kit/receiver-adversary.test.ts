@@ -282,9 +282,6 @@ describe("a receiver's secrets and clock", () => {
   });
 });
 
-describe("a receiver's duplicates", () => {
-});
-
 describe("a receiver whose connections end", () => {
   it("a sender that disconnects before the response gets a duplicate's response when it retries", async () => {
     await using subject = await InstrumentedReceiver.start();

@@ -58,55 +58,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     });
   });
 
-  it("a partner sets up a workspace, a connection and a job, and starts its import", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { partner } = fixture.client;
-    const workspace = await partner.workspaces.create({
-      displayName: "Ledger & Sons",
-      firmSize: "sm",
-      metadata: { customer: "c-1" },
-    });
-    expect(workspace).toMatchObject({
-      displayName: "Ledger & Sons",
-      status: "active",
-      workspaceType: "partner",
-    });
-    const users = await partner.workspaces.addUsers(workspace.id, {
-      userEmails: ["ann@ledger.example"],
-    });
-    expect(users).toMatchObject([{ email: "ann@ledger.example" }]);
-
-    const pending = await partner.connections.start({
-      workspaceId: workspace.id,
-      providerKey: "acme",
-      inputs: { apiKey: "platform-key" },
-    });
-    expect(pending).toMatchObject({ status: "pending", workspaceId: workspace.id });
-    const connection = await partner.connections.collect(pending.id, {
-      inputs: { referenceId: "r-1" },
-    });
-    expect(connection).toMatchObject({ status: "active", settings: { referenceId: "r-1" } });
-
-    const job = await partner.jobs.create({ connectionId: connection.id, jobName: "Season 2025" });
-    expect(job).toMatchObject({ status: "pending", name: "Season 2025", connectionId: connection.id });
-    const works = await partner.jobs.addWorks(job.id, [
-      { name: "Ann", externalId: "x-1" },
-      { name: "Bob", externalId: "x-2" },
-    ]);
-    expect(works.map(({ connectionJobId }) => connectionJobId)).toEqual([job.id, job.id]);
-    for (const { id } of works) {
-      const artifacts = await partner.works.attachArtifacts(id, [
-        { name: "w2.pdf", type: "w2", externalId: `doc-${id}`, url: "https://platform.example/w2.pdf" },
-      ]);
-      expect(artifacts).toMatchObject([{ jobWorkId: id, workArtifact: { type: "w2", name: "w2.pdf" } }]);
-    }
-    expect(await partner.jobs.startImport(job.id)).toMatchObject({ id: job.id });
-    await expect(partner.jobs.addWorks(job.id, [{ name: "Late", externalId: "x-3" }])).rejects.toMatchObject({
-      code: "CONFLICT",
-      outcome: "rejected",
-    });
-  });
-
   it("a tax client is created, fetched, listed, given documents and prepared", async () => {
     await using fixture = await createSdkFixture(transport);
     const { taxClients, uploads, tasks } = fixture.client;

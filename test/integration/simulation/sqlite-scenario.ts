@@ -30,7 +30,9 @@ export async function runOnSqlite(
     await runReceiverScenario<SqliteTransaction>({
       ...{ clock, rows },
       write: async ({ query }, name) => void (await query("INSERT INTO effects (name) VALUES (?)", [name])),
-      inbox: change(storeOf(sqliteInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock }))),
+      inbox: change(
+        storeOf(sqliteInbox({ path, driver: () => interceptSqlite(openFile(path), around), clock })),
+      ),
       committed: async () => setUp.query("SELECT name FROM effects").map(({ name }) => String(name)),
     });
   } finally {

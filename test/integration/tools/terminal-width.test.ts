@@ -1,4 +1,3 @@
-
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -7,7 +6,7 @@ import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import { widthOf } from "../../../sdk/kernel/layout/text.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
-import { type CapturedCommand, runCommand, } from "../../support/run-command.ts";
+import { type CapturedCommand, runCommand } from "../../support/run-command.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { withFolder } from "../../support/with-folder.ts";
 

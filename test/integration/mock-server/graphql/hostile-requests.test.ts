@@ -105,7 +105,6 @@ describe("GraphQL requests with odd variables", () => {
 });
 
 describe("GraphQL requests with odd bytes", () => {
-
   it("get the service's own errors for documents with a part removed, doubled or replaced", async () => {
     await using mock = await createMockServer(roomy);
     const token = await workspaceToken(mock);

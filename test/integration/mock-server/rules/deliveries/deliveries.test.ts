@@ -1,5 +1,5 @@
 import { createMockServer, createVirtualClock, type VirtualClock } from "@workspace-tasks/mock-server";
-import { describe, expect, it, } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DeliveryResponse } from "../../../../../mock-server/outbound/port.ts";
 import { emitCustomEvent } from "../../../../../mock-server/rules/webhooks/events.ts";
 import { createTestWorld, responded, type TestWorld } from "../../../../support/mock-world.ts";

@@ -58,7 +58,6 @@ async function nextPass(): Promise<void> {
 }
 
 describe("SqliteWriter", () => {
-
   it("repeats a failed commit operation by operation, so that one bad operation fails alone", async () => {
     const { writer, log, faults, statement } = recordingWriter();
     faults.failWith = (sql) => (sql === "bad" ? new Error("constraint") : undefined);
