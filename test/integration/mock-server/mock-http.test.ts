@@ -98,16 +98,6 @@ describe("malformed HTTP requests to a mock", () => {
     },
   );
 
-  it.each(["/", "/graphq", "/graphql/", "/gateway", "/api/upload", "/_moc"])(
-    "%s gets a 404",
-    async (path) => {
-      await using mock = await createMockServer();
-      const response = await fetch(`${mock.baseUrl}${path}`);
-      expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ error: { code: "NOT_FOUND" } });
-    },
-  );
-
   it("a client that disconnects within its body does not affect other requests", async () => {
     await using mock = await createMockServer();
     for (const path of ["/graphql", "/api/uploads", "/_mock/v1/api-keys"]) {

@@ -185,17 +185,6 @@ describe("a receiver of many tenants", () => {
     ]);
   });
 
-  it("handles the backlog of one tenant without waiting for a poll", async () => {
-    const { fixture, receiver, send, clock } = tenantFixture({ concurrency: 4, pollMs: 60_000 });
-    await using _ = fixture;
-    for (let n = 0; n < 100; n++) await send("/webhooks/acme", secretA, eventOf(acme), { id: `msg_${n}` });
-    let handled = 0;
-    receiver.on("*", () => void handled++);
-    await receiver.start();
-    await clock.advance(1_000);
-    expect(handled).toBe(100);
-  });
-
   it("handles the events of the others while a tenant's handlers hang and its backlog is long", async () => {
     const { fixture, receiver, send, clock } = tenantFixture({ concurrency: 4, backlogMax: 200 });
     await using _ = fixture;

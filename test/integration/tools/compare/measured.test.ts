@@ -69,15 +69,6 @@ describe("compare with --exceed-rate-limit", () => {
     expect([report.settings, report.notExpressed]).toEqual([{ rateLimit }, []]);
   });
 
-  it.each([20, 240, 600])("a limit of %d that the mock is set to is confirmed", async (requests) => {
-    const settings = { rateLimit: { requests } };
-    const report = await exceed(undefined, settings, settings);
-    expect([differencesIn(report), confirmedIn(report, "rate-limit.")]).toEqual([
-      [],
-      expect.objectContaining({ length: 8 }),
-    ]);
-  });
-
   it.each<[string, string, Around]>([
     [
       "counts the exchange",

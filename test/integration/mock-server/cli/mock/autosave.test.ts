@@ -8,7 +8,6 @@ import { readSnapshotFile } from "../../../../../mock-server/node/snapshot-file.
 import { withFolder } from "../../../../support/with-folder.ts";
 
 describe("autosave", () => {
-
   it("warns of the first write that fails, and writes again after the next change", () =>
     withFolder(async (folder) => {
       await using mock = await createMockServer({ listen: false });
