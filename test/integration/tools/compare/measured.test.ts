@@ -85,23 +85,6 @@ describe("compare with --exceed-rate-limit", () => {
       "rate-limit.partner",
       onceRejected((response, url, body) => (isMeOfGateway(url, body) ? rejection() : response)),
     ],
-    [
-      "has another code",
-      "rate-limit.rejection",
-      onceRejected((response) =>
-        response.status === 429
-          ? Response.json(
-              { errors: [{ message: "Too many requests", extensions: { code: "LIMIT_EXCEEDED" } }] },
-              { status: 429, headers: response.headers },
-            )
-          : response,
-      ),
-    ],
-    [
-      "states a wait that is too short",
-      "rate-limit.retry-after",
-      onceRejected((response) => (response.status === 429 ? rejection() : response)),
-    ],
   ])("a service that %s is refuted by %s", async (_, rule, around) => {
     expect(differencesIn(await exceed(around))).toContain(rule);
   });
