@@ -41,7 +41,7 @@ const parts = {
   async explorer({ leftMs, report }, { scopes: names }) {
     using products = await loadProducts();
     for (const [index, name] of names.entries()) {
-      const scope = await products.create(scopes.find((each) => each.name === name)!);
+      const scope = products.create(scopes.find((each) => each.name === name)!);
       const budgetMs = Math.max(1, leftMs() / (names.length - index));
       const exploration = await withoutStacks(() => explore(scope, { budgetMs }));
       const { counterexample } = exploration;

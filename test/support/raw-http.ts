@@ -34,16 +34,13 @@ export function requestBytes(request: RawRequest): Buffer {
 /** One TCP connection to a server on this machine, with its responses in order. */
 export class RawConnection implements AsyncDisposable {
   readonly #socket: Socket;
-  readonly #isHead: boolean;
   readonly #responses: RawResponse[] = [];
   #unread = Buffer.alloc(0);
   #closed = false;
-  #continued = false;
   #waiting: (() => void)[] = [];
 
-  private constructor(socket: Socket, isHead: boolean) {
+  private constructor(socket: Socket) {
     this.#socket = socket;
-    this.#isHead = isHead;
     socket.on("data", (chunk) => this.#read(chunk));
     // A server may reset the connection after its response.
     socket.on("error", () => {});
@@ -53,11 +50,10 @@ export class RawConnection implements AsyncDisposable {
     });
   }
 
-  /** `isHead`: the responses have no body, whatever their headers say. */
-  static async open(port: number, { isHead = false } = {}): Promise<RawConnection> {
+  static async open(port: number): Promise<RawConnection> {
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });
     await once(socket, "connect");
-    return new RawConnection(socket, isHead);
+    return new RawConnection(socket);
   }
 
   write(bytes: Uint8Array | string): void {
@@ -82,14 +78,6 @@ export class RawConnection implements AsyncDisposable {
   /** Resolves with the statuses of the first `count` responses. */
   async statuses(count: number): Promise<readonly number[]> {
     return (await this.responses(count)).map(({ status }) => status);
-  }
-
-  /** Resolves once the server has sent 100 Continue. */
-  async continued(): Promise<void> {
-    while (!this.#continued) {
-      if (this.#closed) throw new Error("closed before 100 Continue");
-      await this.#change();
-    }
   }
 
   async closed(): Promise<readonly RawResponse[]> {
@@ -120,13 +108,11 @@ export class RawConnection implements AsyncDisposable {
       const headEnd = this.#unread.indexOf("\r\n\r\n");
       if (headEnd < 0) return;
       const { status, headers } = parseHead(this.#unread.subarray(0, headEnd).toString("latin1"));
-      const bodyBytes = this.#isHead || status === 100 ? 0 : Number(headers["content-length"] ?? 0);
-      const end = headEnd + 4 + bodyBytes;
+      const end = headEnd + 4 + Number(headers["content-length"] ?? 0);
       if (this.#unread.length < end) return;
       const body = this.#unread.subarray(headEnd + 4, end).toString();
       this.#unread = this.#unread.subarray(end);
-      if (status === 100) this.#continued = true;
-      else this.#responses.push({ status, headers, body });
+      this.#responses.push({ status, headers, body });
       this.#signal();
     }
   }
@@ -144,12 +130,8 @@ function parseHead(head: string): { status: number; headers: Record<string, stri
 }
 
 /** Sends one request on its own connection and returns the response. */
-export async function sendRaw(
-  port: number,
-  bytes: Uint8Array,
-  options?: { isHead?: boolean },
-): Promise<RawResponse> {
-  await using connection = await RawConnection.open(port, options);
+export async function sendRaw(port: number, bytes: Uint8Array): Promise<RawResponse> {
+  await using connection = await RawConnection.open(port);
   connection.write(bytes);
   const [response] = await connection.responses(1);
   if (!response) throw new Error("expected a response");

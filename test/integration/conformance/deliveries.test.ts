@@ -68,15 +68,6 @@ describe("D1 D2 D6 an attempt", () => {
     expect(secretsThatSigned(delivery, [all.secret])).toEqual([all.secret]);
   });
 
-  mockTest("D1 the signature does not verify after a changed byte or with another secret", async () => {
-    await using all = await subscribe(service);
-    const delivery = await nextDelivery(all);
-    const body = Buffer.from(delivery.body);
-    body.writeUInt8(body.readUInt8(9) ^ 1, 9);
-    expect(secretsThatSigned({ ...delivery, body }, [all.secret])).toEqual([]);
-    expect(secretsThatSigned(delivery, [`whsec_${Buffer.alloc(32).toString("base64")}`])).toEqual([]);
-  });
-
   mockTest("D2 retries and replays have the same id, a new timestamp and a new signature", async () => {
     await using all = await subscribe(service, { response: 500 });
     await nextDelivery(all);

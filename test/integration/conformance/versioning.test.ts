@@ -1,5 +1,4 @@
 import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
-import { createClient } from "@workspace-tasks/sdk";
 import { expect } from "vitest";
 import { mockTest, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
@@ -57,19 +56,4 @@ mockTest("V1 the receiver handles unknown stages, events, fields and codes", asy
     "task.running",
   ]);
   expect((await receiver.stats()).ingest).toMatchObject({ quarantined: 0 });
-});
-
-mockTest("V1 the SDK reads tasks and stages of unknown types", async () => {
-  await using all = await subscribe(service);
-  const taskId = await causeTheUnknown(all.workspaceId);
-  const { apiKey } = await service.key({ workspaceId: all.workspaceId, role: "admin" });
-  const client = createClient({ baseUrl: service.baseUrl, apiKey, clock: service.mock.clock });
-  expect(await client.tasks.get(taskId)).toMatchObject({
-    id: taskId,
-    type: "SALES_TAX",
-    status: "FAILED",
-    subTasks: [{ type: "quantum-audit", status: "COMPLETED" }],
-  });
-  const names = (await client.webhooks.catalog()).map(({ name }) => name);
-  expect(names.some((name) => name.startsWith("new.event-"))).toBe(true);
 });

@@ -6,9 +6,8 @@ import { summary, tell } from "./story.ts";
 // Of other bugs of the explorer, and of the fingerprints, `npm run prove` has planted ones that it must find.
 it("an exploration that merges states with equal fingerprints hides no end", async () => {
   using products = await loadProducts();
-  const scope = await products.create({
+  const scope = products.create({
     name: "tiny",
-    store: "memory",
     inbox: {
       events: [{ id: "e1", taskId: "task", status: "RUNNING", at: 1 }],
       workers: 1,
@@ -26,7 +25,7 @@ it.each(scopes.filter(({ isSmall }) => isSmall))(
   "no schedule of the scope $name violates an invariant",
   async (definition) => {
     using products = await loadProducts();
-    const exploration = await explore(await products.create(definition));
+    const exploration = await explore(products.create(definition));
     if (exploration.counterexample) expect.fail(tell(exploration.counterexample));
     expect(exploration.isComplete, summary(exploration)).toBe(true);
   },

@@ -28,7 +28,6 @@ export interface Execution {
   violation(): string | undefined;
   /** What happened, in words. */
   readonly story: readonly string[];
-  dispose(): Promise<void> | void;
 }
 
 export interface Scope {
@@ -74,7 +73,7 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
   /** Choices of states that are not continued yet. */
   const waiting = new Map<number, readonly Choice[]>();
 
-  const visit = async (parent: number, choice: Choice | undefined): Promise<Execution> => {
+  const visit = async (parent: number, choice: Choice | undefined): Promise<void> => {
     const schedule = parent < 0 ? [] : graph.schedule(parent);
     const execution = await replay(scope, choice ? [...schedule, choice.label] : schedule);
     schedules += 1;
@@ -88,16 +87,15 @@ export async function explore(scope: Scope, options: ExploreOptions = {}): Promi
       const added = graph.add(parent, choice, { fingerprint: hash(execution.fingerprint()), isEnd });
       if (added !== undefined && !isEnd) waiting.set(added, choices);
     }
-    return execution;
   };
 
-  await dispose(await visit(-1, undefined));
+  await visit(-1, undefined);
   while (next < graph.size && !counterexample && elapsedMs() < budgetMs) {
     if (!graph.isEnd(next)) {
-      const choices = waiting.get(next) ?? (await choicesOf(scope, graph.schedule(next)));
+      const choices = waiting.get(next) ?? [];
       waiting.delete(next);
       for (const choice of choices) {
-        await dispose(await visit(next, choice));
+        await visit(next, choice);
         if (counterexample) break;
       }
     }
@@ -125,22 +123,11 @@ async function replay(scope: Scope, schedule: readonly string[]): Promise<Execut
   return execution;
 }
 
-async function choicesOf(scope: Scope, schedule: readonly string[]): Promise<readonly Choice[]> {
-  const execution = await replay(scope, schedule);
-  const choices = execution.choices();
-  await dispose(execution);
-  return choices;
-}
-
-const dispose = async (execution: Execution) => execution.dispose();
-
 async function findStuck(scope: Scope, graph: Graph): Promise<Counterexample | undefined> {
   const stuck = graph.firstWithoutEnd();
   if (stuck === undefined) return undefined;
   const schedule = graph.schedule(stuck);
-  const execution = await replay(scope, schedule);
-  const { story } = execution;
-  await dispose(execution);
+  const { story } = await replay(scope, schedule);
   return { violation: "I5: no schedule without faults leads from here to an end", schedule, story };
 }
 

@@ -3,8 +3,6 @@
 export { Handlers } from "../../../receiver-kit/attempt/handlers.ts";
 export { memoryInbox } from "../../../receiver-kit/inbox/memory/memory-inbox.ts";
 export { openOnce } from "../../../receiver-kit/inbox/open-once.ts";
-export { loadSqliteDriver } from "../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-export { sqliteInbox } from "../../../receiver-kit/inbox/sqlite/sqlite-inbox.ts";
 export { resolveReceiverOptions } from "../../../receiver-kit/receiver-options.ts";
 export { Ingest } from "../../../receiver-kit/worker/ingest.ts";
 export { Worker } from "../../../receiver-kit/worker/worker.ts";

@@ -14,26 +14,14 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   {
     name: "lost-attempt",
     bug: "an attempt that ended with a crash is not counted",
-    scope: "memory-poison",
+    scope: "poison",
     violates: ["A1"],
     patches: [{ find: "handled.attempts += 1;\n  const isDead", replace: "const isDead" }],
   },
   {
-    name: "lost-attempt-on-sqlite",
-    bug: "on SQLite an attempt that ended with a crash is not counted",
-    scope: "sqlite-poison",
-    violates: ["A1"],
-    patches: [
-      {
-        find: "connection.changePrepared(sql.countAttempt, [...place, dueAtMs, nowMs]);",
-        replace: "void sql.countAttempt;",
-      },
-    ],
-  },
-  {
     name: "attempt-of-another-row",
     bug: "a crash counts for the first due row of the task, which may have arrived after the one that was being handled",
-    scope: "memory-crash",
+    scope: "crash",
     violates: ["A1"],
     patches: [
       {
@@ -45,7 +33,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   {
     name: "two-holders",
     bug: "a key that another worker holds can be claimed",
-    scope: "memory-crash",
+    scope: "crash",
     violates: ["K1"],
     patches: [
       {
@@ -61,7 +49,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   {
     name: "lease-without-generation",
     bug: "a lease is recognised by its key alone",
-    scope: "memory-pause",
+    scope: "pause",
     violates: ["A1", "I3", "I4", "K1"],
     patches: [
       {
@@ -73,7 +61,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   {
     name: "head-not-compared",
     bug: "an event is applied although a newer one was applied before",
-    scope: "memory-crash",
+    scope: "crash",
     violates: ["I3"],
     patches: [
       { find: "return { stale: position < head,", replace: "return { stale: false," },
@@ -86,7 +74,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
   {
     name: "late-row-asleep",
     bug: "a row that is stored while its key is leased is not claimed afterwards",
-    scope: "memory-retries",
+    scope: "retries",
     violates: ["I5"],
     patches: [
       {

@@ -1,7 +1,7 @@
 import type { InboxKeyOrder, InboxRowSummary } from "../../../receiver-kit/inbox/inbox.ts";
 import type { ExploredProcess } from "./explored-process.ts";
 import type { ExploredEvent } from "./inbox-scope.ts";
-import type { StoreUnderTest } from "./inbox-stores.ts";
+import type { StoreUnderTest } from "./memory-store.ts";
 
 /** What handlers did and what may not happen. */
 export interface InboxLedger {
@@ -49,7 +49,7 @@ export function createInboxLedger(limits: {
   const check = (holds: boolean, message: string) => {
     if (!holds) violation ??= message;
   };
-  const ledger: InboxLedger = {
+  return {
     get violation() {
       return violation;
     },
@@ -108,14 +108,6 @@ export function createInboxLedger(limits: {
         const total = started.reduce((sum, [, count]) => sum + count, 0);
         check(total <= counted, `A1: ${total} attempts of ${id} were started, ${counted} are counted`);
       }
-      const written = store.readEffects?.();
-      if (!written) return;
-      effects.clear();
-      states.clear();
-      for (const id of written.effects) ledger.effect(id);
-      for (const { taskId, status, occurredAt, deliveryId } of written.states) {
-        ledger.setState(taskId, status, occurredAt, deliveryId);
-      }
     },
     isSettled: () => rows.every(({ state }) => settledStates.has(state)),
     finalViolation(events) {
@@ -147,5 +139,4 @@ export function createInboxLedger(limits: {
           .sort(),
       ]),
   };
-  return ledger;
 }

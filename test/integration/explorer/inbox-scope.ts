@@ -12,12 +12,13 @@
 // list, head) happen at once. A process that crashes is replaced at once; that the new one starts late is explored, since
 // its first claim is parked. Processes are alike, so states that differ in their names are one state.
 
+import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../../receiver-kit/inbox/inbox.ts";
 import type { Choice, Execution, Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
 import * as explored from "./explored-process.ts";
 import { createInboxLedger, type InboxLedger } from "./inbox-ledger.ts";
-import type { StoreUnderTest } from "./inbox-stores.ts";
+import { memoryStore, type StoreUnderTest } from "./memory-store.ts";
 import { visibleState } from "./visible-state.ts";
 
 export interface InboxBudgets {
@@ -41,7 +42,6 @@ export interface ExploredEvent {
 export interface InboxScopeOptions {
   readonly name: string;
   readonly parts: typeof Parts;
-  readonly createStore: (parts: typeof Parts, time: explored.ExploredTimers) => Promise<StoreUnderTest>;
   readonly events: readonly ExploredEvent[];
   readonly workers: number;
   readonly budgets?: Partial<InboxBudgets> | undefined;
@@ -51,7 +51,7 @@ export interface InboxScopeOptions {
 }
 
 const leaseMs = 30_000;
-/** A call that waits for longer waits for a lock. */
+/** Until then every call of an inbox in memory has happened. */
 const turnsMax = 20;
 const noBudgets: InboxBudgets = { crashes: 0, pauses: 0, duplicates: 0, handlerFailures: 0, lostCalls: 0 };
 
@@ -60,8 +60,6 @@ const createSending = () => ({ by: [] as explored.ExploredProcess[], isAcknowled
 
 interface Member {
   readonly process: explored.ExploredProcess;
-  /** Something of it is with the store. */
-  isBusy(): boolean;
   send(event: ExploredEvent): void;
 }
 
@@ -72,7 +70,7 @@ export function inboxScope(options: InboxScopeOptions): Scope {
 async function startInboxExecution(options: InboxScopeOptions): Promise<Execution> {
   const { parts, events, workers } = options;
   const time = explored.createTime();
-  const store = await options.createStore(parts, time);
+  const store = memoryStore(parts, time);
   const left = { ...noBudgets, ...options.budgets };
   // Where no copy can arrive meanwhile and no insert fails, a delivery is sent and stored in one step: until it is stored
   // it has changed nothing that another process sees.
@@ -87,18 +85,16 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
   const story: string[] = [];
 
   const drain = async () => {
-    let quietTurns = 0;
-    for (let turns = 0; turns < turnsMax && quietTurns < store.quietTurns; turns++) {
-      await new Promise((resolve) => void setImmediate(resolve));
-      quietTurns = members.some(({ isBusy }) => isBusy()) ? 0 : quietTurns + 1;
-    }
+    let turns = 0;
+    do await new Promise((resolve) => void setImmediate(resolve));
+    while (++turns < turnsMax && members.some(({ process }) => process.happening > 0));
   };
   const startMember = () => {
     started += 1;
     const member = createMember(options, { name: `p${started}`, time, store, ledger });
-    const { send, ...rest } = member;
+    const { send } = member;
     members.push({
-      ...rest,
+      process: member.process,
       send(event) {
         const sending = sent.get(event.id)!;
         sending.by.push(member.process);
@@ -193,7 +189,6 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
     await drain();
     if (crashed) {
       crashed.process.crash();
-      await store.crash(crashed.process);
       members = members.filter((member) => member !== crashed);
       for (const { by } of sent.values()) {
         for (let at = by.indexOf(crashed.process); at >= 0; at = by.indexOf(crashed.process))
@@ -229,11 +224,10 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       const deliveries = [...sent].map(
         ([id, { by, isAcknowledged }]) => `${id} ${by.length} ${isAcknowledged}`,
       );
-      const stored = [store.fingerprint(time), deliveries, left, ledger.fingerprint()];
+      const stored = [store.fingerprint(), deliveries, left, ledger.fingerprint()];
       return JSON.stringify([processes.sort(), ...stored]);
     },
     violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
-    dispose: () => store.dispose(),
   };
 }
 
@@ -281,8 +275,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
     try {
       phases.set(context.id, "working");
       await process.park(`handler of ${context.id}`, async () => {});
-      phases.set(context.id, "writing");
-      await store.writeEffect(context.transaction, () => ledger.effect(context.id), context.id);
+      (context.transaction as MemoryTransaction).apply(() => ledger.effect(context.id));
     } finally {
       phases.delete(context.id);
       ledger.end(attempt);
@@ -291,7 +284,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   });
   handlers.onState("task", async (event, { transaction, id }) => {
     const apply = () => ledger.setState(event.taskId, event.status, event.occurredAt, id);
-    await store.writeState(transaction, apply, { ...event, deliveryId: id });
+    (transaction as MemoryTransaction).apply(apply);
   });
   const open = parts.openOnce(settings.inbox);
   const worker = new parts.Worker<unknown>({ ...settings, handlers });
@@ -305,8 +298,7 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
       end();
     }
   };
-  const isBusy = () => process.happening > 0 || [...phases.values()].includes("writing");
-  return { process, send, isBusy };
+  return { process, send };
 }
 
 // What differs between runs and decides nothing, and what is the same for all processes.

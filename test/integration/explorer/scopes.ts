@@ -4,15 +4,12 @@ import { importPatched, type Patch } from "../simulation/patched-product.ts";
 import type { Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredEvent, type InboxScopeOptions, inboxScope } from "./inbox-scope.ts";
-import { memoryStore } from "./inbox-stores.ts";
-import { createSqliteFolder, type SqliteFolder } from "./sqlite-store.ts";
 
-type InboxSettings = Omit<InboxScopeOptions, "name" | "parts" | "createStore">;
+type InboxSettings = Omit<InboxScopeOptions, "name" | "parts">;
 
 export interface ScopeDefinition {
   readonly name: string;
   readonly isSmall?: true;
-  readonly store: "memory" | "sqlite";
   readonly inbox: InboxSettings;
 }
 
@@ -49,25 +46,19 @@ const threeWorkers: InboxSettings = {
   budgets: { crashes: 2 },
 };
 
-const bothStores = (name: string, inbox: InboxSettings, small: "small" | "large" | "memory is small") =>
-  (["memory", "sqlite"] as const).map((store): ScopeDefinition => {
-    const isSmall = small === "small" || (small === "memory is small" && store === "memory");
-    return { name: `${store}-${name}`, store, inbox, ...(isSmall && { isSmall }) };
-  });
-
 export const scopes: readonly ScopeDefinition[] = [
-  ...bothStores("poison", poison, "memory is small"),
-  ...bothStores("duplicates", duplicates, "small"),
-  ...bothStores("retries", retries, "large"),
-  ...bothStores("crash", crash, "large"),
-  ...bothStores("pause", pause, "large"),
-  ...bothStores("two-workers", twoWorkers, "large"),
-  ...bothStores("strict", strict, "large"),
-  ...bothStores("lost-calls", lostCalls, "large"),
-  ...bothStores("chains", chains, "large"),
-  ...bothStores("two-crashes", twoCrashes, "large"),
-  ...bothStores("pause-and-crash", pauseAndCrash, "large"),
-  ...bothStores("three-workers", threeWorkers, "large"),
+  { name: "poison", inbox: poison, isSmall: true },
+  { name: "duplicates", inbox: duplicates, isSmall: true },
+  { name: "retries", inbox: retries },
+  { name: "crash", inbox: crash },
+  { name: "pause", inbox: pause },
+  { name: "two-workers", inbox: twoWorkers },
+  { name: "strict", inbox: strict },
+  { name: "lost-calls", inbox: lostCalls },
+  { name: "chains", inbox: chains },
+  { name: "two-crashes", inbox: twoCrashes },
+  { name: "pause-and-crash", inbox: pauseAndCrash },
+  { name: "three-workers", inbox: threeWorkers },
 ];
 
 export function scopeNamed(name: string): ScopeDefinition {
@@ -77,7 +68,7 @@ export function scopeNamed(name: string): ScopeDefinition {
 }
 
 export interface ExploredProducts extends Disposable {
-  create(definition: ScopeDefinition): Promise<Scope>;
+  create(definition: ScopeDefinition): Scope;
 }
 
 /** The products to explore, with the patches of a mutant or none. */
@@ -90,17 +81,8 @@ export async function loadProducts(
     { ...mutant, exposesPrivate: true },
     entry,
   );
-  const { module: parts } = loaded;
-  let folder: SqliteFolder | undefined;
   return {
-    async create({ name, store, inbox }) {
-      if (store === "sqlite") folder ??= await createSqliteFolder(parts);
-      const createStore = store === "sqlite" && folder ? folder.createStore : memoryStore;
-      return inboxScope({ name, parts, createStore, ...inbox });
-    },
-    [Symbol.dispose]() {
-      folder?.[Symbol.dispose]();
-      loaded[Symbol.dispose]();
-    },
+    create: ({ name, inbox }) => inboxScope({ name, parts: loaded.module, ...inbox }),
+    [Symbol.dispose]: loaded[Symbol.dispose],
   };
 }

@@ -5,7 +5,6 @@ import { createServer } from "node:http";
 import {
   createMockServer,
   type FaultPlan,
-  type MockServer,
   type MockWorld,
   type Snapshot,
 } from "@workspace-tasks/mock-server";
@@ -83,21 +82,4 @@ describe("a run with chaos and receivers of random speed", () => {
     const first = await run();
     for (let count = 1; count < runs; count++) expect(await run()).toEqual(first);
   }, 600_000);
-
-  it("continues after a snapshot and in a copied world as without them", async () => {
-    await using receiver = await listenWithJitter(2);
-    await using mock: MockServer = await createMockServer({ clock: "virtual", seed: 42, faults });
-    await mock.control.createEndpoint({ url: `${receiver.origin}/a` });
-    await startTasks(mock);
-    const snapshot = await mock.control.getSnapshot();
-    const copies = [await mock.worlds.create({ snapshot }), await mock.worlds.create({ from: "main" })];
-    const continued = async (world: MockWorld) => {
-      await world.control.startTask({ taskType: "TAX_REVIEW" });
-      await world.clock.advance("1d");
-      return journalOf(await world.control.getSnapshot());
-    };
-    const expected = await continued(mock);
-    for (const copy of copies) expect(await continued(copy)).toEqual(expected);
-    expect(expected.fired.length).toBeGreaterThan(20);
-  });
 });

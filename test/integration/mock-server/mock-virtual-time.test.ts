@@ -1,7 +1,6 @@
 // Virtual time waits for every request in flight over a real socket, whichever client sends it.
 
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import {
   createMockServer,
@@ -49,43 +48,6 @@ describe("virtual time", () => {
     await mock.clock.advance("61s");
     // The client had its response before time moved.
     expect(await ended).toBe(0);
-  });
-
-  it.for(["node:http", "a raw socket", "fetch"])("waits for a request over %s", async (name) => {
-    await using mock = await virtualMock();
-    const body = bodyOf(mock);
-    const { port } = new URL(mock.baseUrl);
-    const sends: Readonly<Record<string, () => Promise<unknown>>> = {
-      "node:http": () =>
-        new Promise((resolve, reject) => {
-          const request = httpRequest(
-            `${mock.baseUrl}/graphql`,
-            { method: "POST", headers: { "content-type": "application/json" } },
-            (response) => {
-              response.resume().once("end", resolve);
-            },
-          );
-          request.once("error", reject);
-          request.end(body);
-        }),
-      "a raw socket": () =>
-        new Promise((resolve) => {
-          const socket = connect(Number(port), "127.0.0.1", () => {
-            socket.end(
-              `POST /graphql HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-            );
-          });
-          socket.resume().once("close", resolve);
-        }),
-      fetch: async () => (await fetch(`${mock.baseUrl}/graphql`, jsonPost(body))).text(),
-    };
-    const sent = sends[name]?.() ?? Promise.reject(new Error("unknown"));
-    // A raw socket is not known before its request is received.
-    if (name === "a raw socket") await sent;
-    await mock.clock.advance("1d");
-    await sent;
-    const [request] = (await mock.control.listRequests()).data;
-    expect(Date.parse(request?.at ?? "")).toBe(Date.UTC(2026, 0, 15, 12));
   });
 
   it("moves while a response is delayed by a fault, and while it stalls", async () => {

@@ -4,15 +4,6 @@ import { jsonPost } from "../../support/json-post.ts";
 
 const callsDelayed = 20;
 
-describe("createMockServer", () => {
-  it("gives mocks without a port different URLs", async () => {
-    await using one = await createMockServer({ listen: false });
-    await using two = await createMockServer({ listen: false });
-    expect(one.apiKey).toBe(two.apiKey);
-    expect(one.baseUrl).not.toBe(two.baseUrl);
-  });
-});
-
 describe("delay faults", () => {
   it("delay many responses at once without a warning about listeners", async () => {
     const warnings: Error[] = [];

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { createControlClient, createMockServer, type MockWorld } from "@workspace-tasks/mock-server";
 import { createClient } from "@workspace-tasks/sdk";
 import fc from "fast-check";
@@ -226,7 +225,7 @@ describe("isolation of worlds", () => {
 
   it("a dropped world leaves no timer, wait, delivery or stream", async () => {
     await using mock = await createMockServer();
-    const world = await mock.worlds.create({ name: "a" });
+    const world = await mock.worlds.create({ name: "a", clock: "virtual" });
     await world.control.createEndpoint({ url: "http://127.0.0.1:1/hook" });
     await world.control.startTask({ taskType: "TAX_PREP" });
     const stream = await fetch(`${world.baseUrl}/_mock/v1/stream`);
@@ -237,7 +236,7 @@ describe("isolation of worlds", () => {
     await expect(waiting).rejects.toMatchObject({ code: "MOCK_CLOSED" });
     expect((await stream.text()).length).toBeGreaterThan(0);
     const seen = activities.length;
-    await wait(1_100); // a stage of the task would have ended
+    await world.clock.advance("1h"); // a stage of the task would have ended
     expect(activities.length).toBe(seen);
     expect(mock.worlds.list()).toEqual([]);
   });

@@ -196,59 +196,21 @@ describe("a store that fails ends the call with a code, and says what was expect
   const throws = () => {
     throw new Error("whsec_c2VjcmV0 is down");
   };
-  const stores: readonly (readonly [title: string, store: object, code: string, message: string])[] = [
-    [
-      "read throws",
-      { read: throws, write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.read: it failed, see cause",
-    ],
-    [
-      "read throws undefined",
-      { read: () => Promise.reject(undefined), write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.read: it failed",
-    ],
-    [
-      "read hangs",
-      { read: never, write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.read: expected a result within 5000 ms",
-    ],
-    [
-      "read returns a number",
-      { read: async () => 7, write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.read: expected a string or null, got a number",
-    ],
-    [
-      "read returns another text",
-      { read: async () => "whsec_c2VjcmV0", write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.read: expected nothing or the JSON text",
-    ],
-    ["write throws", { read, write: throws }, "SECRET_STORE_FAILED", "secrets.write: it failed, see cause"],
-    [
-      "write hangs",
-      { read, write: never },
-      "SECRET_STORE_FAILED",
-      "secrets.write: expected a result within 5000 ms",
-    ],
-    [
-      "write stores nothing",
-      { read, write: async () => {} },
-      "SECRET_STORE_CONFLICT",
-      "secrets.write: another process changed",
-    ],
-    [
-      "write always returns false",
-      { read, write: async () => false },
-      "SECRET_STORE_CONFLICT",
-      "secrets.write: another process changed",
-    ],
-    ["there is no write", { read }, "ARGUMENT_INVALID", "secrets: expected a store with read and write"],
-  ];
-  it.each(stores)("%s", (_, store, code, message) =>
+  const failed = "SECRET_STORE_FAILED";
+  const conflict = "SECRET_STORE_CONFLICT";
+  const slow = "expected a result within 5000 ms";
+  it.each<[title: string, store: object, code: string, message: string]>([
+    ["read throws", { read: throws, write: never }, failed, "read: it failed, see cause"],
+    ["read throws undefined", { read: () => Promise.reject(), write: never }, failed, "read: it failed"],
+    ["read hangs", { read: never, write: never }, failed, `read: ${slow}`],
+    ["read returns a number", { read: async () => 7, write: never }, failed, "read: expected a string or"],
+    ["read returns another text", { read: async () => "whsec_c2VjcmV0", write: never }, failed, "JSON text"],
+    ["write throws", { read, write: throws }, failed, "secrets.write: it failed, see cause"],
+    ["write hangs", { read, write: never }, failed, `secrets.write: ${slow}`],
+    ["write stores nothing", { read, write: async () => {} }, conflict, "write: another process changed"],
+    ["write always returns false", { read, write: async () => false }, conflict, "another process changed"],
+    ["there is no write", { read }, "ARGUMENT_INVALID", "expected a store with read and write"],
+  ])("%s", (_, store, code, message) =>
     withStore(async ({ client, advanceUntilSettled, requests }) => {
       const secrets = store as SecretStore;
       const error = await advanceUntilSettled(failureOf(client.webhooks.ensureEndpoint({ url, secrets })));

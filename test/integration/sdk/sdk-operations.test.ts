@@ -58,78 +58,6 @@ describe.each(transports)("the operations over %s", (transport) => {
     });
   });
 
-  it("endpoints are listed completely, by page, and from a checkpoint", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { endpoints } = fixture.client.webhooks;
-    const created = await Promise.all(
-      Array.from({ length: 7 }, (_, index) => endpoints.create({ url: `${url}/${index}` })),
-    );
-    const ids = created.map(({ endpoint }) => endpoint.id).sort();
-    const pages: string[][] = [];
-    let checkpoint: string | null = null;
-    for await (const page of endpoints.list({ limit: 3 }).pages()) {
-      pages.push(page.items.map(({ id }) => id));
-      checkpoint ??= page.next;
-      expect(page.meta.attempts).toBe(1);
-    }
-    expect(pages.map((page) => page.length)).toEqual([3, 3, 1]);
-    expect(pages.flat().sort()).toEqual(ids);
-    const rest = await endpoints.list({ limit: 3, iterator: checkpoint }).toArray();
-    expect(rest.map(({ id }) => id)).toEqual(pages.slice(1).flat());
-    await expect(endpoints.list({ iterator: "nonsense" }).toArray()).rejects.toMatchObject({
-      code: "ITERATOR_INVALID",
-    });
-  });
-
-  it("a partner sets up a workspace, a connection and a job, and starts its import", async () => {
-    await using fixture = await createSdkFixture(transport);
-    const { partner } = fixture.client;
-    const workspace = await partner.workspaces.create({
-      displayName: "Ledger & Sons",
-      firmSize: "sm",
-      metadata: { customer: "c-1" },
-    });
-    expect(workspace).toMatchObject({
-      displayName: "Ledger & Sons",
-      status: "active",
-      workspaceType: "partner",
-    });
-    const users = await partner.workspaces.addUsers(workspace.id, {
-      userEmails: ["ann@ledger.example"],
-    });
-    expect(users).toMatchObject([{ email: "ann@ledger.example" }]);
-
-    const pending = await partner.connections.start({
-      workspaceId: workspace.id,
-      providerKey: "acme",
-      inputs: { apiKey: "platform-key" },
-    });
-    expect(pending).toMatchObject({ status: "pending", workspaceId: workspace.id });
-    const connection = await partner.connections.collect(pending.id, {
-      inputs: { referenceId: "r-1" },
-    });
-    expect(connection).toMatchObject({ status: "active", settings: { referenceId: "r-1" } });
-
-    const job = await partner.jobs.create({ connectionId: connection.id, jobName: "Season 2025" });
-    expect(job).toMatchObject({ status: "pending", name: "Season 2025", connectionId: connection.id });
-    const works = await partner.jobs.addWorks(job.id, [
-      { name: "Ann", externalId: "x-1" },
-      { name: "Bob", externalId: "x-2" },
-    ]);
-    expect(works.map(({ connectionJobId }) => connectionJobId)).toEqual([job.id, job.id]);
-    for (const { id } of works) {
-      const artifacts = await partner.works.attachArtifacts(id, [
-        { name: "w2.pdf", type: "w2", externalId: `doc-${id}`, url: "https://platform.example/w2.pdf" },
-      ]);
-      expect(artifacts).toMatchObject([{ jobWorkId: id, workArtifact: { type: "w2", name: "w2.pdf" } }]);
-    }
-    expect(await partner.jobs.startImport(job.id)).toMatchObject({ id: job.id });
-    await expect(partner.jobs.addWorks(job.id, [{ name: "Late", externalId: "x-3" }])).rejects.toMatchObject({
-      code: "CONFLICT",
-      outcome: "rejected",
-    });
-  });
-
   it("a tax client is created, fetched, listed, given documents and prepared", async () => {
     await using fixture = await createSdkFixture(transport);
     const { taxClients, uploads, tasks } = fixture.client;
@@ -233,40 +161,5 @@ describe.each(transports)("the operations over %s", (transport) => {
       code: "API_KEY_REJECTED",
       outcome: "not_sent",
     });
-  });
-});
-
-describe("tasks.waitFor under the virtual clock", () => {
-  it("the tasks of an import are found by their client, and a wait resolves for each", async () => {
-    await using fixture = await createSdkFixture("in-process");
-    const { partner } = fixture.client;
-    const { id: workspaceId } = await partner.workspaces.create({ displayName: "Ledger & Sons" });
-    const { id: connectionId } = await partner.connections.start({
-      workspaceId,
-      providerKey: "acme",
-      inputs: {},
-    });
-    await partner.connections.collect(connectionId);
-    const job = await partner.jobs.create({ connectionId, jobName: "Season 2025" });
-    await partner.jobs.addWorks(job.id, [
-      { name: "Ann", externalId: "x-1" },
-      { name: "Bob", externalId: "x-2" },
-    ]);
-    await partner.jobs.startImport(job.id);
-    await fixture.mock.clock.advance(1_000);
-
-    const firm = fixture.createClient({
-      apiKey: (await fixture.mock.control.createApiKey({ workspaceId })).apiKey,
-    });
-    const clients = await firm.taxClients.list().toArray();
-    expect(clients.map(({ externalId }) => externalId).sort()).toEqual(["x-1", "x-2"]);
-    const started = await firm.tasks.list({ clientIds: clients.map(({ id }) => id) }).toArray();
-    const done = await fixture.advanceUntilSettled(
-      Promise.all(started.map(({ id }) => firm.tasks.waitFor(id))),
-    );
-    expect(done.map(({ type, status }) => [type, status])).toEqual([
-      ["TAX_PREP", "COMPLETED"],
-      ["TAX_PREP", "COMPLETED"],
-    ]);
   });
 });

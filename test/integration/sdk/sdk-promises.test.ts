@@ -41,12 +41,6 @@ async function journal(mock: MockServer) {
   }
 }
 
-async function exchanges(mock: MockServer): Promise<number> {
-  return (await journal(mock)).filter(({ operations }) =>
-    operations.includes("exchangeSurfaceRefreshTokenForAccessTokens"),
-  ).length;
-}
-
 async function rejected(mock: MockServer): Promise<number> {
   return (await journal(mock)).filter(({ status }) => status === 429).length;
 }
@@ -90,23 +84,4 @@ describe("the rate limit", () => {
     expect(await rejected(mock)).toBe(0);
     await client.close();
   });
-});
-
-describe("tokens", () => {
-  it.each([200, 401] as const)(
-    "a token revoked with 100 calls in flight costs one exchange (rejections as HTTP %i)",
-    async (status) => {
-      const { mock, client } = await open({ settings: { unauthenticatedStatus: status } });
-      await using _ = mock;
-      const warm = client.me();
-      await mock.clock.advance(1_000);
-      await warm;
-      await mock.control.setFaults({ api: [{ operation: "me", instructions: [{ kind: "expire-token" }] }] });
-      const calls = Array.from({ length: 100 }, () => client.me());
-      await mock.clock.advance(3 * minuteMs);
-      await Promise.all(calls);
-      expect(await exchanges(mock)).toBe(2);
-      await client.close();
-    },
-  );
 });

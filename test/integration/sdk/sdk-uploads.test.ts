@@ -1,12 +1,12 @@
 import { createReadStream } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MockServer } from "@workspace-tasks/mock-server";
 import type { UploadBody, WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
+import { withFolder } from "../../support/with-folder.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) =>
@@ -99,24 +99,18 @@ describe("an upload over interrupted connections", () => {
   const upload = (client: WorkspaceTasksClient, body: UploadBody) =>
     client.uploads.upload(body, { ...file, chunkBytes: 400_000 });
 
-  it.each(Object.entries(sources))(
-    "%s arrives complete, and confirmed bytes are not sent again",
-    async (_, make) => {
+  it.each(Object.entries(sources))("%s arrives complete, and confirmed bytes are not sent again", (_, make) =>
+    withFolder(async (folder) => {
       await using fixture = await createSdkFixture("http");
       await using proxy = await createCuttingProxy(fixture.mock.baseUrl);
-      const folder = await mkdtemp(join(tmpdir(), "upload-"));
-      try {
-        const bytes = bytesOf(2_000_000);
-        await writeFile(join(folder, "w2.pdf"), bytes);
-        const client = fixture.createClient({ baseUrl: proxy.origin });
-        proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
-        const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
-        expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
-        expect(proxy.cuts).toBe(4);
-      } finally {
-        await rm(folder, { recursive: true });
-      }
-    },
+      const bytes = bytesOf(2_000_000);
+      await writeFile(join(folder, "w2.pdf"), bytes);
+      const client = fixture.createClient({ baseUrl: proxy.origin });
+      proxy.cutAfter(250_000, 700_000, 300_000, 1_000);
+      const { uploadId } = await upload(client, make(join(folder, "w2.pdf"), bytes));
+      expect((await stored(fixture.mock, uploadId)).content.equals(bytes)).toBe(true);
+      expect(proxy.cuts).toBe(4);
+    }),
   );
 
   it("an upload fails when no request succeeds any more, and can be resumed later", async () => {

@@ -1,4 +1,4 @@
-// Every call to a database or a network can fail. A sweep runs a scenario once to count its calls, and then once more
+// Every call to a database can fail. A sweep runs a scenario once to count its calls, and then once more
 // for each of them, with that call failing: before it took effect, or after, so that the caller cannot know the outcome.
 
 export const failureMoments = ["before its effect", "after its effect"] as const;
@@ -10,9 +10,7 @@ export interface Calls {
   /** Names of the calls, in order. */
   readonly names: readonly string[];
   /** Runs one call; the chosen one fails. */
-  through<Result>(name: string, call: () => Promise<Result>): Promise<Result>;
-  /** `through` for synchronous calls. */
-  throughNow<Result>(name: string, call: () => Result): Result;
+  through<Result>(name: string, call: () => Result): Result;
 }
 
 interface Failure {
@@ -20,36 +18,29 @@ interface Failure {
   readonly moment: FailureMoment;
 }
 
-export function countCalls(
-  failure?: Failure,
-  error: () => Error = () => new Error("this call failed"),
-): Calls {
+function countCalls(error: () => Error, failure?: Failure): Calls {
   const names: string[] = [];
-  /** The moment at which the call with this name fails, if it does. */
-  const record = (name: string) => {
-    names.push(name);
-    const moment = failure?.at === names.length ? failure.moment : undefined;
-    if (moment === "before its effect") throw error();
-    return moment;
-  };
   return {
     names,
     get count() {
       return names.length;
     },
-    async through(name, call) {
-      const moment = record(name);
-      const result = await call();
-      if (moment === "after its effect") throw error();
-      return result;
-    },
-    throughNow(name, call) {
-      const moment = record(name);
+    through(name, call) {
+      names.push(name);
+      const moment = failure?.at === names.length ? failure.moment : undefined;
+      if (moment === "before its effect") throw error();
       const result = call();
       if (moment === "after its effect") throw error();
       return result;
     },
   };
+}
+
+interface SweepOptions {
+  /** Of a call that fails. */
+  readonly error: () => Error;
+  /** Of how many calls one fails: each moment begins with another one. */
+  readonly stride: number;
 }
 
 export interface SweepResult {
@@ -60,19 +51,15 @@ export interface SweepResult {
 /** Runs the scenario for the calls and every moment. Its error is thrown again with the name of the failed call. */
 export async function sweep(
   scenario: (calls: Calls) => Promise<void>,
-  {
-    error = (): Error => new Error("this call failed"),
-    /** Of how many calls one fails: each moment begins with another one. */
-    stride = 1,
-  } = {},
+  { error, stride }: SweepOptions,
 ): Promise<SweepResult> {
-  const undisturbed = countCalls();
+  const undisturbed = countCalls(error);
   await scenario(undisturbed);
   let runs = 1;
   for (const [index, moment] of failureMoments.entries()) {
     for (let at = 1 + (index % stride); at <= undisturbed.count; at += stride) {
       runs += 1;
-      await scenario(countCalls({ at, moment }, error)).catch((cause: unknown) => {
+      await scenario(countCalls(error, { at, moment })).catch((cause: unknown) => {
         const text = cause instanceof Error ? cause.message : String(cause);
         throw new Error(`call ${at} (${undisturbed.names[at - 1]}) failed ${moment}: ${text}`, { cause });
       });

@@ -1,16 +1,12 @@
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import { createMockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { commands } from "../../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import { widthOf } from "../../../sdk/kernel/layout/text.ts";
 import { claimOptions, runningAt } from "../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../support/inbox-stores.ts";
-import { listen } from "../../support/listen.ts";
-import { secret } from "../../support/receivers/audit-fixture.ts";
-import { type CapturedCommand, runCommand, startCommand } from "../../support/run-command.ts";
+import { type CapturedCommand, runCommand } from "../../support/run-command.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
@@ -24,7 +20,7 @@ const named = async (argv: readonly string[], io: Io) => {
   return runCommand(await command.load(), rest, io);
 };
 
-const widths = [60, 80, 120, 200];
+const widths = [60, 120];
 
 /** Words as they are without a terminal; a cell that is shortened ends with `…`. */
 const wordsOf = (text: string) => stripVTControlCharacters(text).split(/\s+/).filter(Boolean);
@@ -68,73 +64,6 @@ describe("the width of a terminal", () => {
     const { err, code } = await wrong({});
     expect(code).toBe(2);
     await expectToFit(wrong, err);
-  });
-
-  it("the banner, the log, trigger, resend, logs and clock fit", async () => {
-    const receivers = new Map<string, () => Response>();
-    await using mock = await createMockServer({ receivers });
-    for (const [path, status] of Object.entries({
-      unauthenticated: 401,
-      "a/longer/path/of/a/receiver": 500,
-      ok: 204,
-    })) {
-      const url = `http://127.0.0.1:1/${path}`;
-      receivers.set(url, () => new Response(null, { status }));
-      await mock.control.createEndpoint({ url });
-    }
-    const onMock = (...argv: string[]): RunWith => {
-      return ({ env, ...io }) =>
-        named(argv, { ...io, env: { ...env, WORKSPACE_TASKS_BASE_URL: mock.baseUrl } });
-    };
-    for (const argv of [
-      ["trigger", "task.completed"],
-      ["resend", "latest"],
-      ["logs", "--once"],
-      ["clock"],
-      ["reset"],
-    ]) {
-      const run = onMock(...argv);
-      const { out, err } = await run({});
-      expect(out).not.toBe("");
-      await expectToFit(run, `${out}${err} more)`);
-    }
-    const banner: RunWith = async (io) => {
-      const command = startCommand(
-        await commands["mock"]!.load(),
-        ["--port", "0", "--host", "127.0.0.1"],
-        io,
-      );
-      await command.firstOutput();
-      command.stop();
-      return command.result();
-    };
-    await expectToFit(banner, (await banner({})).out);
-  });
-
-  it("the report of check-receiver fits", async () => {
-    await using receiver = await listen(createServer((_, response) => void response.end()));
-    const url = `${receiver.origin}/webhooks`;
-    for (const flags of [["--verbose"], ["--list"]]) {
-      const only = ["--only", "signature,timestamp,events.catalog,methods"];
-      const run: RunWith = (io) => named(["check-receiver", url, "--secret", secret, ...only, ...flags], io);
-      const { out } = await run({});
-      expect(out).not.toBe("");
-      // The names of the checks that are in progress.
-      await expectToFit(async (io) => ({ ...(await run(io)), err: "" }), `${out} 1 2 3 4`);
-    }
-  });
-
-  it("what compare asks fits", async () => {
-    const argv = ["compare", "--base-url", "https://service.example", "--writes", "--exceed-rate-limit"];
-    const run: RunWith = ({ env, ...io }) =>
-      named(argv, {
-        ...io,
-        env: { ...env, WORKSPACE_TASKS_API_KEY: "wtk_some-key" },
-        ask: async () => "n",
-      });
-    const { err } = await run({});
-    expect(err).toContain("nothing was sent");
-    await expectToFit(run, err);
   });
 
   it("the rows of an inbox fit", () =>

@@ -27,18 +27,6 @@ export const claimingChecks: Checks = {
     }
     expect(order).toEqual(["at-1", "at-2", "at-3"]);
   },
-  async "lets no second row of a key run while the first one has its lease, also when it is stored later"({
-    inbox,
-  }) {
-    await inbox.insert(rowAt("task-1", 2));
-    const claim = await claimOne(inbox);
-    await inbox.insert(rowAt("task-1", 1, { id: "earlier" }));
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
-    const running = await inbox.list({ source, states: ["running"], limit: 10 });
-    expect(running.map(({ id }) => id)).toEqual([claim.id]);
-    await settle(inbox, claim);
-    expect(await claimIds(inbox)).toEqual(["earlier"]);
-  },
   async "claims rows of a task, of its stages and of other tasks, and rows without a key, at the same time"({
     inbox,
   }) {
@@ -79,17 +67,6 @@ export const claimingChecks: Checks = {
     };
     expect(await claim("worker-1")).toEqual(["a-1", "b-1", true]);
     expect(await claim("worker-2")).toEqual(["c-1", false]);
-  },
-  async "returns the time until the next row is due, and claims it from then on"({ inbox, clock }) {
-    const nextInMs = async () => (await inbox.claim(claimOptions())).nextInMs;
-    expect(await nextInMs()).toBe(null);
-    await inbox.insert(rowAt("task-1", 1));
-    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 5_000, error: "no" });
-    expect(await nextInMs()).toBe(5_000);
-    await clock.advance(4_999);
-    expect(await claimIds(inbox)).toEqual([]);
-    await clock.advance(1);
-    expect((await claimIds(inbox)).length).toBe(1);
   },
   async "lists a source and its tenants that have pending or running rows, and when each may be claimed"({
     inbox,

@@ -54,13 +54,7 @@ const keyName = ({ orderKey, id }: { readonly orderKey: string | null; readonly 
 /** The naive twin of an inbox with one source: what it must return, and which rows it may return. Throws where it differs. */
 export class InboxModel {
   readonly rows = new Map<string, ModelRow>();
-  /** Does not go back when the clock is set back. */
   elapsedMs = 0;
-  /**
-   * False once the clock was set back. When rows are due and leases end is then the inbox's matter; which rows exist, who
-   * holds them, their order, their attempts and their ends are compared as before.
-   */
-  isTimeKnown = true;
   readonly heads = new Map<string, { position: string; movedAtMs: number }>();
   readonly #keys = new Map<string, ModelKey>();
   #seq = 0;
@@ -118,10 +112,9 @@ export class InboxModel {
   visible(row: Pick<InboxRowSummary, "id" | "state" | "attempts" | "replays" | "lastError" | "bodyBytes">) {
     const { id, state, attempts, replays, lastError, bodyBytes } = row;
     const waits = state === "pending" || state === "running";
-    const isCertain = this.isTimeKnown && !this.#isOpen(id);
     return {
       ...{ id, replays, bodyBytes, state: waits ? "waits" : state },
-      ...(isCertain && { attempts, lastError }),
+      ...(!this.#isOpen(id) && { attempts, lastError }),
     };
   }
 
@@ -134,9 +127,7 @@ export class InboxModel {
   ): readonly ModelRow[] {
     const rows = this.waiting(name);
     const isDue = ({ id, dueAtMs, dueByMs }: ModelRow) =>
-      this.isTimeKnown
-        ? dueByMs <= nowMs || (dueAtMs <= nowMs && claimed.includes(id))
-        : claimed.includes(id);
+      dueByMs <= nowMs || (dueAtMs <= nowMs && claimed.includes(id));
     const notDue = rows.findIndex((row) => !isDue(row));
     const due = keyOrder === "latest" ? rows.filter(isDue) : rows.slice(0, notDue < 0 ? rows.length : notDue);
     return due.slice(0, this.#key(name).isSingle ? 1 : rowsPerKeyMax);
@@ -147,7 +138,7 @@ export class InboxModel {
     const diedIds = new Set(died.map(({ id }) => id));
     const byKey = groupBy(claims, keyName);
     for (const name of this.#waitingNames) {
-      if (this.#hasEnded(name, byKey, diedIds, nowMs)) this.#recover(name, diedIds, options, nowMs);
+      if (this.#isExpired(name, nowMs)) this.#recover(name, diedIds, options, nowMs);
     }
     expect([...diedIds], "rows that died without an expired lease").toEqual([]);
     for (const [name, rows] of byKey) {
@@ -156,7 +147,7 @@ export class InboxModel {
       const ids = rows.map(({ id }) => id);
       const expected = this.#claimable(name, options, ids, nowMs).map(({ id }) => id);
       expect(ids, `rows of ${name} in their order`).toEqual(expected.slice(0, ids.length));
-      const mayBeFewer = !this.isTimeKnown || (key.suspects > 0 && ids.length === 1);
+      const mayBeFewer = key.suspects > 0 && ids.length === 1;
       if (claims.length < rowsMax && !mayBeFewer) expect(ids, `due rows of ${name}`).toEqual(expected);
       for (const { id, attempts, head, body } of rows) {
         const row = this.rows.get(id);
@@ -170,33 +161,19 @@ export class InboxModel {
     expect(claims.length, "claimed rows").toBeLessThanOrEqual(rowsMax);
     // With 0 the worker claims again at once: a claim that looks for rows of a few keys may find less than there are.
     const mayClaimAgain = nextInMs === 0 && claims.length > 0;
-    if (claims.length < rowsMax && this.isTimeKnown && !mayClaimAgain)
-      this.#checkNext(options, nextInMs, nowMs);
+    if (claims.length < rowsMax && !mayClaimAgain) this.#checkNext(options, nextInMs, nowMs);
   }
 
-  /** Without a known time, the lease of a key that was claimed, or of which a row died, had ended. */
-  #hasEnded(
-    name: string,
-    claimed: ReadonlyMap<string, unknown>,
-    died: ReadonlySet<string>,
-    nowMs: number,
-  ): boolean {
+  #isExpired(name: string, nowMs: number): boolean {
     const { lease } = this.#key(name);
-    if (!lease) return false;
-    if (this.isTimeKnown) return lease.untilMs <= nowMs;
-    return claimed.has(name) || [...lease.open].some((id) => died.has(id));
+    return lease !== undefined && lease.untilMs <= nowMs;
   }
 
   hasExpired(nowMs: number): boolean {
-    return [...this.#keys.values()].some(({ lease }) => lease && lease.untilMs <= nowMs);
+    return [...this.#keys.keys()].some((name) => this.#isExpired(name, nowMs));
   }
 
-  #recover(
-    name: string,
-    died: Set<string>,
-    { attemptsMax, retry }: Pick<InboxClaimOptions, "attemptsMax" | "retry">,
-    nowMs: number,
-  ): void {
+  #recover(name: string, died: Set<string>, { attemptsMax, retry }: InboxClaimOptions, nowMs: number): void {
     const key = this.#key(name);
     const { lease } = key;
     if (!lease) return;
@@ -247,18 +224,6 @@ export class InboxModel {
 
   holds(claim: InboxClaim): boolean {
     return this.#lease(claim) !== undefined;
-  }
-
-  /** The inbox did not end the row. */
-  notEnded(claim: InboxClaim): void {
-    if (this.#held(claim)) this.leaseLost(claim);
-  }
-
-  /** The inbox says so. Without a known time it may have ended in any claim. */
-  leaseLost(claim: InboxClaim): void {
-    if (this.isTimeKnown || !this.holds(claim)) return;
-    const retry = { firstDelayMs: 0, delayMsMax: 0 };
-    this.#recover(keyName(claim), new Set(), { attemptsMax: Number.POSITIVE_INFINITY, retry }, 0);
   }
 
   renewed(claim: InboxClaim, untilMs: number): void {

@@ -68,26 +68,6 @@ export const leaseChecks: Checks = {
     expect(await settle(inbox, replayed)).toBe("settled");
     expect(await settle(inbox, second)).toBe("settled");
   },
-  async "keeps a renewed lease, and returns those that are held"({ inbox, clock }) {
-    for (const task of ["task-1", "task-2"]) await inbox.insert(rowAt(task, 1));
-    const [kept, ended] = (await inbox.claim(claimOptions({ leaseMs: 1_000 }))).claims;
-    if (!kept || !ended) throw new Error("expected two claimed rows");
-    await settle(inbox, ended);
-    await clock.advance(900);
-    expect(await inbox.renew([kept.lease, ended.lease], 1_000)).toEqual(new Set([kept.lease]));
-    await clock.advance(900);
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
-    expect(await settle(inbox, kept)).toBe("settled");
-  },
-  async "keeps the lease until the last of its rows has ended"({ inbox }) {
-    for (const second of [1, 2, 3]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
-    const [first, second] = (await inbox.claim(claimOptions({ rowsPerKeyMax: 2 }))).claims;
-    if (!first || !second) throw new Error("expected two claimed rows");
-    await settle(inbox, first);
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
-    await settle(inbox, second);
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual(["at-3"]);
-  },
   async "makes a row dead whose lease expired at the last attempt, and reports it once"({ inbox, clock }) {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);

@@ -10,13 +10,12 @@ interface Kept {
   readonly heads: ReadonlySet<string>;
 }
 
-/** Removes from the model what the inbox purged. Without a known time an inbox may keep something for longer. */
+/** Removes from the model what the inbox purged. */
 export function purgeModel(model: InboxModel, retention: InboxRetention, kept: Kept): void {
   const { bodiesMs, rowsMs, headsMs, unhandledBodiesMs } = retention;
   const isOld = (sinceMs: number, ms: number) => model.elapsedMs - sinceMs >= ms;
-  const judge = (what: string, isGone: boolean, mayGo: boolean) => {
-    if (isGone || model.isTimeKnown) expect(isGone, `whether ${what} is purged`).toBe(mayGo);
-  };
+  const judge = (what: string, isGone: boolean, mayGo: boolean) =>
+    expect(isGone, `whether ${what} is purged`).toBe(mayGo);
   for (const [key, { movedAtMs }] of model.heads) {
     const isGone = !kept.heads.has(key);
     judge(`the head of ${key}`, isGone, isOld(movedAtMs, headsMs) && model.waiting(key).length === 0);

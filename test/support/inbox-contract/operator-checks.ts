@@ -35,13 +35,6 @@ export const operatorChecks: Checks = {
     expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
     expect(await inbox.get(row)).toMatchObject({ state: "done", attempts: 2, lastError: "broken" });
   },
-  async "replays a quarantined row with the columns that it then has"({ inbox }) {
-    const columns = { orderKey: null, position: null, event: null, status: null };
-    const odd = rowAt("task-1", 1, { ...columns, id: "odd", quarantine: "odd" });
-    await inbox.insert(odd);
-    expect(await inbox.replay(odd, rowAt("task-1", 1))).toBe(true);
-    expect(await claimOne(inbox)).toMatchObject({ id: "odd", orderKey: '["task-1"]', status: "RUNNING" });
-  },
   async "lets one of concurrent replays succeed"({ inbox, reopen }) {
     const row = rowAt("task-1", 1);
     const other = await reopen();

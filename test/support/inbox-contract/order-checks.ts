@@ -28,14 +28,6 @@ export const orderChecks: Checks = {
     expect(await inbox.head(source, key)).toEqual(head);
     expect(await inbox.get(older)).toMatchObject({ state: "stale" });
   },
-  async "does not apply the same event again, unless it is replayed"({ inbox }) {
-    const position = positionAt(1);
-    for (const id of ["one", "two", "three"]) await inbox.insert(rowAt("task-1", 1, { id, position }));
-    expect(await settle(inbox, await claimOne(inbox))).toBe("settled");
-    expect(await settle(inbox, await claimOne(inbox))).toBe("settled-stale");
-    const third = await claimOne(inbox);
-    expect(await settle(inbox, third, doneWith(third, { allowSame: true }))).toBe("settled");
-  },
   async "leaves the head where it is when a row is settled as stale or has no key"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox);

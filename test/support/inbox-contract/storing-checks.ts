@@ -56,20 +56,6 @@ export const storingChecks: Checks = {
     expect((await inbox.list({})).length).toBe(1);
     expect(await claimIds(inbox, { rowsPerKeyMax: 5 })).toEqual([rowAt("task-1", 1).id]);
   },
-  async "recognises a duplicate in every state of its row"({ inbox }) {
-    const row = rowAt("task-1", 1);
-    const odd = rowAt("task-2", 1, { quarantine: "odd" });
-    const duplicate = { outcome: "duplicate", sameBody: true };
-    await inbox.insert(row);
-    await inbox.insert(odd);
-    expect(await inbox.insert(row)).toEqual(duplicate);
-    const { claims } = await inbox.claim(claimOptions());
-    expect(await inbox.insert(row)).toEqual(duplicate);
-    for (const claim of claims) await inbox.fail(claim, { kind: "dead", error: "no" });
-    expect(await inbox.insert(row)).toEqual(duplicate);
-    expect(await inbox.insert(odd)).toEqual(duplicate);
-    expect(await claimIds(inbox)).toEqual([]);
-  },
   async "distinguishes ids by source, by case and by every character"({ inbox }) {
     const ids = ["msg_a", "msg_A", "msg.a", "msg_a.", "msg a", "x".repeat(255)];
     for (const each of [source, "other"]) {

@@ -4,6 +4,7 @@ import { createMockServer, type MockServer } from "@workspace-tasks/mock-server"
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as operations from "../../../../sdk/generated/operations.ts";
+import { atDepth } from "../../../support/depth.ts";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
 
 const stackTrace = /\n\s+at |node_modules|mock-server\//;
@@ -77,16 +78,6 @@ const oddValue = fc.oneof(
   ),
 );
 
-it.each(["[]", '[{"query":"{ me { __typename } }"}]', "1", "null"])(
-  "POST /graphql with the body %s, which is no object, says so",
-  async (body) => {
-    await using mock = await createMockServer(roomy);
-    const { status, text } = await post(mock, "/graphql", body);
-    expect(status).toBe(400);
-    expect(text).toContain("JSON body must be an object");
-  },
-);
-
 describe("GraphQL requests with odd variables", () => {
   it.each(documents)("get the service's own errors from $name", async ({ query }) => {
     await using mock = await createMockServer(roomy);
@@ -108,22 +99,12 @@ describe("GraphQL requests with odd variables", () => {
       fc.asyncProperty(variables, fc.constantFrom(...tokens), async (given, token) => {
         expectWellAnswered(await post(mock, path, JSON.stringify({ query, variables: given }), token));
       }),
-      { numRuns: 40 },
+      { numRuns: atDepth(10, 40) },
     );
   });
 });
 
 describe("GraphQL requests with odd bytes", () => {
-  it("get a 4xx for a body that is not a request", async () => {
-    await using mock = await createMockServer(roomy);
-    await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
-        expectWellAnswered(await post(mock, "/graphql", bytes));
-      }),
-      { numRuns: 200 },
-    );
-  });
-
   it("get the service's own errors for documents with a part removed, doubled or replaced", async () => {
     await using mock = await createMockServer(roomy);
     const token = await workspaceToken(mock);
@@ -142,25 +123,7 @@ describe("GraphQL requests with odd bytes", () => {
         const query = document.query.slice(0, start) + insert + document.query.slice(start + length);
         expectWellAnswered(await post(mock, pathOf(query), JSON.stringify({ query }), token));
       }),
-      { numRuns: 400 },
-    );
-  });
-
-  it("get a 4xx for fields of the wrong type", async () => {
-    await using mock = await createMockServer(roomy);
-    const body = fc.record(
-      {
-        query: fc.oneof(fc.constant("{ __typename }"), oddValue),
-        variables: oddValue,
-        operationName: oddValue,
-      },
-      { requiredKeys: [] },
-    );
-    await fc.assert(
-      fc.asyncProperty(body, async (given) => {
-        expectWellAnswered(await post(mock, "/graphql", JSON.stringify(given)));
-      }),
-      { numRuns: 200 },
+      { numRuns: atDepth(100, 400) },
     );
   });
 });

@@ -42,19 +42,6 @@ const request = (url: string, changes: Partial<DeliveryRequest> = {}): DeliveryR
 });
 
 describe("http transport", () => {
-  it("reuses one connection for consecutive deliveries", async () => {
-    const ports = new Set<number | undefined>();
-    const url = await serve((incoming, response) => {
-      ports.add(incoming.socket.remotePort);
-      incoming.resume().on("end", () => response.end("ok"));
-    });
-    const transport = createTransport();
-    for (let count = 0; count < 5; count++) {
-      expect(await transport.deliver(request(url))).toMatchObject({ status: 200, body: "ok" });
-    }
-    expect(ports.size).toBe(1);
-  });
-
   it("sends to loopback hosts only when it is told so, by name and without a look-up", async () => {
     const url = await serve((_, response) => response.end("ok"));
     const transport = createTransport({ loopbackOnly: true });

@@ -89,23 +89,4 @@ describe("readRequestBody", () => {
   ])("returns the bytes that another middleware kept: %j", async (fields) => {
     expect(await readRequestBody(request(fields), limits, manualClock())).toHaveLength(4);
   });
-
-  it.each([{ rawBody: "kept" }, { body: "kept" }, { body: {} }])(
-    "does not take text or objects for bytes: %j",
-    async (fields) => {
-      const incoming = request(fields);
-      incoming.end("consumed");
-      incoming.read();
-      await expect(readRequestBody(incoming, limits, manualClock())).rejects.toMatchObject({
-        code: "BODY_CONSUMED",
-      });
-    },
-  );
-
-  it("reads a body that a parser has ignored", async () => {
-    const incoming = request({ body: {} });
-    const reading = readRequestBody(incoming, limits, manualClock());
-    incoming.end("unread");
-    expect(Buffer.from(await reading).toString()).toBe("unread");
-  });
 });

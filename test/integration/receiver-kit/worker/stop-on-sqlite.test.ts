@@ -3,13 +3,11 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import {
-  loadSqliteDriver,
-  type SqliteConnection,
-} from "../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { loadSqliteDriver } from "../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { retryRow } from "../../../../receiver-kit/inbox/sqlite/sqlite-statements.ts";
 import { claimOptions, completedAt, runningAt } from "../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../support/inbox-stores.ts";
+import { interceptSqlite } from "../../../support/intercept-sqlite.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
 
@@ -21,21 +19,12 @@ describe("a receiver that closes while a failed attempt waits for SQLite and can
     const clock = createFixtureClock();
     const open = await loadSqliteDriver("libsql");
     let isLocked = false;
-    const driver = (name: string): SqliteConnection => {
-      const connection = open(name);
-      return {
-        ...connection,
-        isInTransaction: () => connection.isInTransaction(),
-        exec(statement) {
-          if (isLocked) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
-          connection.exec(statement);
-        },
-        changePrepared(statement, values) {
-          if (statement !== retryRow) return connection.changePrepared(statement, values);
-          throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
-        },
-      };
-    };
+    const driver = (name: string) =>
+      interceptSqlite(open(name), (statement, call) => {
+        if (isLocked) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
+        if (statement !== retryRow) return call();
+        throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+      });
     const inbox = sqliteInbox({ path: path.join(directory, "inbox.db"), driver, clock });
     await inbox.open();
     const [first, second] = [runningAt("task", 1), completedAt("task", 2)];

@@ -34,61 +34,51 @@ async function write(path: string): Promise<readonly number[]> {
   return lengths;
 }
 
-const inFile = (use: (path: string) => Promise<void>) => () =>
+const inFile = (use: (path: string) => Promise<void>) =>
   withFolder((folder) => use(join(folder, "import.journal")));
 
+const fileIt = (title: string, use: (path: string) => Promise<void>) => it(title, () => inFile(use));
+
 describe("a journal in a file", () => {
-  it(
-    "yields what was appended, and continues after it",
-    inFile(async (path) => {
-      await write(path);
-      expect(await entriesOf(path, ['["g",7]'])).toEqual(groups.flat());
-      expect(await entriesOf(path)).toEqual([...groups.flat(), '["g",7]']);
-    }),
-  );
+  fileIt("yields what was appended, and continues after it", async (path) => {
+    await write(path);
+    expect(await entriesOf(path, ['["g",7]'])).toEqual(groups.flat());
+    expect(await entriesOf(path)).toEqual([...groups.flat(), '["g",7]']);
+  });
 
-  it(
-    "cuts a torn last group off, wherever it is torn, and continues there",
-    inFile(async (path) => {
-      const lengths = await write(path);
-      const whole = await readFile(path);
-      const [start = 0, end = 0] = lengths.slice(-2);
-      for (let length = start; length <= end; length++) {
-        await writeFile(path, whole.subarray(0, length));
-        const kept = await entriesOf(path, ['["next"]']);
-        expect(groups.flat().slice(0, kept.length)).toEqual(kept);
-        expect(kept.length).toBeGreaterThanOrEqual(3);
-        expect(await entriesOf(path)).toEqual([...kept, '["next"]']);
-      }
-    }),
-  );
+  fileIt("cuts a torn last group off, wherever it is torn, and continues there", async (path) => {
+    const lengths = await write(path);
+    const whole = await readFile(path);
+    const [start = 0, end = 0] = lengths.slice(-2);
+    for (let length = start; length <= end; length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const kept = await entriesOf(path, ['["next"]']);
+      expect(groups.flat().slice(0, kept.length)).toEqual(kept);
+      expect(kept.length).toBeGreaterThanOrEqual(3);
+      expect(await entriesOf(path)).toEqual([...kept, '["next"]']);
+    }
+  });
 
-  it(
-    "is damaged when it ends before what was synced, wherever it was cut",
-    inFile(async (path) => {
-      const [created = 0, , synced = 0] = await write(path);
-      const whole = await readFile(path);
-      for (let length = created; length < synced; length++) {
-        await writeFile(path, whole.subarray(0, length));
-        const error = await failureOf(entriesOf(path));
-        expect(error.code).toBe("JOURNAL_DAMAGED");
-        expect(error.message).toContain(`got ${length}`);
-      }
-    }),
-  );
+  fileIt("is damaged when it ends before what was synced, wherever it was cut", async (path) => {
+    const [created = 0, , synced = 0] = await write(path);
+    const whole = await readFile(path);
+    for (let length = created; length < synced; length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const error = await failureOf(entriesOf(path));
+      expect(error.code).toBe("JOURNAL_DAMAGED");
+      expect(error.message).toContain(`got ${length}`);
+    }
+  });
 
-  it(
-    "is damaged by a line that is missing or changed in the middle, and says which",
-    inFile(async (path) => {
-      await write(path);
-      const text = await readFile(path, "utf8");
-      await writeFile(path, text.replace(/^2 .*\n/m, "").padEnd(text.length, "x"));
-      expect(await failureOf(entriesOf(path))).toMatchObject({
-        code: "JOURNAL_DAMAGED",
-        message: expect.stringContaining("line 3: expected number 2, got another"),
-      });
-    }),
-  );
+  fileIt("is damaged by a line that is missing or changed in the middle, and says which", async (path) => {
+    await write(path);
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replace(/^2 .*\n/m, "").padEnd(text.length, "x"));
+    expect(await failureOf(entriesOf(path))).toMatchObject({
+      code: "JOURNAL_DAMAGED",
+      message: expect.stringContaining("line 3: expected number 2, got another"),
+    });
+  });
 
   it.each(["some text that is no journal, and longer than a header\n", "short"])(
     "leaves a file with %j as it is",
@@ -97,28 +87,22 @@ describe("a journal in a file", () => {
         await writeFile(path, text);
         expect(await codeOf(entriesOf(path, ["x"]))).toBe("JOURNAL_DAMAGED");
         expect(await readFile(path, "utf8")).toBe(text);
-      })(),
+      }),
   );
 
-  it(
-    "is created again when its creation was interrupted",
-    inFile(async (path) => {
-      await write(path);
-      await truncate(path, 20);
-      expect(await entriesOf(path, ['["a"]'])).toEqual([]);
-      expect(await entriesOf(path)).toEqual(['["a"]']);
-    }),
-  );
+  fileIt("is created again when its creation was interrupted", async (path) => {
+    await write(path);
+    await truncate(path, 20);
+    expect(await entriesOf(path, ['["a"]'])).toEqual([]);
+    expect(await entriesOf(path)).toEqual(['["a"]']);
+  });
 
-  it(
-    "cannot be opened where nothing can be written",
-    inFile(async (path) => {
-      await mkdir(path);
-      await writeFile(`${path}.file`, "");
-      for (const wrong of [path, join(`${path}.file`, "journal"), join(path, "missing", "journal")])
-        expect(await codeOf(entriesOf(wrong))).toBe("JOURNAL_FAILED");
-    }),
-  );
+  fileIt("cannot be opened where nothing can be written", async (path) => {
+    await mkdir(path);
+    await writeFile(`${path}.file`, "");
+    for (const wrong of [path, join(`${path}.file`, "journal"), join(path, "missing", "journal")])
+      expect(await codeOf(entriesOf(wrong))).toBe("JOURNAL_FAILED");
+  });
 
   it.skipIf(process.platform !== "linux")(
     "cannot be opened on a read-only file system, nor on a full disk",
@@ -134,33 +118,27 @@ describe("a journal in a file", () => {
     },
   );
 
-  it(
-    "is of one process at a time, and says of which",
-    inFile(async (path) => {
-      const journal = fileJournal(path);
-      await openJournal(journal);
-      const error = await failureOf(entriesOf(path));
-      expect(error).toMatchObject({
-        code: "JOURNAL_IN_USE",
-        message: expect.stringContaining(`process ${process.pid}`),
-      });
-      await journal.append(["a"]);
-      await journal.close();
-      expect(await entriesOf(path)).toEqual(["a"]);
-    }),
-  );
+  fileIt("is of one process at a time, and says of which", async (path) => {
+    const journal = fileJournal(path);
+    await openJournal(journal);
+    const error = await failureOf(entriesOf(path));
+    expect(error).toMatchObject({
+      code: "JOURNAL_IN_USE",
+      message: expect.stringContaining(`process ${process.pid}`),
+    });
+    await journal.append(["a"]);
+    await journal.close();
+    expect(await entriesOf(path)).toEqual(["a"]);
+  });
 
   it("needs a path, and creates no file without one", () => {
     for (const wrong of ["", undefined])
       expect(() => fileJournal(wrong as string)).toThrow("fileJournal: path: expected a string, got");
   });
 
-  it(
-    "is not blocked by a process that was killed",
-    inFile(async (path) => {
-      const { pid } = spawnSync(process.execPath, ["--version"]);
-      await writeFile(`${path}.lock`, JSON.stringify({ pid, host: hostname(), id: 1 }));
-      expect(await entriesOf(path)).toEqual([]);
-    }),
-  );
+  fileIt("is not blocked by a process that was killed", async (path) => {
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    await writeFile(`${path}.lock`, JSON.stringify({ pid, host: hostname(), id: 1 }));
+    expect(await entriesOf(path)).toEqual([]);
+  });
 });

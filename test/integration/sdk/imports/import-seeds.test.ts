@@ -3,7 +3,7 @@ import { atDepth } from "../../../support/depth.ts";
 import { runImportSeed } from "./import-seeds.ts";
 
 // `npm run prove -- --only imports --seeds 1000` continues with others.
-const count = atDepth(25, 100);
+const count = atDepth(8, 100);
 
 it(`imports of seeds 1 to ${count} import every client once through faults and stopped processes, or report it`, async () => {
   const totals = { imported: 0, exists: 0, failed: 0, undecided: 0, open: 0 };

@@ -10,17 +10,6 @@ import { probe } from "../../../support/probe-operations.ts";
 
 afterEach(closeServers);
 
-/** The error of a mutation whose `fetch` fails with `error`; the token exchange succeeds. */
-async function failureWith(error: unknown) {
-  const { open } = await serveGraphQL(responding(200, ""));
-  const fetch: Fetch = async (input, init) => {
-    if (String(init?.body).includes("ExchangeApiKey")) return globalThis.fetch(input, init);
-    throw error;
-  };
-  return failureOf(open({ fetch }).execute(probe.mutation, { ref: "r" }));
-}
-
-const fetchFailed = (cause: unknown) => new TypeError("fetch failed", { cause });
 const systemError = (fields: object) => Object.assign(new Error("system error"), fields);
 
 describe("an error of fetch", () => {
@@ -34,25 +23,11 @@ describe("an error of fetch", () => {
     expect(failure).toMatchObject({ outcome: "not_sent", cause: { code: "ECONNREFUSED" } });
   });
 
-  it("a lost connection names the host and has outcome unknown", async () => {
-    const failure = await failureWith(fetchFailed(systemError({ code: "ECONNRESET", syscall: "read" })));
-    expect(failure.message).toMatch(/the connection to 127\.0\.0\.1:\d+ was lost \(ECONNRESET\)$/);
-    expect(failure).toMatchObject({ outcome: "unknown", cause: { code: "ECONNRESET" } });
-  });
-
   it("a port that fetch blocks is not_sent and named as such", async () => {
     const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://127.0.0.1:9" });
     const failure = await failureOf(engine.execute(probe.mutation, {}));
     expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent", attempts: 0 });
     expect(failure.message).toContain("fetch sends nothing to the port of 127.0.0.1:9");
-  });
-
-  it("a proxy that opens no tunnel is not_sent and named as such", async () => {
-    const failure = await failureWith(
-      fetchFailed(new Error("Proxy response (407) !== 200 when HTTP Tunneling")),
-    );
-    expect(failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "not_sent" });
-    expect(failure.message).toContain("Proxy response (407)");
   });
 
   it.each([

@@ -72,39 +72,18 @@ describe("compare with deliveries", () => {
     );
   });
 
-  it.each<[string, Readonly<Record<string, (value: string) => string | undefined>>]>([
-    ["deliveries.signature", { "webhook-signature": () => `v2,${Buffer.alloc(32).toString("base64")}` }],
-    ["deliveries.signature", { "webhook-signature": (value) => value.replace("v1,", "v1,A") }],
-    ["deliveries.headers", { "webhook-id": () => undefined }],
-    ["deliveries.headers", { "webhook-attempt": () => "1" }],
-    ["deliveries.timestamp", { "webhook-timestamp": (seconds) => `${seconds}000` }],
-    ["deliveries.content-type", { "content-type": () => "text/plain" }],
-  ])("%s names changed headers", async (rule, edits) => {
+  it.each<[rule: string, name: string, edit: (value: string) => string]>([
+    ["deliveries.signature", "webhook-signature", () => `v2,${Buffer.alloc(32).toString("base64")}`],
+    ["deliveries.signature", "webhook-signature", (value) => value.replace("v1,", "v1,A")],
+    ["deliveries.headers", "webhook-id", () => ""],
+    ["deliveries.timestamp", "webhook-timestamp", (seconds) => `${seconds}000`],
+    ["deliveries.content-type", "content-type", () => "text/plain"],
+  ])("%s names a changed header %s", async (rule, name, edit) => {
     const deliveries = withHeaders((headers) => {
-      for (const [name, edit] of Object.entries(edits)) {
-        const other = edit(headers[name] ?? "");
-        if (other === undefined) delete headers[name];
-        else headers[name] = other;
-      }
+      headers[name] = edit(headers[name] ?? "");
+      if (headers[name] === "") delete headers[name];
     });
     expect((await compareWith({ ...captured, deliveries })).differences).toContain(rule);
-  });
-
-  const other = { code: "OTHER", action: { type: "WAIT", connectionId: null } };
-
-  it.each<[string, string, Record<string, unknown>]>([
-    ["deliveries.payload-task.running", "task.running", { clientId: undefined }],
-    ["deliveries.payload-task.completed", "task.completed", { taskId: 7 }],
-    ["deliveries.payload-task.failed", "task.failed", { retryable: true }],
-    ["deliveries.payload-documents.synced", "documents.synced", { documents: undefined, files: [] }],
-    ["deliveries.names", "documents.synced", { event: "documents.pulled" }],
-    ["deliveries.status", "task.running", { version: "3" }],
-    ["deliveries.stages", "subtask.completed", { subTaskType: "intake" }],
-    ["deliveries.customer-errors", "task.failed", { customerError: other }],
-  ])("%s names a changed body of %s", async (rule, name, fields) => {
-    const edit = (event: Record<string, unknown>) =>
-      void (event["event"] === name && Object.assign(event, fields));
-    expect((await compareWith(changed(edit))).differences).toContain(rule);
   });
 
   it("what the interface leaves open differs from an assumption, and what it says is refuted", async () => {

@@ -69,15 +69,6 @@ describe("compare with --exceed-rate-limit", () => {
     expect([report.settings, report.notExpressed]).toEqual([{ rateLimit }, []]);
   });
 
-  it.each([20, 240, 600])("a limit of %d that the mock is set to is confirmed", async (requests) => {
-    const settings = { rateLimit: { requests } };
-    const report = await exceed(undefined, settings, settings);
-    expect([differencesIn(report), confirmedIn(report, "rate-limit.")]).toEqual([
-      [],
-      expect.objectContaining({ length: 8 }),
-    ]);
-  });
-
   it.each<[string, string, Around]>([
     [
       "counts the exchange",
@@ -93,23 +84,6 @@ describe("compare with --exceed-rate-limit", () => {
       "counts a partner's calls on the workspace's key",
       "rate-limit.partner",
       onceRejected((response, url, body) => (isMeOfGateway(url, body) ? rejection() : response)),
-    ],
-    [
-      "has another code",
-      "rate-limit.rejection",
-      onceRejected((response) =>
-        response.status === 429
-          ? Response.json(
-              { errors: [{ message: "Too many requests", extensions: { code: "LIMIT_EXCEEDED" } }] },
-              { status: 429, headers: response.headers },
-            )
-          : response,
-      ),
-    ],
-    [
-      "states a wait that is too short",
-      "rate-limit.retry-after",
-      onceRejected((response) => (response.status === 429 ? rejection() : response)),
     ],
   ])("a service that %s is refuted by %s", async (_, rule, around) => {
     expect(differencesIn(await exceed(around))).toContain(rule);

@@ -8,17 +8,6 @@ import { readSnapshotFile } from "../../../../../mock-server/node/snapshot-file.
 import { withFolder } from "../../../../support/with-folder.ts";
 
 describe("autosave", () => {
-  it("writes the file at its start, and rejects when it cannot", () =>
-    withFolder(async (folder) => {
-      await using mock = await createMockServer({ listen: false });
-      const path = join(folder, "state.json");
-      const saving = await autosave(mock, path, () => undefined);
-      expect((await readSnapshotFile(path))?.state.tasks).toEqual([]);
-      await saving.stop();
-      const missing = autosave(mock, join(folder, "none", "state.json"), () => undefined);
-      await expect(missing).rejects.toMatchObject({ code: "ENOENT" });
-    }));
-
   it("warns of the first write that fails, and writes again after the next change", () =>
     withFolder(async (folder) => {
       await using mock = await createMockServer({ listen: false });

@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createControlClient, createMockServer } from "@workspace-tasks/mock-server";
 import { Webhook } from "standardwebhooks";
@@ -247,23 +246,6 @@ describe("mock", () => {
         );
         expect(await readFile(path, "utf8")).toBe(text);
       }
-    }));
-
-  it("mock writes the target of a link, and refuses what is no snapshot or no regular file", () =>
-    withFolder(async (folder) => {
-      const link = join(folder, "link.json");
-      await symlink("state.json", link);
-      await withMock(["--state", link], async () => {});
-      expect(await readlink(link)).toBe("state.json");
-      expect(JSON.parse(await readFile(join(folder, "state.json"), "utf8"))).toHaveProperty("state");
-      expect(await readdir(folder)).toEqual(["link.json", "state.json"]);
-      const pipe = join(folder, "pipe");
-      execFileSync("mkfifo", [pipe]);
-      const { code, err } = await mock("--port", "0", "--state", pipe);
-      expect([code, err]).toEqual([
-        1,
-        expect.stringContaining("expected a regular file, got a pipe; choose"),
-      ]);
     }));
 
   it("mock does not start with the state file of another mock, and the other continues", () =>

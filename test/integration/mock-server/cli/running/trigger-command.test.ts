@@ -84,10 +84,6 @@ describe("trigger", () => {
     [[], "expected one event name, got none"],
     [["a", "b"], 'expected one event name, got "a b"'],
     [
-      ["a", "--mock", "99999"],
-      '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "99999"',
-    ],
-    [
       ["a", "--mock", "http://user:secret@127.0.0.1"],
       '--mock: expected a URL such as http://127.0.0.1:4010, or a port, got "http://…@127.0.0.1"',
     ],
@@ -95,16 +91,7 @@ describe("trigger", () => {
       ["task.failed", "--stage", "x"],
       "--stage: expected with subtask.completed or subtask.failed, and without --payload",
     ],
-    [
-      ["subtask.failed", "--stage", "x", "--payload", "{}"],
-      "--stage: expected with subtask.completed or subtask.failed, and without --payload",
-    ],
-    [
-      ["documents.synced", "--task-type", "BINDER"],
-      "--task-type: expected with an event about a task, and without --payload",
-    ],
     [["a", "--payload", "{"], '--payload: expected a JSON object, got "{"'],
-    [["a", "--payload", "[]"], '--payload: expected a JSON object, got "[]"'],
   ])("trigger rejects %j", async (argv, sentence) => {
     const { code, err } = await trigger(...argv);
     expect([code, err]).toEqual([

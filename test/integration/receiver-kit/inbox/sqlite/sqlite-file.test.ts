@@ -1,5 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -8,12 +7,10 @@ import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import type { HandlerTransaction } from "../../../../../receiver-kit/inbox/inbox.ts";
-import { claimOptions, doneWith, newRowOf, runningAt } from "../../../../support/inbox-rows.ts";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
-import { sampleEvent } from "../../../../support/sample-event.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
-const ioFile = "/proc/self/io";
 const isPosix = process.platform !== "win32";
 
 describe("the file of a SQLite inbox", () => {
@@ -35,31 +32,6 @@ describe("the file of a SQLite inbox", () => {
     reopened.close();
   });
 });
-
-it.runIf(existsSync(ioFile))(
-  "a small delivery that arrives alone and is handled in a transaction writes at most 60 KB",
-  async () => {
-    await using file = await temporaryFile();
-    const inbox = sqliteInbox(file.path);
-    await inbox.open();
-    const handle = async () => {
-      const taskId = randomUUID();
-      await inbox.insert(newRowOf(sampleEvent({ taskId, note: "x".repeat(380) }), { id: randomUUID() }));
-      const [claim] = (await inbox.claim(claimOptions())).claims;
-      const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
-      await transaction.handle.query("INSERT INTO states VALUES (?, 'RUNNING')", [taskId]);
-      await transaction.commit();
-    };
-    const operator = new Database(file.path);
-    operator.exec("CREATE TABLE states (task TEXT PRIMARY KEY, status TEXT)");
-    operator.close();
-    for (let n = 0; n < 50; n++) await handle();
-    const before = bytesWritten();
-    for (let n = 0; n < 200; n++) await handle();
-    expect((bytesWritten() - before) / 200).toBeLessThan(60_000);
-    await inbox.close();
-  },
-);
 
 describe("the files of a SQLite inbox", () => {
   it.runIf(isPosix)("are created for their owner only, whatever the umask", async () => {
@@ -203,11 +175,6 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
     await inbox.close();
   });
 });
-
-/** By this process so far, to files and elsewhere. */
-function bytesWritten(): number {
-  return Number(/^wchar: (\d+)$/m.exec(readFileSync(ioFile, "utf8"))?.[1]);
-}
 
 function modeOf(filePath: string): string {
   return (statSync(filePath).mode & 0o777).toString(8);

@@ -6,13 +6,11 @@ import path from "node:path";
 import { createReceiver, silentLogger } from "@workspace-tasks/receiver-kit";
 import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { describe, expect, it } from "vitest";
-import {
-  loadSqliteDriver,
-  type SqliteConnection,
-} from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type Clock, systemClock } from "../../../../../sdk/kernel/clock.ts";
 import { runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
+import { interceptSqlite } from "../../../../support/intercept-sqlite.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
 type Use = (transaction: SqliteTransaction) => Promise<unknown>;
@@ -35,22 +33,14 @@ async function handleAll(set: Use, probe: Use) {
   let writes = 0;
   let sharedBy = 0;
   let connections = 0;
-  const driver = (name: string): SqliteConnection => {
+  const driver = (name: string) => {
     connections += 1;
-    const connection = opener(name);
-    return {
-      ...connection,
-      isInTransaction: () => connection.isInTransaction(),
-      exec(statement) {
-        if (statement.startsWith("BEGIN")) writes = 0;
-        connection.exec(statement);
-      },
-      query(statement, values) {
-        if (statement.startsWith("INSERT INTO effects")) writes += 1;
-        sharedBy = Math.max(sharedBy, writes);
-        return connection.query(statement, values);
-      },
-    };
+    return interceptSqlite(opener(name), (statement, call) => {
+      if (statement.startsWith("BEGIN")) writes = 0;
+      if (statement.startsWith("INSERT INTO effects")) writes += 1;
+      sharedBy = Math.max(sharedBy, writes);
+      return call();
+    });
   };
   // No transaction ends because the machine is busy.
   const clock: Clock = { ...systemClock, monotonic: () => 0 };

@@ -5,12 +5,10 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { describe, expect, it } from "vitest";
 import type { InboxClaim, InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
-import {
-  loadSqliteDriver,
-  type SqliteConnection,
-} from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
+import { type AroundStatement, interceptSqlite } from "../../../../support/intercept-sqlite.ts";
 
 /** An inbox with claimed rows of tasks `a`, `b`, `c`; records the statements that begin and end transactions. */
 async function createFixture(options: { readonly eventsPerTransactionMax?: number } = {}) {
@@ -20,18 +18,13 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
   const opener = await loadSqliteDriver("libsql");
   const executed: string[] = [];
   let failCommits = 0;
-  const driver = (name: string): SqliteConnection => {
-    const connection = opener(name);
-    const exec = (statement: string) => {
-      if (/^(BEGIN|COMMIT)/.test(statement)) executed.push(statement);
-      if (statement === "COMMIT" && failCommits > 0) {
-        failCommits -= 1;
-        throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_FULL" });
-      }
-      connection.exec(statement);
-    };
-    return { ...connection, exec, isInTransaction: () => connection.isInTransaction() };
+  const around: AroundStatement = (statement, call) => {
+    if (/^(BEGIN|COMMIT)/.test(statement)) executed.push(statement);
+    if (statement !== "COMMIT" || failCommits === 0) return call();
+    failCommits -= 1;
+    throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_FULL" });
   };
+  const driver = (name: string) => interceptSqlite(opener(name), around);
   const inbox = sqliteInbox({ path: file, driver, clock, ...options });
   await inbox.open();
   await inbox.insert(runningAt("setup", 1));

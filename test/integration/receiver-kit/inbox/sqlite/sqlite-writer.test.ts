@@ -58,13 +58,6 @@ async function nextPass(): Promise<void> {
 }
 
 describe("SqliteWriter", () => {
-  it("commits at most 256 operations together", async () => {
-    const { writer, log, statement } = recordingWriter();
-    await Promise.all(Array.from({ length: 300 }, (_, index) => writer.write(statement(`insert ${index}`))));
-    expect(log.filter((sql) => sql === "COMMIT")).toHaveLength(2);
-    expect(log.indexOf("COMMIT")).toBe(257);
-  });
-
   it("repeats a failed commit operation by operation, so that one bad operation fails alone", async () => {
     const { writer, log, faults, statement } = recordingWriter();
     faults.failWith = (sql) => (sql === "bad" ? new Error("constraint") : undefined);
@@ -74,12 +67,6 @@ describe("SqliteWriter", () => {
       ...["a", "bad", "ROLLBACK"],
       ...["a", "COMMIT", "bad", "ROLLBACK", "b", "COMMIT"],
     ]);
-  });
-
-  it("runs reads before writes, outside any transaction", async () => {
-    const { writer, log, statement } = recordingWriter();
-    await Promise.all([writer.write(statement("insert")), writer.read(statement("select"))]);
-    expect(log).toEqual(["select", "BEGIN IMMEDIATE", "insert", "COMMIT"]);
   });
 
   it("lets nothing else run between the begin and the end of an exclusive transaction", async () => {
@@ -94,22 +81,6 @@ describe("SqliteWriter", () => {
       ...["BEGIN IMMEDIATE", "SAVEPOINT workspace_tasks_turn", "update", "RELEASE workspace_tasks_turn"],
       ...["COMMIT", "BEGIN IMMEDIATE", "insert", "COMMIT"],
     ]);
-  });
-
-  it("begins exclusive transactions in the order of the requests, after the writes queued before", async () => {
-    const { writer, log, statement } = recordingWriter();
-    const insert = writer.write(statement("insert"));
-    const begun = [
-      writer.begin({ timeoutMs: 1_000, isAlone: true }),
-      writer.begin({ timeoutMs: 1_000, isAlone: true }),
-    ];
-    for (const [index, pending] of begun.entries()) {
-      const transaction = await pending;
-      transaction.connection().exec(`update ${index}`);
-      await transaction.commit();
-    }
-    await insert;
-    expect(log.filter((sql) => /insert|update/.test(sql))).toEqual(["insert", "update 0", "update 1"]);
   });
 
   it("rolls an exclusive transaction back at its time limit and continues with the queue", async () => {

@@ -1,36 +1,18 @@
-import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
 import * as inbox from "../../../receiver-kit/inbox/inbox.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 
-/** A store that the processes share, as the explorer sees it. */
+/** An inbox in memory that the processes share, as the explorer sees it. */
 export interface StoreUnderTest {
-  /** Turns of the event loop that follow a call until all that it causes has happened. */
-  readonly quietTurns: number;
   connect(process: ExploredProcess): inbox.InboxStore<unknown>;
-  /** What was not committed is lost. */
-  crash(process: ExploredProcess): Promise<void>;
   claimed(process: ExploredProcess, claims: readonly inbox.InboxClaim[]): void;
   /** The keys whose leases a process holds. */
   heldBy(process: ExploredProcess): string;
   /** The key of a lease, and how many leases of it have followed. */
   leaseText(lease: inbox.InboxLease): string;
   /** Rows, heads and leases, with times relative to now. */
-  fingerprint(time: ExploredTimers): string;
+  fingerprint(): string;
   rows(): Promise<readonly inbox.InboxRowSummary[]>;
-  /** Writes through the transaction of a handler; `note` is called for effects in memory, when they are committed. */
-  writeEffect(transaction: unknown, note: () => void, id: string): Promise<void>;
-  writeState(transaction: unknown, note: () => void, event: StateWrite): Promise<void>;
-  /** Where the effects are in the database. */
-  readEffects?(): { readonly effects: readonly string[]; readonly states: readonly StateWrite[] };
-  dispose(): Promise<void> | void;
-}
-
-export interface StateWrite {
-  readonly taskId: string;
-  readonly status: string;
-  readonly occurredAt: string;
-  readonly deliveryId: string;
 }
 
 interface VisibleKey {
@@ -60,7 +42,7 @@ interface VisibleMemoryInbox {
   };
 }
 
-export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Promise<StoreUnderTest> {
+export function memoryStore(parts: typeof Parts, time: ExploredTimers): StoreUnderTest {
   const storeTime = {
     now: () => startMs + time.nowMs,
     monotonic: () => time.nowMs,
@@ -73,7 +55,6 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
   const relative = (atMs: number) =>
     Number.isFinite(atMs) && atMs > 0 ? Math.max(-1, atMs - storeTime.now()) : "-";
   return {
-    quietTurns: 1,
     connect(process) {
       // Its own object: the receiver limits the calls of each connection.
       return new Proxy(memory as inbox.InboxStore<unknown>, {
@@ -86,7 +67,6 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
         },
       });
     },
-    async crash() {},
     claimed(process, claims) {
       for (const { lease } of claims) holders.set(lease.worker, process);
     },
@@ -112,9 +92,6 @@ export async function memoryStore(parts: typeof Parts, time: ExploredTimers): Pr
       return JSON.stringify([rows.sort(), keyTexts.sort()]);
     },
     rows: () => memory.list({ limit: 1_000 }),
-    writeEffect: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
-    writeState: async (transaction, note) => (transaction as MemoryTransaction).apply(note),
-    dispose() {},
   };
 }
 
