@@ -88,7 +88,7 @@ describe("SqliteWriter", () => {
     const insert = writer.write(statement("insert"));
     await nextPass();
     transaction.connection().exec("update");
-    await transaction.commit();
+    await transaction.commit(() => {});
     await insert;
     expect(log).toEqual([
       ...["BEGIN IMMEDIATE", "SAVEPOINT workspace_tasks_turn", "update", "RELEASE workspace_tasks_turn"],
@@ -106,7 +106,7 @@ describe("SqliteWriter", () => {
     for (const [index, pending] of begun.entries()) {
       const transaction = await pending;
       transaction.connection().exec(`update ${index}`);
-      await transaction.commit();
+      await transaction.commit(() => {});
     }
     await insert;
     expect(log.filter((sql) => /insert|update/.test(sql))).toEqual(["insert", "update 0", "update 1"]);
@@ -126,7 +126,7 @@ describe("SqliteWriter", () => {
     expect(() => transaction.connection()).toThrow(
       "the transaction was open for 1000 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
     );
-    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    await expect(transaction.commit(() => {})).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     expect(log).toEqual(committed);
   });
 
@@ -135,7 +135,7 @@ describe("SqliteWriter", () => {
     const hold = async () => {
       const transaction = await writer.begin({ timeoutMs: 1_000, isAlone: true });
       await clock.advance(50);
-      await transaction.commit();
+      await transaction.commit(() => {});
       return clock.monotonic();
     };
     const ended: number[] = [];
