@@ -102,7 +102,7 @@ export function postgresInbox(
     lockTimeoutMs: Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)),
   };
   const notify = createNotifier(pool, channel);
-  const { insert, end } = groupCommits(database, queryTimeoutMs);
+  const { insert, end } = groupCommits(database);
   const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
   const shared = new SharedTransactions({ ...database, ...sharing, queryTimeoutMs, notify });
   // They read or change many rows.
@@ -204,10 +204,9 @@ function nameLock(error: unknown): never {
 const purges = (sql: PostgresStatements) =>
   Object.entries(sql).flatMap(([name, statement]) => (name.startsWith("purge") ? [String(statement)] : []));
 
-function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
+function groupCommits(database: operations.PostgresDatabase) {
   // Bodies are sent in one buffer, which both sides hold in memory.
-  const limits = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, timeoutMs };
-  const shared = { ...limits, isCausedByItem, clock: systemClock };
+  const shared = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, isCausedByItem };
   const insert = createGroupCommit({
     ...shared,
     commit: (rows: readonly NewInboxRow[]) => operations.insertRows(database, rows),
