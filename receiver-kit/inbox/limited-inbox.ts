@@ -6,7 +6,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
-import type { HandlerTransaction, InboxClaimResult, InboxStore } from "./inbox.ts";
+import type { HandlerTransaction } from "./inbox.ts";
 
 export interface InboxLimits {
   readonly clock: Clock;
@@ -41,8 +41,7 @@ export function limitInbox<Part extends object>(inbox: Part, limits: InboxLimits
       const result = method.apply(inbox, values);
       if (name === "begin") return limitTransaction(result as AnyTransaction, limit);
       if (!(result instanceof Promise) || name === "insert") return result;
-      const limited = limit(name, result, limitMs);
-      return name === "claim" ? releaseLate(inbox as Pick<InboxStore, "fail">, result, limited) : limited;
+      return limit(name, result, limitMs);
     };
   };
   const methods = new Map<unknown, AnyMethod>();
@@ -76,23 +75,4 @@ function limitTransaction(transaction: AnyTransaction, limit: Limit): AnyTransac
     commit: () => limit("commit", transaction.commit()),
     rollback: () => limit("rollback", transaction.rollback()),
   };
-}
-
-/** Rows that are claimed after the limit would wait for the end of their leases. */
-async function releaseLate(
-  inbox: Pick<InboxStore, "fail">,
-  claimed: Promise<InboxClaimResult>,
-  limited: Promise<InboxClaimResult>,
-): Promise<InboxClaimResult> {
-  try {
-    return await limited;
-  } catch (error) {
-    claimed.then(
-      async ({ claims }) => {
-        for (const claim of claims) await inbox.fail(claim, { kind: "release" }).catch(() => false);
-      },
-      () => {},
-    );
-    throw error;
-  }
 }
