@@ -34,17 +34,6 @@ export interface SqlMethodStatements extends SqlStatements {
   readonly advanceHead: string;
 }
 
-type Method =
-  | ("insert" | "fail" | "replay" | "advanceHead")
-  | ("list" | "get" | "discard" | "beginInline" | "finishInline")
-  | ("head" | "readMarks" | "writeMarks" | "repairTimes")
-  | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
-
-export interface SqlMethods extends Pick<inbox.InboxStore, Method> {
-  /** Settles a row whose handlers used no transaction, together with others. */
-  settle(claim: inbox.InboxClaim, settlement: inbox.InboxSettlement): Promise<inbox.InboxSettleOutcome>;
-}
-
 const isUnhandledState = (state: inbox.InboxRowState) => state === "dead" || state === "quarantined";
 
 /** How many keys one statement reads at most. */
@@ -54,7 +43,7 @@ export function sqlMethods(
   executor: SqlExecutor,
   sql: SqlMethodStatements,
   toList: (states: readonly inbox.InboxRowState[]) => unknown,
-): SqlMethods {
+) {
   const { read, change, now, wake, countStates, listStepRows, beginInline } = executor;
   const endRow = async (requested: RowEnd) => {
     const ended = await executor.endRow(requested);
@@ -103,7 +92,11 @@ export function sqlMethods(
       if (result.outcome === "new") wake(row.source);
       return result;
     },
-    async settle(claim, settlement) {
+    /** Settles a row whose handlers used no transaction, together with others. */
+    async settle(
+      claim: inbox.InboxClaim,
+      settlement: inbox.InboxSettlement,
+    ): Promise<inbox.InboxSettleOutcome> {
       const requested = settledEnd(claim, settlement);
       return settleOutcome(requested, await endRow(requested));
     },
@@ -191,5 +184,5 @@ export function sqlMethods(
       return Math.min(limit, Number(row?.["count"]));
     },
     stats: async () => inboxRow.toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
-  };
+  } satisfies Partial<inbox.InboxStore> & Record<"settle", unknown>;
 }

@@ -1,16 +1,10 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
 // row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { inlineStatements, isDue, type SqlTables, sqlStatements } from "../sql/sql-statements.ts";
+import { inlineStatements, isDue, sqlStatements } from "../sql/sql-statements.ts";
+import { sqliteTables } from "./sqlite-migrations.ts";
 
-const tables: SqlTables = {
-  deliveries: "workspace_tasks_deliveries",
-  bodies: "workspace_tasks_bodies",
-  keys: "workspace_tasks_ordering_keys",
-  queue: "workspace_tasks_queue",
-  marks: "workspace_tasks_marks",
-};
-const { deliveries, bodies, keys, queue } = tables;
+const { deliveries, bodies, keys, queue } = sqliteTables;
 
 // Storing
 
@@ -168,13 +162,13 @@ export const countOutcomes = `
 
 const shared = {
   ...sqlStatements({
-    ...{ ...tables, now: "$1", least: "min", wakeSource: "source" },
+    ...{ ...sqliteTables, now: "$1", least: "min", wakeSource: "source" },
     isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
     isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
     skipLocked: () => "",
     returning: "",
   }),
-  ...inlineStatements({ ...tables, now: "$1", durably: "WHERE true" }),
+  ...inlineStatements({ ...sqliteTables, now: "$1", durably: "WHERE true" }),
 };
 
 /** SQLite numbers its parameters with `?`. */

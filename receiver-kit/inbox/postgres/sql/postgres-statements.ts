@@ -14,7 +14,7 @@
 import { type SqlTables, sqlStatements } from "../../sql/sql-statements.ts";
 import { touchesPlainFunction } from "./hidden-code.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
-import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts";
+import { durable, now, postgresTables, replicated, wakeSource } from "./postgres-expressions.ts";
 import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
 import { inlineFunctions } from "./postgres-inline-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
@@ -25,13 +25,7 @@ export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
 /** @param schema an identifier, in quotes where it needs them */
 export function postgresStatements(schema: string) {
-  const tables: SqlTables = {
-    deliveries: `${schema}.deliveries`,
-    bodies: `${schema}.bodies`,
-    keys: `${schema}.ordering_keys`,
-    queue: `${schema}.queue`,
-    marks: `${schema}.marks`,
-  };
+  const tables = postgresTables(schema);
   const claims = claimFunctions(tables);
   const inline = inlineFunctions(tables);
   const functions = {
