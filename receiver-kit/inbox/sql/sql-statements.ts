@@ -17,13 +17,16 @@
 
 import { setBackMsMin } from "../work-queue.ts";
 
-export interface SqlTables {
-  readonly deliveries: string;
-  readonly bodies: string;
-  readonly keys: string;
-  readonly queue: string;
-  readonly marks: string;
-}
+/** @param prefix of a schema, or of names */
+export const tablesWith = (prefix: string) => ({
+  deliveries: `${prefix}deliveries`,
+  bodies: `${prefix}bodies`,
+  keys: `${prefix}ordering_keys`,
+  queue: `${prefix}queue`,
+  marks: `${prefix}marks`,
+});
+
+export type SqlTables = Readonly<ReturnType<typeof tablesWith>>;
 
 export interface SqlDialect extends SqlTables {
   /** The time in milliseconds, from `$1`. */

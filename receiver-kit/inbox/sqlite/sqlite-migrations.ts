@@ -9,30 +9,25 @@
 
 import { firstSchema } from "../sql/first-schema.ts";
 import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../sql/schema-version.ts";
-import type { SqlTables } from "../sql/sql-statements.ts";
+import { tablesWith } from "../sql/sql-statements.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
-export const sqliteTables: SqlTables = {
-  deliveries: "workspace_tasks_deliveries",
-  bodies: "workspace_tasks_bodies",
-  keys: "workspace_tasks_ordering_keys",
-  queue: "workspace_tasks_queue",
-  marks: "workspace_tasks_marks",
-};
+const prefix = "workspace_tasks_";
+export const sqliteTables = tablesWith(prefix);
 
 export const sqliteMigrations: readonly Migration<string>[] = [
   {
     release: "0.1.0",
     oldestUsable: 1,
     statements: firstSchema({
-      ...{ ...sqliteTables, wakeSource: "source", prefix: "workspace_tasks_", inKey: "WITHOUT ROWID" },
+      ...{ ...sqliteTables, wakeSource: "source", prefix, inKey: "WITHOUT ROWID" },
       ...{ text: "text", bytes: "blob", rowNumber: "integer", newRowNumber: "integer", rowNumbers: "text" },
     }),
   },
 ];
 
 const ownVersion = schemaVersionOf(sqliteMigrations);
-const table = "workspace_tasks_inbox_version";
+const table = `${prefix}inbox_version`;
 const select = `SELECT version, oldest_usable, oldest_release FROM ${table}`;
 const selectNewer = `${select} WHERE oldest_usable > ?1`;
 

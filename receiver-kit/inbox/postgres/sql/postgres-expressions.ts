@@ -1,16 +1,5 @@
 // Parts that several statements of the PostgreSQL inbox have.
 
-import type { SqlTables } from "../../sql/sql-statements.ts";
-
-/** @param schema an identifier, in quotes where it needs them */
-export const postgresTables = (schema: string): SqlTables => ({
-  deliveries: `${schema}.deliveries`,
-  bodies: `${schema}.bodies`,
-  keys: `${schema}.ordering_keys`,
-  queue: `${schema}.queue`,
-  marks: `${schema}.marks`,
-});
-
 // `clock_timestamp()` is volatile, which would keep the planner from the indexes on times.
 export const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp()) * 1000)::bigint)";
 

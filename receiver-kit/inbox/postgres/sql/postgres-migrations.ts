@@ -8,7 +8,8 @@
 
 import { firstSchema } from "../../sql/first-schema.ts";
 import { type Migration, schemaVersionOf } from "../../sql/schema-version.ts";
-import { postgresTables, wakeSource } from "./postgres-expressions.ts";
+import { tablesWith } from "../../sql/sql-statements.ts";
+import { wakeSource } from "./postgres-expressions.ts";
 
 export const postgresMigrations: readonly Migration<(schema: string) => string>[] = [
   {
@@ -16,7 +17,7 @@ export const postgresMigrations: readonly Migration<(schema: string) => string>[
     oldestUsable: 1,
     statements: (schema) =>
       `CREATE SEQUENCE ${schema}.row_numbers; ${firstSchema({
-        ...{ ...postgresTables(schema), wakeSource, prefix: "", inKey: "" },
+        ...{ ...tablesWith(`${schema}.`), wakeSource, prefix: "", inKey: "" },
         ...{ text: 'text COLLATE "C"', bytes: "bytea", rowNumber: "bigint", rowNumbers: "bigint[]" },
         newRowNumber: `bigint DEFAULT nextval('${schema}.row_numbers')`,
       })}`,

@@ -11,10 +11,10 @@
 // cannot wait for each other; the others skip keys that are locked. A key whose lock was free may still have changed
 // since the statement's snapshot was taken, and then the snapshot shows rows of it that have ended: see `is_steady`.
 
-import { type SqlTables, sqlStatements } from "../../sql/sql-statements.ts";
+import { type SqlTables, sqlStatements, tablesWith } from "../../sql/sql-statements.ts";
 import { touchesPlainFunction } from "./hidden-code.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
-import { durable, now, postgresTables, replicated, wakeSource } from "./postgres-expressions.ts";
+import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts";
 import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
 import { inlineFunctions } from "./postgres-inline-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
@@ -25,7 +25,7 @@ export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
 /** @param schema an identifier, in quotes where it needs them */
 export function postgresStatements(schema: string) {
-  const tables = postgresTables(schema);
+  const tables = tablesWith(`${schema}.`);
   const claims = claimFunctions(tables);
   const inline = inlineFunctions(tables);
   const functions = {
