@@ -128,7 +128,7 @@ function recoverKey(
     }
   }
   connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length, dueAtMs]);
-  if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId]);
+  if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId, 0]);
   return died;
 }
 

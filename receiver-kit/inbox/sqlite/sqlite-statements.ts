@@ -87,24 +87,13 @@ export const renewLease = `
 // Ending
 
 export const readLease = `
-  SELECT position AS head, waiting FROM ${keys} WHERE id = ?1 AND worker = ?2 AND generation = ?3`;
+  SELECT position AS head FROM ${keys} WHERE id = ?1 AND worker = ?2 AND generation = ?3`;
 
 /** Changes nothing when the row had ended before, when the lease was lost, or when the head is already further. */
 export const dequeueApplied = `
   DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 AND EXISTS (
     SELECT 1 FROM ${keys} AS held WHERE held.id = ?1 AND held.worker = ?4 AND held.generation = ?5
       AND (held.position IS NULL OR held.position < ?6 OR (?7 AND held.position = ?6)))`;
-
-const advanced =
-  "position = ?2, status = ?3, moved_at = ?4, waiting = waiting - 1, suspects = max(0, suspects - 1)";
-
-const without = (seq: string) => `claimed = replace(claimed, ',' || CAST(${seq} AS INTEGER) || ',', ',')`;
-
-export const advanceHeld = `UPDATE ${keys} SET ${advanced}, held = held - 1, ${without("?5")} WHERE id = ?1`;
-
-export const advanceFreed = `
-  UPDATE ${keys} SET ${advanced}, held = 0, claimed = NULL, worker = NULL, wake_at = CASE WHEN waiting > 1 THEN ?4 END
-  WHERE id = ?1 RETURNING waiting`;
 
 /** Returns no row when it had ended before. */
 export const dequeueRow = `
@@ -119,24 +108,24 @@ export const recordEnd = `
   UPDATE ${deliveries} SET outcome = ?2, attempts = ?3, last_error = coalesce(?4, last_error)
   WHERE seq = ?1 RETURNING source, webhook_id`;
 
-export const advanceKey = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
+/** ?5 of its rows have ended; where ?2 is not null, its head is there now. */
+const ended = `position = coalesce(?2, position), status = CASE WHEN ?2 IS NULL THEN status ELSE ?3 END,
+      moved_at = CASE WHEN ?2 IS NULL THEN moved_at ELSE ?4 END, waiting = waiting - ?5, suspects = max(0, suspects - ?5)`;
 
-export const countEnded = `
+export const updateHeld = `
   UPDATE ${keys}
-  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = max(0, held - 1),
-      ${without("?3")}
+  SET ${ended}, held = max(0, held - 1), claimed = replace(claimed, ',' || CAST(?6 AS INTEGER) || ',', ',')
   WHERE id = ?1`;
 
+/** A single row that is left is due at ?6. */
 export const freeKey = `
   UPDATE ${keys}
-  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = 0, claimed = NULL, worker = NULL,
-      wake_at = ?3
-  WHERE id = ?1`;
-
-export const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
+  SET ${ended}, held = 0, claimed = NULL, worker = NULL,
+      wake_at = CASE WHEN waiting > ?5 + 1 THEN ?4 WHEN waiting > ?5 THEN ?6 END
+  WHERE id = ?1 RETURNING waiting`;
 
 /** A key that has neither a head nor a row has nothing to remember. */
-export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = 0`;
+export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = ?2`;
 
 // Counting
 
