@@ -1,7 +1,7 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
 // row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { inlineStatements, isDue, sqlStatements } from "../sql/sql-statements.ts";
+import { isDue, sqlStatements } from "../sql/sql-statements.ts";
 import { sqliteTables } from "./sqlite-migrations.ts";
 
 const { deliveries, bodies, keys, queue } = sqliteTables;
@@ -15,8 +15,6 @@ export const insertDelivery = `
      last_error, secret_index, traceparent)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
-
-export const insertBody = `INSERT INTO ${bodies} (seq, body) VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING`;
 
 export const compareBody = `
   SELECT body = ?3 AS same FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
@@ -127,38 +125,12 @@ export const freeKey = `
 /** A key that has neither a head nor a row has nothing to remember. */
 export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = ?2`;
 
-// Counting
-
-/** Of the keys after ?1 up to ?2. */
-export const countLive = `
-  SELECT coalesce(sum(waiting), 0) AS waiting, coalesce(sum(held), 0) AS running
-  FROM ${keys} WHERE id > ?1 AND id <= ?2 AND wake_at IS NOT NULL`;
-
-/** Of the keys after ?1 up to ?2, the one that has waited longest. */
-export const oldestKey = `
-  SELECT id, wake_at FROM ${keys}
-  WHERE id > ?1 AND id <= ?2 AND worker IS NULL AND wake_at <= ?3 ORDER BY wake_at LIMIT 1`;
-
-/** The key that has waited longest has the row that has waited longest, or one like it. */
-export const oldestWaiting = `
-  SELECT ?1 - min(coalesce(delivery.replayed_at, delivery.received_at)) AS oldest
-  FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = ?2`;
-
-/** Outcomes of the rows with numbers from ?1 on and below ?2. */
-export const countOutcomes = `
-  SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
-  WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
-
-const shared = {
-  ...sqlStatements({
-    ...{ ...sqliteTables, now: "$1", least: "min", wakeSource: "source" },
-    isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
-    isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
-    skipLocked: () => "",
-    returning: "",
-  }),
-  ...inlineStatements({ ...sqliteTables, now: "$1", durably: "WHERE true" }),
-};
+const shared = sqlStatements({
+  ...{ ...sqliteTables, now: "$1", least: "min", wakeSource: "source", forUpdate: "" },
+  isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
+  isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
+  skipLocked: () => "",
+});
 
 /** SQLite numbers its parameters with `?`. */
 export const sharedStatements = Object.fromEntries(
