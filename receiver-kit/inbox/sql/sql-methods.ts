@@ -201,7 +201,12 @@ export function sqlMethods(
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
       const rows = await read(sql.waitingSources, [now(), source, from, to]);
-      return rows.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
+      const waiting = rows.filter((row) => row["source"] !== null);
+      const sources = waiting.map((row) => ({
+        source: String(row["source"]),
+        dueInMs: Number(row["due_in"]),
+      }));
+      return { sources, nowMs: Number(rows[0]?.["now"]) };
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);

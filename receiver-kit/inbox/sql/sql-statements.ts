@@ -328,7 +328,8 @@ function sourceStatements(dialect: SqlDialect) {
     names (name) AS (SELECT CAST($2 AS text) UNION ALL SELECT tenant FROM tenants WHERE tenant IS NOT NULL),
     times (name, at) AS (
       SELECT name, (SELECT min(wake_at) FROM ${keys} WHERE wake_at IS NOT NULL AND ${wakeSource} = name) FROM names)
-    SELECT name AS source, at - ${now} AS due_in FROM times WHERE at IS NOT NULL ORDER BY name`,
+    SELECT ${now} AS now, name AS source, at - ${now} AS due_in
+    FROM (SELECT 1) AS one LEFT JOIN times ON at IS NOT NULL ORDER BY name`,
 
     countBacklog: `
     SELECT coalesce(sum(waiting), 0) AS count FROM (
