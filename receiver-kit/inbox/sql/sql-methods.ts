@@ -167,8 +167,8 @@ export function sqlMethods(
       return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
     async repairTimes({ source, keyOrder }) {
-      const repairKeys = keyOrder === "strict" ? sql.repairKeysStrict : sql.repairKeysLatest;
-      const keys = await change(repairKeys, [now(), source]);
+      const rowsMax = keyOrder === "strict" ? 1 : Number.MAX_SAFE_INTEGER;
+      const keys = await change(sql.repairKeys, [now(), source, rowsMax]);
       const leases = await change(sql.repairLeases, [now(), source]);
       if (keys > 0) wake(source);
       return keys + leases;

@@ -305,16 +305,11 @@ function maintenanceStatements(dialect: SqlDialect) {
 
 function sourceStatements(dialect: SqlDialect) {
   const { keys, queue, now, wakeSource, skipLocked } = dialect;
-  const rowsOf = (rows: string) => `FROM (
-        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id ${rows}) AS found`;
-  const dueRow = (rows: string) => `EXISTS (SELECT 1 ${rowsOf(rows)} WHERE ${isDue(now)})`;
-  const nextDue = (rows: string) => `(SELECT min(due_at) ${rowsOf(rows)})`;
-  const repairKeys = (rows: string) => `
-    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow(rows)} THEN ${now} ELSE ${nextDue(rows)} END WHERE id IN (
-      SELECT id FROM ${keys} AS ordering_key
-      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
-        AND (${dueRow(rows)} OR wake_at > ${nextDue(rows)}) ${skipLocked("ordering_key")})
-    RETURNING 1`;
+  const firstRows = `FROM (
+        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id
+        ORDER BY position, seq LIMIT $3) AS found`;
+  const dueRow = `EXISTS (SELECT 1 ${firstRows} WHERE ${isDue(now)})`;
+  const nextDue = `(SELECT min(due_at) ${firstRows})`;
   return {
     /** The recursion finds one tenant after the other, with one probe of an index each. */
     waitingSources: `
@@ -335,9 +330,13 @@ function sourceStatements(dialect: SqlDialect) {
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1 AND wake_at IS NOT NULL LIMIT $2) AS busy`,
 
-    /** Keys that sleep although a row could be claimed, or longer than until one can. */
-    repairKeysLatest: repairKeys(""),
-    repairKeysStrict: repairKeys("ORDER BY position, seq LIMIT 1"),
+    /** Keys that sleep although one of their first $3 rows could be claimed, or longer than until one can. */
+    repairKeys: `
+    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow} THEN ${now} ELSE ${nextDue} END WHERE id IN (
+      SELECT id FROM ${keys} AS ordering_key
+      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
+        AND (${dueRow} OR wake_at > ${nextDue}) ${skipLocked("ordering_key")})
+    RETURNING 1`,
 
     repairLeases: `
     UPDATE ${keys} SET wake_at = ${now} + (wake_at - leased_at), leased_at = ${now} WHERE id IN (

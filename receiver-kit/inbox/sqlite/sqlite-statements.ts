@@ -31,25 +31,20 @@ export const pickKeys = `
 
 const due = isDue("?1");
 
-const firstOfKey = (condition: string) => `WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
+/** ?4: in strict order, where a row that is not due stops those behind it. */
+const firstOfKey = `WHERE key_id = ?2 AND (?4 OR ${due}) ORDER BY position, seq LIMIT ?3`;
 
 /** The first rows of a key, in their order. */
-const firstRows = (condition: string) =>
-  `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${firstOfKey(condition)}`;
+export const firstRows = `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${firstOfKey}`;
 
 /** Their deliveries and bodies. */
-const firstDeliveries = (condition: string) => `
+export const firstDeliveries = `
   SELECT delivery.seq, source, webhook_id, channel, event, order_key, delivery.position, status, workspace, signed_at,
     received_at, replays, secret_index, traceparent, body.body, first.attempts
-  FROM (SELECT seq, position, attempts, ${due} FROM ${queue} ${firstOfKey(condition)}) AS first
+  FROM (SELECT seq, position, attempts FROM ${queue} ${firstOfKey}) AS first
     CROSS JOIN ${deliveries} AS delivery ON delivery.seq = first.seq
     LEFT JOIN ${bodies} AS body ON body.seq = first.seq
   ORDER BY first.position, first.seq`;
-
-export const firstDueRows = firstRows(`AND ${due}`);
-export const firstDueDeliveries = firstDeliveries(`AND ${due}`);
-export const firstRowsStrict = firstRows("");
-export const firstDeliveriesStrict = firstDeliveries("");
 
 export const leaseKey = `
   UPDATE ${keys}
