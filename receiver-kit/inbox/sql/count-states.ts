@@ -2,18 +2,30 @@
 // stored: rows that are settled or purged meanwhile may or may not be counted.
 
 import type { SqlRow } from "./inbox-row.ts";
-import type { SqlExecutor } from "./sql-methods.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
+export interface SqlReader {
+  /**
+   * Returns the rows of a statement that changes nothing.
+   *
+   * @param isLarge it reads many rows, and may take longer
+   */
+  read(statement: string, values: readonly unknown[], isLarge?: boolean): Promise<readonly inboxRow.SqlRow[]>;
+  /** How many rows one statement reads at most to count or to list; it may block other work. */
+  readonly stepRows: number;
+  /** `$1` of the statements that need the time; `null` for the server's clock. */
+  now(): number | null;
+}
+
 /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
-export async function countStates(executor: SqlExecutor, sql: SqlStatements): Promise<readonly SqlRow[]> {
-  const { stepRows } = executor;
-  const { waiting, running, oldest } = await countLiveRows(executor, sql);
+export async function countStates(reader: SqlReader, sql: SqlStatements): Promise<readonly SqlRow[]> {
+  const { stepRows } = reader;
+  const { waiting, running, oldest } = await countLiveRows(reader, sql);
   const counts = new Map<unknown, number>([["done", -waiting]]);
-  const [range] = await executor.read(sql.seqRange, []);
+  const [range] = await reader.read(sql.seqRange, []);
   const last = Number(range?.["last"] ?? -1);
   for (let from = Number(range?.["first"] ?? 0); from <= last; from += stepRows) {
-    for (const { state, count } of await executor.read(sql.countOutcomes, [from, from + stepRows], true)) {
+    for (const { state, count } of await reader.read(sql.countOutcomes, [from, from + stepRows], true)) {
       counts.set(state, (counts.get(state) ?? 0) + Number(count));
     }
   }
@@ -25,7 +37,7 @@ export async function countStates(executor: SqlExecutor, sql: SqlStatements): Pr
 }
 
 /** Waiting rows, those of them that are claimed, and how long the oldest of the others has waited. */
-async function countLiveRows({ read, now, stepRows }: SqlExecutor, sql: SqlStatements) {
+async function countLiveRows({ read, now, stepRows }: SqlReader, sql: SqlStatements) {
   let [after, waiting, running] = [0, 0, 0];
   let oldest: { readonly id: number; readonly wakeAtMs: number } | undefined;
   for (;;) {

@@ -3,7 +3,7 @@
 import { tenantRange } from "../../signature/tenant.ts";
 import type * as inbox from "../inbox.ts";
 import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
-import { countStates } from "./count-states.ts";
+import { countStates, type SqlReader } from "./count-states.ts";
 import * as inboxRow from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
@@ -14,21 +14,11 @@ export type Steps<Result> = Generator<
   readonly inboxRow.SqlRow[]
 >;
 
-export interface SqlExecutor {
-  /**
-   * Returns the rows of a statement that changes nothing.
-   *
-   * @param isLarge it reads many rows, and may take longer
-   */
-  read(statement: string, values: readonly unknown[], isLarge?: boolean): Promise<readonly inboxRow.SqlRow[]>;
+export interface SqlExecutor extends SqlReader {
   /** Executes the steps, or none of them. They may begin again. */
   write<Result>(steps: () => Steps<Result>, isLarge?: boolean): Promise<Result>;
   insertRow(row: inbox.NewInboxRow): Promise<inbox.InboxInsertResult>;
   endRow(end: RowEnd): Promise<RowEndResult | undefined>;
-  /** How many rows one statement reads at most to count or to list; it may block other work. */
-  readonly stepRows: number;
-  /** `$1` of the statements that need the time; `null` for the server's clock. */
-  now(): number | null;
   /** Called when rows of `source` may have become claimable. */
   wake(source: string): void;
 }
