@@ -10,7 +10,7 @@ export interface SqlReader {
    *
    * @param isLarge it reads many rows, and may take longer
    */
-  read(statement: string, values: readonly unknown[], isLarge?: boolean): Promise<readonly inboxRow.SqlRow[]>;
+  read(statement: string, values: readonly unknown[], isLarge?: boolean): Promise<readonly SqlRow[]>;
   /** How many rows one statement reads at most to count or to list; it may block other work. */
   readonly stepRows: number;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
