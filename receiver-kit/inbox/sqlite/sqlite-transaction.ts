@@ -125,7 +125,7 @@ async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean
   try {
     const lease = readLease(transaction.connection(), claim.lease);
     if (!lease) throw leaseLost();
-    if (isSuperseded(settlement, lease.head)) throw superseded();
+    if (isSuperseded(settlement, lease["head"])) throw superseded();
     return transaction;
   } catch (error) {
     await transaction.rollback();
