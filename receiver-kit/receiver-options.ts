@@ -9,7 +9,6 @@ import {
   inboxOption,
   storeOf,
 } from "./inbox/inbox.ts";
-import { limitInbox } from "./inbox/limited-inbox.ts";
 import { guardLogger, loggerOption, type ReceiverLogger } from "./logger.ts";
 import {
   defaults,
@@ -157,7 +156,7 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
   const settings = parseOptions("createReceiver", receiverOptions, options);
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
-  const inbox = limitInbox(storeOf(options.inbox), settings);
+  const inbox = storeOf(options.inbox);
   const logger = guardLogger(settings.logger);
   return { ...settings, inbox, logger, secrets, tenantConcurrency };
 }

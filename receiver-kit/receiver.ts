@@ -106,8 +106,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   if (problem) throw new ReceiverError("CONFIGURATION_INVALID", `createReceiver: ${problem}`);
   requireEventsVersion();
   const settings = resolveReceiverOptions(options);
-  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry, acceptTimeoutMs } =
-    settings;
+  const { inbox, source, secrets, toleranceSeconds, limits, clock, logger, telemetry } = settings;
   const verifier = createVerifier({ secrets, toleranceSeconds, clock });
   const handlers = new Handlers<Transaction>();
   // Writes nothing that the inbox does not need itself, so that it also works where nothing can be written.
@@ -205,7 +204,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       const tenant = sourceOf("reconcile", settings, reconcileOptions?.tenant?.id);
       await open();
       const report = await reconcileTasks(
-        { inbox, source: tenant, receiverSource: source, clock, acceptTimeoutMs },
+        { inbox, source: tenant, receiverSource: source, clock },
         client,
         reconcileOptions,
       );

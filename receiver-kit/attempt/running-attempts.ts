@@ -19,9 +19,7 @@ export class RunningAttempts {
   readonly #clock: Clock;
   readonly #attempts = new Map<InboxLease, RunningAttempt>();
   readonly #handlingOf = new Map<string, number>();
-  #onStopped: (() => void) | undefined;
-  #stoppingSinceMs = 0;
-  #cancelStopCheck = () => {};
+  #onEnded: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -57,7 +55,6 @@ export class RunningAttempts {
   handled(attempt: RunningAttempt, { isExclusive }: { readonly isExclusive: boolean }): void {
     attempt.handledAtMs = this.#clock.monotonic();
     if (!isExclusive) this.#setSlot(attempt, false);
-    if (this.#onStopped) this.#checkStopLater();
   }
 
   /** Its handlers run again. */
@@ -69,7 +66,7 @@ export class RunningAttempts {
   remove(attempt: RunningAttempt): void {
     this.#setSlot(attempt, false);
     this.#attempts.delete(attempt.claim.lease);
-    this.#endStopIfIdle();
+    if (this.#attempts.size === 0) this.#onEnded?.();
   }
 
   #setSlot(attempt: RunningAttempt, hasSlot: boolean): void {
@@ -89,31 +86,27 @@ export class RunningAttempts {
   }
 
   /**
-   * Resolves when the attempts have ended; aborts them after `graceMs`, and at once when the inbox is silent: `renew`
-   * returns false or does not return.
+   * Resolves when the attempts have ended; aborts them after `graceMs`, and before that when the inbox is silent: `renew`
+   * returns false or does not return. A second later it waits no longer for those that have not ended.
    */
   async stop(graceMs: number, renew: () => Promise<boolean>): Promise<void> {
     if (this.#attempts.size === 0) return;
-    const stopped = new Promise<void>((resolve) => {
-      this.#onStopped = resolve;
+    const clock = this.#clock;
+    const ended = new Promise<void>((resolve) => {
+      this.#onEnded = resolve;
     });
-    this.#stoppingSinceMs = this.#clock.monotonic();
-    this.#checkStopLater();
-    this.#abortIfUnreachable(renew);
-    const cancelGrace = this.#clock.schedule(graceMs, () => this.#abortAll(`graceMs (${graceMs}) is over`));
-    await stopped;
-    cancelGrace();
-    this.#cancelStopCheck();
-  }
-
-  #abortIfUnreachable(renew: () => Promise<boolean>): void {
     let isReachable = false;
     const renewed = renew().then((succeeded) => {
       isReachable = succeeded;
     });
-    void settledWithin(renewed, storeGraceMs, this.#clock).then(() => {
-      if (!isReachable) this.#abortAll(`the inbox did not renew its lease within ${storeGraceMs} ms`);
-    });
+    const silent = settledWithin(renewed, storeGraceMs, clock).then(() => (isReachable ? ended : undefined));
+    await settledWithin(Promise.race([ended, silent]), graceMs, clock);
+    this.#abortAll(
+      isReachable
+        ? `graceMs (${graceMs}) is over`
+        : `the inbox did not renew its lease within ${storeGraceMs} ms`,
+    );
+    await settledWithin(ended, storeGraceMs, clock);
   }
 
   #abortAll(reason: string): void {
@@ -121,22 +114,6 @@ export class RunningAttempts {
     for (const { cancellation } of this.#attempts.values()) {
       cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
     }
-  }
-
-  /** An attempt that waits for the inbox alone is waited for until its grace ends. */
-  #checkStopLater(): void {
-    this.#cancelStopCheck();
-    this.#cancelStopCheck = this.#clock.schedule(storeGraceMs, () => this.#endStopIfIdle());
-  }
-
-  #endStopIfIdle(): void {
-    if (!this.#onStopped) return;
-    const nowMs = this.#clock.monotonic();
-    const waits = [...this.#attempts.values()].some(({ handledAtMs }) => {
-      const sinceMs = Math.max(handledAtMs ?? Number.POSITIVE_INFINITY, this.#stoppingSinceMs);
-      return nowMs - sinceMs < storeGraceMs;
-    });
-    if (!waits) this.#onStopped();
   }
 }
 

@@ -22,11 +22,12 @@
 // DURABLE. What a resolved promise reports survives the end of the process, and of the machine as far as the storage
 // promises that. Claims and renewals need not be durable: a lost one is a lease that ended.
 //
-// ERRORS. A promise that is rejected, or that is not settled within the receiver's limit (`acceptTimeoutMs` to store a
-// delivery, else a third of `leaseMs`, 10 s at least), means that nothing is known: it may have happened, and may still
-// happen. The receiver then responds 503, polls later, or leaves the row to the end of its lease. Any error will do; one with the code `INBOX_UNAVAILABLE` is logged as an outage. Conditions that
-// are expected have return values. So every method may be called again, and a repetition of a call that had succeeded
-// must do no harm: rows are unique by id, ends are fenced by the lease, heads only advance.
+// ERRORS. Every promise is settled within a limit of the inbox, also when a connection dies silently; a request waits for
+// `acceptTimeoutMs` at most. One that is rejected means that nothing is known: it may have happened, and may still happen.
+// The receiver then responds 503, polls later, or leaves the row to the end of its lease. Any error will do; one with the
+// code `INBOX_UNAVAILABLE` is logged as an outage. Conditions that are expected have return values. So every method may be
+// called again, and a repetition of a call that had succeeded must do no harm: rows are unique by id, ends are fenced by
+// the lease, heads only advance.
 //
 // CONCURRENCY. Any method may be called while others are in progress, by several receivers, workers and processes.
 //

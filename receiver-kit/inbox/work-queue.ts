@@ -125,6 +125,13 @@ export interface InboxWaitingSource {
   readonly dueInMs: number;
 }
 
+export interface InboxWaiting {
+  /** In the order of their names. */
+  readonly sources: readonly InboxWaitingSource[];
+  /** The inbox's time, so that the worker notices when it jumps. */
+  readonly nowMs: number;
+}
+
 export interface InboxTransactionOptions {
   /** How long a handler may keep the transaction open. */
   readonly timeoutMs: number;
@@ -141,8 +148,8 @@ export const setBackMsMin = 1_000;
 
 /** For workers. */
 export interface InboxWorkQueue<Transaction> {
-  /** The source and those of its tenants that have pending or running rows, in the order of their names. */
-  waitingSources(source: string): Promise<readonly InboxWaitingSource[]>;
+  /** The source and those of its tenants that have pending or running rows. */
+  waitingSources(source: string): Promise<InboxWaiting>;
   /**
    * Takes the leases of keys that have due rows and no lease, or one that has expired, each with its first due rows.
    * The rows of a key are handled in this order: of a lease that expired, the first one that had not ended has an attempt

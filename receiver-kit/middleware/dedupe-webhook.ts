@@ -1,7 +1,6 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { durationMs, positiveInteger, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
-import { limitInbox } from "../inbox/limited-inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
@@ -45,7 +44,7 @@ export function dedupeWebhook(options: DedupeWebhookOptions): received.WebhookMi
   const { inbox, leaseMs, onError } = settings;
   const maintenance = new Maintenance({
     ...settings,
-    ...{ inbox: limitInbox(inbox, settings), logger: guardLogger(consoleLogger), received: () => 0 },
+    ...{ logger: guardLogger(consoleLogger), received: () => 0 },
   });
   const open = openWithRetentionTime(inbox, openOnce(inbox));
   const store = createAcceptor({ ...settings, open });

@@ -12,11 +12,9 @@
 // `settledMs` ago is left alone and counted as disputed, because a replica of the service may lag behind its events.
 
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
 import type { InboxHead, NewInboxRow, ReconcileCandidate } from "../inbox/inbox.ts";
-import { lateInbox } from "../inbox/limited-inbox.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { TenantIdentity } from "../signature/key-source.ts";
@@ -75,7 +73,7 @@ export interface ReconcileReport {
   readonly untrustedTimes: number;
 }
 
-type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock" | "acceptTimeoutMs"> & {
+type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
   /** Of which `source` may be a tenant. */
   readonly receiverSource: string;
 };
@@ -256,11 +254,10 @@ class Reconciliation {
    * under another id where retention has removed the body.
    */
   async #store(row: NewInboxRow): Promise<boolean> {
-    const { inbox, clock, acceptTimeoutMs } = this.#settings;
+    const { inbox } = this.#settings;
     for (let copy = 0; copy < copiesMax; copy++) {
       const id = copy === 0 ? row.id : `${row.id}#${copy}`;
-      const late = lateInbox("insert", acceptTimeoutMs);
-      const stored = await withTimeout(inbox.insert({ ...row, id }), acceptTimeoutMs, clock, late);
+      const stored = await inbox.insert({ ...row, id });
       if (stored.outcome === "new") return true;
       const found = await inbox.get({ source: row.source, id });
       if (found?.state !== "dead") return false;

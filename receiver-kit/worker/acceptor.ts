@@ -2,7 +2,6 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
-import { lateInbox } from "../inbox/limited-inbox.ts";
 import { createByteBudget } from "./byte-budget.ts";
 
 /** How long a request waits for its inbox. */
@@ -23,8 +22,10 @@ export async function orUnavailable<Result>(
   result: Promise<Result>,
   leftMs = acceptTimeoutMs,
 ): Promise<Result> {
+  const message = `inbox: ${method} did not return within acceptTimeoutMs (${acceptTimeoutMs})`;
+  const late = () => new ReceiverError("INBOX_UNAVAILABLE", message);
   try {
-    return await withTimeout(result, leftMs, clock, lateInbox(method, acceptTimeoutMs));
+    return await withTimeout(result, leftMs, clock, late);
   } catch (cause) {
     if (isReceiverError(cause, "INBOX_UNAVAILABLE")) throw cause;
     throw new ReceiverError("INBOX_UNAVAILABLE", "the inbox cannot store deliveries right now", { cause });

@@ -58,7 +58,6 @@ export class Claimer {
   readonly #settings: ReceiverSettings;
   readonly #name: string;
   readonly #turns: TenantTurns;
-  readonly #clockOutage: OutageLog;
   #mustRepairTimes = true;
   #repairedAtMs = Number.NEGATIVE_INFINITY;
   #claims = 0;
@@ -76,10 +75,6 @@ export class Claimer {
     this.outage = new OutageLog(settings, {
       begins: "events cannot be claimed from the inbox, so none are handled",
       ends: "events are claimed from the inbox again",
-    });
-    this.#clockOutage = new OutageLog(settings, {
-      begins: "the clock of the inbox cannot be read; a claim shows when it is set",
-      ends: "the clock of the inbox is read again",
     });
     this.#name = randomName(settings.random);
     this.#turns = new TenantTurns(settings);
@@ -165,15 +160,15 @@ export class Claimer {
     let isFull = false;
     let asked = false;
     turns.expire();
-    // Without due rows nothing is claimed, which would show it; later it is too late to see that it was set forward.
-    if (!this.storeClock.isKnown) await this.#readClock();
     while (count < rowsMax && !this.#isStopped) {
       if (turns.left === 0) {
         if (asked) break;
         asked = true;
+        const sentMs = this.#settings.clock.monotonic();
         const turn = await turns.begin();
+        // Without due rows no claim would show that the clock was set.
+        this.#watchClock(sentMs, turn.nowMs);
         nextInMs = earlier(nextInMs, turn.nextInMs);
-        if (turns.left === 0 && turn.waiting > 0) await this.#readClock();
       }
       const share = Math.ceil((rowsMax - count) / turns.left);
       const source = turns.next();
@@ -213,20 +208,6 @@ export class Claimer {
     return { count, nextInMs, isFull };
   }
 
-  /**
-   * Without a claim nothing else would show that the clock was set back and everything waits. Rows can be claimed all the
-   * same while it fails.
-   */
-  async #readClock(): Promise<void> {
-    const sentMs = this.#settings.clock.monotonic();
-    try {
-      this.#watchClock(sentMs, (await this.#settings.inbox.readMarks("")).nowMs);
-      this.#clockOutage.end();
-    } catch (error) {
-      this.#clockOutage.add(error);
-    }
-  }
-
   #watchClock(sentMs: number, nowMs: number): void {
     const { source, clock, logger } = this.#settings;
     const jumpMs = this.storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
@@ -255,8 +236,10 @@ export class Claimer {
     this.#mustRepairTimes = false;
     this.#repairedAtMs = this.#settings.clock.monotonic();
     try {
-      const waiting = isTenantSecrets(secrets) ? await inbox.waitingSources(own) : [{ source: own }];
-      for (const { source } of waiting) {
+      const { sources } = isTenantSecrets(secrets)
+        ? await inbox.waitingSources(own)
+        : { sources: [{ source: own }] };
+      for (const { source } of sources) {
         const rows = await inbox.repairTimes({ source, keyOrder });
         if (rows > 0) logger.warn({ source, rows }, "rows were due in the future: the clock was set back");
       }

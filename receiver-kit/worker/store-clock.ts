@@ -27,11 +27,6 @@ export class StoreClock {
     this.#leaseMs = leaseMs;
   }
 
-  /** A response has shown the inbox's time. */
-  get isKnown(): boolean {
-    return this.#bounds !== undefined;
-  }
-
   /** Leases that ended after this time of the inbox are not expired yet; `null` before the first response. */
   reclaimUntilMs(monotonicMs: number): number | null {
     if (this.#earlier && monotonicMs >= this.#earlier.untilMs) this.#earlier = undefined;

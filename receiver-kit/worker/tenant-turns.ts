@@ -27,17 +27,17 @@ export class TenantTurns {
   }
 
   /** Begins a turn with the tenant after the one that was served last. */
-  async begin(): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
+  async begin(): Promise<{ readonly nowMs: number; readonly nextInMs: number | null }> {
     const { inbox, source, clock } = this.#settings;
     this.#askedAtMs = clock.monotonic();
-    const waiting = await inbox.waitingSources(source);
-    const due = waiting.filter(({ dueInMs }) => dueInMs <= 0).map(({ source }) => source);
+    const { nowMs, sources } = await inbox.waitingSources(source);
+    const due = sources.filter(({ dueInMs }) => dueInMs <= 0).map(({ source }) => source);
     this.#inTurn = [
       ...due.filter((name) => name > this.#served),
       ...due.filter((name) => name <= this.#served),
     ];
-    const later = waiting.map(({ dueInMs }) => dueInMs).filter((dueInMs) => dueInMs > 0);
-    return { waiting: waiting.length, nextInMs: later.length > 0 ? Math.min(...later) : null };
+    const later = sources.map(({ dueInMs }) => dueInMs).filter((dueInMs) => dueInMs > 0);
+    return { nowMs, nextInMs: later.length > 0 ? Math.min(...later) : null };
   }
 
   /** The stored source of the next tenant. */

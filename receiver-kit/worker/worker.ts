@@ -19,7 +19,7 @@
 // STOP. Rows that have not started are released; those behind an attempt in progress when its end is recorded, since the end
 // of the last row of a lease ends the lease. Attempts in progress are waited for; after `graceMs` they are aborted with
 // RECEIVER_CLOSING and released, and before that when the inbox does not renew their leases within 1 s: what they do
-// could not be committed. What only waits for the inbox is given 1 s, too: the leases of those rows end by themselves.
+// could not be committed. What then waits for the inbox is given 1 s more: the leases of those rows end by themselves.
 
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";

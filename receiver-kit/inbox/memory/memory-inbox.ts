@@ -224,8 +224,10 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return this.#rows.purge(retention, rowsMax, now) + heads;
   };
 
-  readonly waitingSources: Methods["waitingSources"] = async (source) =>
-    this.#keys.waitingSources(source, this.#clock.now());
+  readonly waitingSources: Methods["waitingSources"] = async (source) => {
+    const nowMs = this.#clock.now();
+    return { sources: this.#keys.waitingSources(source, nowMs), nowMs };
+  };
 
   readonly backlog: Methods["backlog"] = async (source, limit) => this.#keys.backlog(source, limit);
 

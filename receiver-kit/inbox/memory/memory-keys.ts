@@ -31,24 +31,19 @@ export interface MemoryKey {
   suspects: number;
 }
 
-interface SourceKeys {
-  readonly byName: Map<string, MemoryKey>;
-  readonly waiting: Set<MemoryKey>;
-}
-
 export class MemoryKeys {
-  readonly #sources = new Map<string, SourceKeys>();
+  readonly #byName = new Map<string, MemoryKey>();
   readonly #byId = new Map<number, MemoryKey>();
+  readonly #waiting = new Set<MemoryKey>();
   #lastId = 0;
 
   get({ source, key }: InboxHeadReference): MemoryKey | undefined {
-    return this.#sources.get(source)?.byName.get(key);
+    return this.#byName.get(JSON.stringify([source, key]));
   }
 
   /** Adds the key if it is absent. */
   getOrAdd({ source, key: name }: InboxHeadReference): MemoryKey {
-    const keys = this.#keysOf(source);
-    const found = keys.byName.get(name);
+    const found = this.get({ source, key: name });
     if (found) return found;
     this.#lastId += 1;
     const key: MemoryKey = {
@@ -56,15 +51,9 @@ export class MemoryKeys {
       ...{ waiting: [], wakeAtMs: Number.POSITIVE_INFINITY, suspects: 0 },
       ...{ worker: null, generation: 0, leasedAtMs: 0, claimed: [] },
     };
-    keys.byName.set(name, key);
+    this.#byName.set(JSON.stringify([source, name]), key);
     this.#byId.set(key.id, key);
     return key;
-  }
-
-  #keysOf(source: string): SourceKeys {
-    const keys = this.#sources.get(source) ?? { byName: new Map(), waiting: new Set() };
-    this.#sources.set(source, keys);
-    return keys;
   }
 
   /** `undefined` when the lease was lost. */
@@ -75,7 +64,7 @@ export class MemoryKeys {
 
   /** Keys of a source with waiting rows. */
   waiting(source: string): readonly MemoryKey[] {
-    return [...(this.#sources.get(source)?.waiting ?? [])];
+    return [...this.#waiting].filter((key) => key.source === source);
   }
 
   addRow(row: MemoryRow, nowMs: number): void {
@@ -92,14 +81,12 @@ export class MemoryKeys {
   /** Sets when the key has something to do. One without waiting rows has nothing, and without a head it is deleted. */
   wakeAt(key: MemoryKey, atMs: number): void {
     const { source, name, id, waiting, head } = key;
-    const keys = this.#keysOf(source);
     key.wakeAtMs = waiting.length === 0 ? Number.POSITIVE_INFINITY : atMs;
-    if (waiting.length > 0) keys.waiting.add(key);
-    else keys.waiting.delete(key);
+    if (waiting.length > 0) this.#waiting.add(key);
+    else this.#waiting.delete(key);
     if (waiting.length > 0 || head) return;
     this.#byId.delete(id);
-    keys.byName.delete(name);
-    if (keys.byName.size === 0) this.#sources.delete(source);
+    this.#byName.delete(JSON.stringify([source, name]));
   }
 
   /** Ends the lease: the key has something to do at `wakeAtMs`. */
@@ -110,11 +97,11 @@ export class MemoryKeys {
   }
 
   waitingSources(source: string, nowMs: number): readonly InboxWaitingSource[] {
-    const names = [...this.#sources.keys()].filter((name) => includesSource(source, name)).sort();
-    return names.flatMap((name) => {
-      const atMs = firstWakeMs(this.waiting(name));
-      return atMs === undefined ? [] : [{ source: name, dueInMs: atMs - nowMs }];
-    });
+    const names = new Set([...this.#waiting].map((key) => key.source));
+    return [...names]
+      .filter((name) => includesSource(source, name))
+      .sort()
+      .map((name) => ({ source: name, dueInMs: (firstWakeMs(this.waiting(name)) ?? nowMs) - nowMs }));
   }
 
   /** How many rows wait, up to `limit`. */
@@ -124,7 +111,7 @@ export class MemoryKeys {
   }
 
   heads(source: string): readonly (Head & { readonly key: string })[] {
-    const keys = [...(this.#sources.get(source)?.byName.values() ?? [])];
+    const keys = [...this.#byId.values()].filter((key) => key.source === source);
     return keys.flatMap(({ name, head }) => (head ? [{ key: name, ...head }] : []));
   }
 

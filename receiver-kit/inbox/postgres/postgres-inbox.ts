@@ -5,7 +5,7 @@ import { defaults, parseOptions } from "../../options.ts";
 import type { Inbox, InboxStore, NewInboxRow } from "../inbox.ts";
 import type { RowEnd } from "../row-end.ts";
 import { createGroupCommit } from "../sql/group-commit.ts";
-import { sqlMethods } from "../sql/sql-methods.ts";
+import { type Steps, sqlMethods } from "../sql/sql-methods.ts";
 import { boundPool } from "./connection/bounded-pool.ts";
 import { migratePostgres, requireMigrated } from "./connection/migrate-postgres.ts";
 import { listenForRows } from "./connection/postgres-listener.ts";
@@ -18,7 +18,7 @@ import {
   type PostgresPool,
   type PostgresQueryable,
 } from "./sql/postgres-pool.ts";
-import { type PostgresStatements, postgresStatements } from "./sql/postgres-statements.ts";
+import { postgresStatements } from "./sql/postgres-statements.ts";
 import { beginsPlain } from "./sql/session-reset.ts";
 import { ClaimSize } from "./transactions/claim-size.ts";
 import { beginSharedTransaction } from "./transactions/postgres-handler-transaction.ts";
@@ -102,38 +102,19 @@ export function postgresInbox(
     lockTimeoutMs: Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)),
   };
   const notify = createNotifier(pool, channel);
-  const { insert, end } = groupCommits(database, queryTimeoutMs);
+  const { insert, end } = groupCommits(database);
   const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
   const shared = new SharedTransactions({ ...database, ...sharing, queryTimeoutMs, notify });
-  // They read or change many rows.
-  const slow = new Set<string>([
-    sql.countStates,
-    sql.listRows,
-    sql.listUnhandled,
-    sql.reconcileCandidates,
-    ...purges(sql),
-  ]);
-  const limitOf = (statement: string) => (slow.has(statement) ? 6 * queryTimeoutMs : undefined);
-  const query = async (statement: string, values: readonly unknown[]) =>
-    (await pool.query(statement, [...values], limitOf(statement))).rows;
-  const calls = new Set(sql.functions.map((each) => each.call));
-  const change = async (statement: string, values: readonly unknown[]) => {
-    if (calls.has(statement)) return (await query(statement, values)).length;
-    const run = (client: PostgresQueryable) => client.query(statement, [...values]);
-    return (await pool.transaction(sql.requireVersion, run, limitOf(statement))).rows.length;
-  };
+  const limitOf = (isLarge?: boolean) => (isLarge ? 6 * queryTimeoutMs : undefined);
+  const query = async (statement: string, values: readonly unknown[], isLarge?: boolean) =>
+    (await pool.query(statement, [...values], limitOf(isLarge))).rows;
   const { settle, ...methods } = sqlMethods(
     {
-      ...{ read: query, change, now, wake: notify },
+      ...{ read: query, now, wake: notify, stepRows: Number.MAX_SAFE_INTEGER },
+      write: (steps, isLarge) =>
+        pool.transaction(sql.beginWrite, (client) => runSteps(client, steps()), limitOf(isLarge)),
       insertRow: (row) => insert(row).catch(nameLock),
       endRow: (requested) => end(requested).catch(nameLock),
-      replayRow: (row, columns) => operations.replayRow(database, row, columns),
-      countStates: () => query(sql.countStates, [now()]),
-      listStepRows: Number.MAX_SAFE_INTEGER,
-      beginInline({ id, timestamp, body }, { source, leaseMs }) {
-        const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-        return query(sql.beginInline, [now(), source, id, timestamp, leaseMs, bytes]);
-      },
     },
     sql,
     (states) => states,
@@ -201,13 +182,18 @@ function nameLock(error: unknown): never {
   throw new ReceiverError("INBOX_UNAVAILABLE", message, { cause: error });
 }
 
-const purges = (sql: PostgresStatements) =>
-  Object.entries(sql).flatMap(([name, statement]) => (name.startsWith("purge") ? [String(statement)] : []));
+async function runSteps<Result>(client: PostgresQueryable, steps: Steps<Result>): Promise<Result> {
+  let step = steps.next();
+  while (!step.done) {
+    const [statement, values] = step.value;
+    step = steps.next((await client.query(statement, [...values])).rows);
+  }
+  return step.value;
+}
 
-function groupCommits(database: operations.PostgresDatabase, timeoutMs: number) {
+function groupCommits(database: operations.PostgresDatabase) {
   // Bodies are sent in one buffer, which both sides hold in memory.
-  const limits = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, timeoutMs };
-  const shared = { ...limits, isCausedByItem, clock: systemClock };
+  const shared = { itemsMax: 256, bytesMax: 8_000_000, concurrency: 2, isCausedByItem };
   const insert = createGroupCommit({
     ...shared,
     commit: (rows: readonly NewInboxRow[]) => operations.insertRows(database, rows),

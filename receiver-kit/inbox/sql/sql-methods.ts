@@ -1,48 +1,26 @@
-// The methods of an inbox that need single statements, the same for both databases.
+// The methods of an inbox that are not about many rows at once, the same for both databases.
 
 import { tenantRange } from "../../signature/tenant.ts";
-import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import type * as inbox from "../inbox.ts";
 import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
+import { countStates, type SqlReader } from "./count-states.ts";
 import * as inboxRow from "./inbox-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
-export interface SqlExecutor {
-  /** Returns the rows of a statement that changes nothing. */
-  read(statement: string, values: readonly unknown[]): Promise<readonly inboxRow.SqlRow[]>;
-  /** Returns how many rows a statement changed. */
-  change(statement: string, values: readonly unknown[]): Promise<number>;
+/** Statements of one transaction: each is executed, and gets its rows, before the next one is asked for. */
+export type Steps<Result> = Generator<
+  readonly [statement: string, values: readonly unknown[]],
+  Result,
+  readonly inboxRow.SqlRow[]
+>;
+
+export interface SqlExecutor extends SqlReader {
+  /** Executes the steps, or none of them. They may begin again. */
+  write<Result>(steps: () => Steps<Result>, isLarge?: boolean): Promise<Result>;
   insertRow(row: inbox.NewInboxRow): Promise<inbox.InboxInsertResult>;
   endRow(end: RowEnd): Promise<RowEndResult | undefined>;
-  replayRow: inbox.InboxStore["replay"];
-  /** Rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
-  countStates(): Promise<readonly inboxRow.SqlRow[]>;
-  /** How many rows one statement reads at most to find those of a list; it may block other work. */
-  readonly listStepRows: number;
-  /** Stores a row begun inline, or takes over one whose lease ended; returns no row when it did neither. */
-  beginInline(webhook: VerifiedWebhook, options: InlineOptions): Promise<readonly inboxRow.SqlRow[]>;
-  /** `$1` of the statements that need the time; `null` for the server's clock. */
-  now(): number | null;
   /** Called when rows of `source` may have become claimable. */
   wake(source: string): void;
-}
-
-export type InlineOptions = Parameters<inbox.InboxStore["beginInline"]>[1];
-
-export interface SqlMethodStatements extends SqlStatements {
-  readonly finishInline: string;
-  readonly advanceHead: string;
-}
-
-type Method =
-  | ("insert" | "fail" | "replay" | "advanceHead")
-  | ("list" | "get" | "discard" | "beginInline" | "finishInline")
-  | ("head" | "readMarks" | "writeMarks" | "repairTimes")
-  | ("reconcileCandidates" | "purge" | "backlog" | "stats" | "waitingSources");
-
-export interface SqlMethods extends Pick<inbox.InboxStore, Method> {
-  /** Settles a row whose handlers used no transaction, together with others. */
-  settle(claim: inbox.InboxClaim, settlement: inbox.InboxSettlement): Promise<inbox.InboxSettleOutcome>;
 }
 
 const isUnhandledState = (state: inbox.InboxRowState) => state === "dead" || state === "quarantined";
@@ -52,10 +30,15 @@ const pageKeys = 5_000;
 
 export function sqlMethods(
   executor: SqlExecutor,
-  sql: SqlMethodStatements,
+  sql: SqlStatements,
   toList: (states: readonly inbox.InboxRowState[]) => unknown,
-): SqlMethods {
-  const { read, change, now, wake, countStates, listStepRows, beginInline } = executor;
+) {
+  const { read, write, now, wake, stepRows } = executor;
+  /** Returns how many rows a statement with RETURNING changed. */
+  const change = (statement: string, values: readonly unknown[], isLarge?: boolean) =>
+    write(function* (): Steps<number> {
+      return (yield [statement, values]).length;
+    }, isLarge);
   const endRow = async (requested: RowEnd) => {
     const ended = await executor.endRow(requested);
     if (ended?.hasMore) wake(requested.claim.source);
@@ -86,7 +69,7 @@ export function sqlMethods(
       const last = inboxRow.toNumber(page?.["last"]);
       if (last !== null) {
         const values = [now(), afterMs, headsMax - changed, asOfMs, purgedTo, last];
-        changed += await change(sql.purgeHeads, values);
+        changed += await change(sql.purgeHeads, values, true);
       }
       // A page of which heads may be left is read again.
       if (changed < headsMax) purgedTo = last ?? 0;
@@ -103,14 +86,29 @@ export function sqlMethods(
       if (result.outcome === "new") wake(row.source);
       return result;
     },
-    async settle(claim, settlement) {
+    /** Settles a row whose handlers used no transaction, together with others. */
+    async settle(
+      claim: inbox.InboxClaim,
+      settlement: inbox.InboxSettlement,
+    ): Promise<inbox.InboxSettleOutcome> {
       const requested = settledEnd(claim, settlement);
       return settleOutcome(requested, await endRow(requested));
     },
     fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
-    async replay(row, columns) {
-      const isReplayed = await executor.replayRow(row, columns);
-      if (isReplayed) wake(row.source);
+    async replay({ source, id }, { event, orderKey, position, status, workspaceId }) {
+      const key = orderKey ?? `id:${id}`;
+      const isReplayed = await write(function* (): Steps<boolean> {
+        // So that it is not purged or replayed by another one meanwhile.
+        yield [sql.lockDelivery, [source, id]];
+        const [found] = yield [sql.findReplayable, [source, id]];
+        if (!found) return false;
+        const seq = Number(found["seq"]);
+        yield [sql.replayDelivery, [now(), seq, event, orderKey, position, status, workspaceId]];
+        yield [sql.queueKey, [now(), source, key, workspaceId]];
+        yield [sql.queueRow, [source, key, position ?? "", seq, Number(found["body_bytes"])]];
+        return true;
+      });
+      if (isReplayed) wake(source);
       return isReplayed;
     },
     async advanceHead({ source, key, position }) {
@@ -120,15 +118,16 @@ export function sqlMethods(
     async list({ states, source = null, beforeSeq = null, limit = 50 }) {
       if (states?.every(isUnhandledState)) {
         const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, toList(states), limit];
-        return (await read(sql.listUnhandled, values)).map(inboxRow.toSummary);
+        return (await read(sql.listUnhandled, values, true)).map(inboxRow.toSummary);
       }
       const { first, last } = await readRange();
       const found: inbox.InboxRowSummary[] = [];
       let below = Math.min(beforeSeq ?? Number.MAX_SAFE_INTEGER, last + 1);
       while (below > first && found.length < limit) {
-        const from = Math.max(first, below - listStepRows);
+        const from = Math.max(first, below - stepRows);
         const left = limit - found.length;
-        const rows = await read(sql.listRows, [below, source, states ? toList(states) : null, left, from]);
+        const values = [below, source, states ? toList(states) : null, left, from];
+        const rows = await read(sql.listRows, values, true);
         for (const row of rows) found.push(inboxRow.toSummary(row));
         below = from;
       }
@@ -139,42 +138,50 @@ export function sqlMethods(
       return row && inboxRow.toDetails(row);
     },
     discard: async ({ source, id }) => (await change(sql.discardRow, [source, id])) > 0,
-    async beginInline(webhook, inlineOptions) {
-      const [begun] = await beginInline(webhook, inlineOptions);
-      if (begun) return { state: "begun", generation: Number(begun["generation"]) };
-      const { source, leaseMs } = inlineOptions;
-      const [row] = await read(sql.inlineLease, [now(), source, webhook.id]);
-      if (row?.["state"] !== "inline") return { state: "done" };
-      const isAhead = Number(row["ahead"]) > 0;
-      if (isAhead) await change(sql.repairInline, [now(), source, webhook.id, leaseMs]);
-      return { state: "busy", retryAfterMs: isAhead ? leaseMs : Math.max(0, Number(row["ends_in"])) };
+    async beginInline({ id, timestamp, body }, { source, leaseMs }) {
+      return write(function* (): Steps<inbox.InboxBeginInlineResult> {
+        const [begun] = yield [sql.beginInline, [now(), source, id, timestamp, leaseMs]];
+        if (begun) {
+          yield [sql.insertBody, [Number(begun["seq"]), body]];
+          return { state: "begun", generation: Number(begun["generation"]) };
+        }
+        const [row] = yield [sql.inlineLease, [now(), source, id]];
+        if (row?.["state"] !== "inline") return { state: "done" };
+        const isAhead = Number(row["ahead"]) > 0;
+        if (isAhead) yield [sql.repairInline, [now(), source, id, leaseMs]];
+        return { state: "busy", retryAfterMs: isAhead ? leaseMs : Math.max(0, Number(row["ends_in"])) };
+      });
     },
     async finishInline(id, { source, generation, outcome }) {
       const recorded = outcome === "done" ? null : "inline";
       return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
     async repairTimes({ source, keyOrder }) {
-      const repairKeys = keyOrder === "strict" ? sql.repairKeysStrict : sql.repairKeysLatest;
-      const keys = await change(repairKeys, [now(), source]);
+      const rowsMax = keyOrder === "strict" ? 1 : Number.MAX_SAFE_INTEGER;
+      const keys = await change(sql.repairKeys, [now(), source, rowsMax]);
       const leases = await change(sql.repairLeases, [now(), source]);
       if (keys > 0) wake(source);
       return keys + leases;
     },
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
       inboxRow.toCandidates(
-        await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit]),
+        await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit], true),
       ),
     async readMarks(source) {
       const rows = await read(sql.readMarks, [now(), source]);
       return { nowMs: Number(rows[0]?.["now"]), marks: inboxRow.toMarks(rows) };
     },
     async writeMarks(source, marks) {
-      for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
+      for (const [name, value] of Object.entries(marks)) {
+        await write(function* (): Steps<void> {
+          yield [sql.writeMark, [source, name, value]];
+        });
+      }
     },
     async purge({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) {
       const purged = async (statement: string, afterMs: number) => {
         const boundary = await findBoundary(afterMs, asOfMs);
-        return change(statement, [now(), afterMs, rowsMax, asOfMs, boundary]);
+        return change(statement, [now(), afterMs, rowsMax, asOfMs, boundary], true);
       };
       const bodies = await purged(sql.purgeBodies, Math.min(bodiesMs, rowsMs));
       const unhandled = await purged(sql.purgeUnhandledBodies, unhandledBodiesMs);
@@ -184,12 +191,18 @@ export function sqlMethods(
     async waitingSources(source) {
       const { from, to } = tenantRange(source);
       const rows = await read(sql.waitingSources, [now(), source, from, to]);
-      return rows.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
+      const waiting = rows.filter((row) => row["source"] !== null);
+      const sources = waiting.map((row) => ({
+        source: String(row["source"]),
+        dueInMs: Number(row["due_in"]),
+      }));
+      return { sources, nowMs: Number(rows[0]?.["now"]) };
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () => inboxRow.toStats(await countStates(), (await read(sql.newestRow, [now()]))[0]),
-  };
+    stats: async () =>
+      inboxRow.toStats(await countStates(executor, sql), (await read(sql.newestRow, [now()]))[0]),
+  } satisfies Partial<inbox.InboxStore> & Record<"settle", unknown>;
 }

@@ -17,13 +17,16 @@
 
 import { setBackMsMin } from "../work-queue.ts";
 
-export interface SqlTables {
-  readonly deliveries: string;
-  readonly bodies: string;
-  readonly keys: string;
-  readonly queue: string;
-  readonly marks: string;
-}
+/** @param prefix of a schema, or of names */
+export const tablesWith = (prefix: string) => ({
+  deliveries: `${prefix}deliveries`,
+  bodies: `${prefix}bodies`,
+  keys: `${prefix}ordering_keys`,
+  queue: `${prefix}queue`,
+  marks: `${prefix}marks`,
+});
+
+export type SqlTables = Readonly<ReturnType<typeof tablesWith>>;
 
 export interface SqlDialect extends SqlTables {
   /** The time in milliseconds, from `$1`. */
@@ -38,8 +41,8 @@ export interface SqlDialect extends SqlTables {
   readonly isListed: string;
   /** Locks the selected rows of one table, without those of open transactions. */
   readonly skipLocked: (table: string) => string;
-  /** Returns the changed rows where changes are not counted otherwise. */
-  readonly returning: string;
+  /** Locks the selected rows, where a transaction does not lock everything. */
+  readonly forUpdate: string;
 }
 
 export type SqlStatements = ReturnType<typeof sqlStatements>;
@@ -48,6 +51,8 @@ export type SqlStatements = ReturnType<typeof sqlStatements>;
 export function sqlStatements(dialect: SqlDialect) {
   return {
     ...rowStatements(dialect),
+    ...inlineStatements(dialect),
+    ...countStatements(dialect),
     ...operatorStatements(dialect),
     ...maintenanceStatements(dialect),
     ...sourceStatements(dialect),
@@ -118,6 +123,21 @@ function rowStatements(dialect: SqlDialect) {
     seqRange: `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`,
 
     newestRow: `SELECT received_at - ${now} AS ahead FROM ${deliveries} ORDER BY seq DESC LIMIT 1`,
+  };
+}
+
+/** Inline rows, and the heads that they advance. */
+function inlineStatements({ deliveries, keys, now }: SqlDialect) {
+  return {
+    /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
+    beginInline: `
+    INSERT INTO ${deliveries} AS delivery
+      (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
+    VALUES ($2, $3, 'webhook', $4, ${now}, 'inline', ${now} + $5, ${now}, 1)
+    ON CONFLICT (source, webhook_id) DO UPDATE
+    SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
+    WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ${now}
+    RETURNING seq, generation`,
 
     inlineLease: `
     SELECT outcome AS state, lease_until - ${now} AS ends_in, leased_at - ${now} AS ahead FROM ${deliveries}
@@ -125,44 +145,57 @@ function rowStatements(dialect: SqlDialect) {
 
     repairInline: `
     UPDATE ${deliveries} SET lease_until = ${now} + CAST($4 AS bigint), leased_at = ${now}
-    WHERE source = $2 AND webhook_id = $3 AND outcome = 'inline' AND leased_at > ${now} ${dialect.returning}`,
-  };
-}
-
-interface InlineDialect extends Pick<SqlDialect, "deliveries" | "keys" | "now"> {
-  /** A condition, with a table in front of it where it needs one, that makes the commit of the statement durable. */
-  readonly durably: string;
-}
-
-/** Inline rows, and the heads that they advance. */
-export function inlineStatements({ deliveries, keys, now, durably }: InlineDialect) {
-  return {
-    /** Stores a row begun inline, or takes over one whose lease ended; otherwise changes nothing and returns no row. */
-    beginInline: `
-    INSERT INTO ${deliveries} AS delivery
-      (source, webhook_id, channel, signed_at, received_at, outcome, lease_until, leased_at, generation)
-    SELECT $2, $3, 'webhook', $4, ${now}, 'inline', ${now} + $5, ${now}, 1 ${durably}
-    ON CONFLICT (source, webhook_id) DO UPDATE
-    SET lease_until = excluded.lease_until, leased_at = excluded.leased_at, generation = delivery.generation + 1
-    WHERE delivery.outcome = 'inline' AND delivery.lease_until <= ${now}
-    RETURNING seq, generation`,
+    WHERE source = $2 AND webhook_id = $3 AND outcome = 'inline' AND leased_at > ${now}`,
 
     finishInline: `
     UPDATE ${deliveries} SET outcome = $4, lease_until = 0, leased_at = 0
-    ${durably} AND source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline'`,
+    WHERE source = $1 AND webhook_id = $2 AND generation = $3 AND outcome = 'inline' RETURNING 1`,
 
     advanceHead: `
     INSERT INTO ${keys} AS ordering_key (source, order_key, position, moved_at, waiting)
-    SELECT $2, $3, $4, ${now}, 0 ${durably}
+    VALUES ($2, $3, $4, ${now}, 0)
     ON CONFLICT (source, order_key) DO UPDATE
     SET position = excluded.position, status = NULL, moved_at = excluded.moved_at
-    WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position`,
+    WHERE ordering_key.position IS NULL OR excluded.position > ordering_key.position RETURNING 1`,
+  };
+}
+
+/** Of parts, so that counting blocks nothing for long. */
+function countStatements({ deliveries, keys, queue, now }: SqlDialect) {
+  return {
+    /** The last of a page of keys. */
+    keysPage: `
+    SELECT max(id) AS last FROM (SELECT id FROM ${keys} WHERE id > $1 ORDER BY id LIMIT $2) AS page`,
+
+    /** Of the keys after $1 up to $2. */
+    countLive: `
+    SELECT coalesce(sum(waiting), 0) AS waiting, coalesce(sum(held), 0) AS running
+    FROM ${keys} WHERE id > $1 AND id <= $2 AND wake_at IS NOT NULL`,
+
+    /** Of the keys after $2 up to $3, the one that has waited longest. */
+    oldestKey: `
+    SELECT id, wake_at FROM ${keys}
+    WHERE id > $2 AND id <= $3 AND worker IS NULL AND wake_at <= ${now} ORDER BY wake_at LIMIT 1`,
+
+    /** The key that has waited longest has the row that has waited longest, or one like it. */
+    oldestWaiting: `
+    SELECT ${now} - min(coalesce(delivery.replayed_at, delivery.received_at)) AS oldest
+    FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = $2`,
+
+    /** Outcomes of the rows with numbers from $1 on and below $2. */
+    countOutcomes: `
+    SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
+    WHERE seq >= $1 AND seq < $2 GROUP BY 1`,
   };
 }
 
 function operatorStatements(dialect: SqlDialect) {
-  const { deliveries, bodies, keys, queue, now, least, returning } = dialect;
+  const { deliveries, bodies, keys, queue, now, least } = dialect;
   return {
+    lockDelivery: `SELECT 1 FROM ${deliveries} WHERE source = $1 AND webhook_id = $2 ${dialect.forUpdate}`,
+
+    insertBody: `INSERT INTO ${bodies} (seq, body) VALUES ($1, $2) ON CONFLICT (seq) DO NOTHING`,
+
     /** Of a row that does not wait and has a body. */
     findReplayable: `
     SELECT delivery.seq, length(body.body) AS body_bytes FROM ${withQueue(dialect)}
@@ -174,7 +207,7 @@ function operatorStatements(dialect: SqlDialect) {
     UPDATE ${deliveries}
     SET outcome = NULL, attempts = NULL, replays = replays + 1, replayed_at = ${now}, event = $3, order_key = $4,
         position = $5, status = $6, workspace = $7
-    WHERE seq = $2 ${returning}`,
+    WHERE seq = $2`,
 
     queueKey: `
     INSERT INTO ${keys} AS ordering_key (source, order_key, workspace, waiting, wake_at)
@@ -182,23 +215,22 @@ function operatorStatements(dialect: SqlDialect) {
     ON CONFLICT (source, order_key) DO UPDATE
     SET waiting = ordering_key.waiting + 1, workspace = coalesce(excluded.workspace, ordering_key.workspace),
       wake_at = CASE WHEN ordering_key.worker IS NOT NULL
-      THEN ordering_key.wake_at ELSE ${least}(coalesce(ordering_key.wake_at, excluded.wake_at), excluded.wake_at) END
-    ${returning}`,
+      THEN ordering_key.wake_at ELSE ${least}(coalesce(ordering_key.wake_at, excluded.wake_at), excluded.wake_at) END`,
 
     // Another lookup of the key costs less than to return its number.
     queueRow: `
     INSERT INTO ${queue} (key_id, position, seq, due_at, body_bytes)
-    SELECT id, $3, $4, 0, $5 FROM ${keys} WHERE source = $1 AND order_key = $2 ${returning}`,
+    SELECT id, $3, $4, 0, $5 FROM ${keys} WHERE source = $1 AND order_key = $2`,
 
     discardRow: `
     UPDATE ${deliveries} SET outcome = 'discarded'
-    WHERE source = $1 AND webhook_id = $2 AND outcome IN ('dead', 'quarantined') ${returning}`,
+    WHERE source = $1 AND webhook_id = $2 AND outcome IN ('dead', 'quarantined') RETURNING 1`,
   };
 }
 
 /** The number of a delivery grows with its time of receipt, so `boundary` bounds the rows that may be old enough. */
 function maintenanceStatements(dialect: SqlDialect) {
-  const { deliveries, bodies, keys, marks, now, least, skipLocked, returning } = dialect;
+  const { deliveries, bodies, keys, marks, now, least, skipLocked } = dialect;
   const expiredBefore = `${least}(${now}, coalesce(CAST($4 AS bigint), ${now})) - CAST($2 AS bigint)`;
   const isExpired = `coalesce(delivery.replayed_at, delivery.received_at) <= ${expiredBefore}`;
   const settled = `(delivery.outcome IN ('stale', 'discarded', 'inline')
@@ -222,7 +254,7 @@ function maintenanceStatements(dialect: SqlDialect) {
 
     writeMark: `
     INSERT INTO ${marks} (source, name, value) VALUES ($1, $2, $3)
-    ON CONFLICT (source, name) DO UPDATE SET value = excluded.value ${returning}`,
+    ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`,
 
     /** A time in the future was stored before the clock was set back, and says nothing about age. */
     reconcileCandidates: `
@@ -245,7 +277,7 @@ function maintenanceStatements(dialect: SqlDialect) {
     DELETE FROM ${bodies} WHERE seq IN (
       SELECT delivery.seq FROM ${bodies} AS body CROSS JOIN ${deliveries} AS delivery ${queueOf(dialect)}
       WHERE body.seq < CAST($5 AS bigint) AND delivery.seq = body.seq AND ${settled} AND ${isExpired}
-      ORDER BY body.seq LIMIT $3 ${skipLocked("delivery")}) ${returning}`,
+      ORDER BY body.seq LIMIT $3 ${skipLocked("delivery")}) RETURNING 1`,
 
     /** The plus keeps the planner from the primary key: the index of unhandled deliveries is smaller. */
     purgeUnhandledBodies: `
@@ -253,39 +285,31 @@ function maintenanceStatements(dialect: SqlDialect) {
       SELECT delivery.seq FROM ${deliveries} AS delivery
       WHERE ${isUnhandled} AND +delivery.seq < CAST($5 AS bigint)
         AND ${isExpired} AND ${hasBody}
-      ORDER BY +delivery.seq LIMIT $3 ${skipLocked("delivery")}) ${returning}`,
+      ORDER BY +delivery.seq LIMIT $3 ${skipLocked("delivery")}) RETURNING 1`,
 
     /** Of rows whose bodies were purged. */
     purgeRows: `
     DELETE FROM ${deliveries} WHERE seq IN (
       SELECT delivery.seq FROM ${withQueue(dialect)}
       WHERE delivery.seq < CAST($5 AS bigint) AND ${settled} AND ${isExpired} AND NOT ${hasBody}
-      ORDER BY delivery.seq LIMIT $3 ${skipLocked("delivery")}) ${returning}`,
+      ORDER BY delivery.seq LIMIT $3 ${skipLocked("delivery")}) RETURNING 1`,
 
-    /** The last of a page of keys: there is no index on the times of heads, and a scan of all would block. */
-    keysPage: `
-    SELECT max(id) AS last FROM (SELECT id FROM ${keys} WHERE id > $1 ORDER BY id LIMIT $2) AS page`,
-
+    /** In pages of keys: there is no index on the times of heads, and a scan of all would block. */
     purgeHeads: `
     DELETE FROM ${keys} WHERE waiting = 0 AND id IN (
       SELECT id FROM ${keys} AS head
       WHERE id > $5 AND id <= $6 AND waiting = 0 AND moved_at <= ${expiredBefore}
-      LIMIT $3 ${skipLocked("head")}) ${returning}`,
+      LIMIT $3 ${skipLocked("head")}) RETURNING 1`,
   };
 }
 
 function sourceStatements(dialect: SqlDialect) {
-  const { keys, queue, now, wakeSource, skipLocked, returning } = dialect;
-  const rowsOf = (rows: string) => `FROM (
-        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id ${rows}) AS found`;
-  const dueRow = (rows: string) => `EXISTS (SELECT 1 ${rowsOf(rows)} WHERE ${isDue(now)})`;
-  const nextDue = (rows: string) => `(SELECT min(due_at) ${rowsOf(rows)})`;
-  const repairKeys = (rows: string) => `
-    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow(rows)} THEN ${now} ELSE ${nextDue(rows)} END WHERE id IN (
-      SELECT id FROM ${keys} AS ordering_key
-      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
-        AND (${dueRow(rows)} OR wake_at > ${nextDue(rows)}) ${skipLocked("ordering_key")})
-    ${returning}`;
+  const { keys, queue, now, wakeSource, skipLocked } = dialect;
+  const firstRows = `FROM (
+        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id
+        ORDER BY position, seq LIMIT $3) AS found`;
+  const dueRow = `EXISTS (SELECT 1 ${firstRows} WHERE ${isDue(now)})`;
+  const nextDue = `(SELECT min(due_at) ${firstRows})`;
   return {
     /** The recursion finds one tenant after the other, with one probe of an index each. */
     waitingSources: `
@@ -299,20 +323,25 @@ function sourceStatements(dialect: SqlDialect) {
     names (name) AS (SELECT CAST($2 AS text) UNION ALL SELECT tenant FROM tenants WHERE tenant IS NOT NULL),
     times (name, at) AS (
       SELECT name, (SELECT min(wake_at) FROM ${keys} WHERE wake_at IS NOT NULL AND ${wakeSource} = name) FROM names)
-    SELECT name AS source, at - ${now} AS due_in FROM times WHERE at IS NOT NULL ORDER BY name`,
+    SELECT ${now} AS now, name AS source, at - ${now} AS due_in
+    FROM (SELECT 1) AS one LEFT JOIN times ON at IS NOT NULL ORDER BY name`,
 
     countBacklog: `
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1 AND wake_at IS NOT NULL LIMIT $2) AS busy`,
 
-    /** Keys that sleep although a row could be claimed, or longer than until one can. */
-    repairKeysLatest: repairKeys(""),
-    repairKeysStrict: repairKeys("ORDER BY position, seq LIMIT 1"),
+    /** Keys that sleep although one of their first $3 rows could be claimed, or longer than until one can. */
+    repairKeys: `
+    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow} THEN ${now} ELSE ${nextDue} END WHERE id IN (
+      SELECT id FROM ${keys} AS ordering_key
+      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
+        AND (${dueRow} OR wake_at > ${nextDue}) ${skipLocked("ordering_key")})
+    RETURNING 1`,
 
     repairLeases: `
     UPDATE ${keys} SET wake_at = ${now} + (wake_at - leased_at), leased_at = ${now} WHERE id IN (
       SELECT id FROM ${keys} AS ordering_key
       WHERE ${wakeSource} = $2 AND wake_at IS NOT NULL AND worker IS NOT NULL AND leased_at > ${now}
-      ${skipLocked("ordering_key")}) ${returning}`,
+      ${skipLocked("ordering_key")}) RETURNING 1`,
   };
 }

@@ -29,35 +29,16 @@ function endOfComment(text: string, start: number, database: Database): number {
 /** Whether a text for SQLite has more than one statement. Some of its drivers execute the first one only. */
 export function hasSecondStatement(text: string): boolean {
   if (!/;\s*\S/.test(text)) return false;
-  const statement = fromFirstWord(text, "sqlite");
+  const parts = text
+    .replace(quotedOrComment, " ")
+    .split(";")
+    .filter((part) => part.trim() !== "");
   // Its own statements end with `;`, and it with `; END`.
-  let isInTrigger = /^CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(statement);
-  let hasEnded = false;
-  let previous = "";
-  for (const word of wordsOf(statement)) {
-    if (word !== ";" && hasEnded) return true;
-    if (previous === ";" && word.toUpperCase() === "END") isInTrigger = false;
-    hasEnded ||= word === ";" && !isInTrigger;
-    previous = word;
-  }
-  return false;
+  const isTrigger = /^\s*CREATE\s+(?:TEMP(?:ORARY)?\s+)?TRIGGER\b/i.test(parts[0] ?? "");
+  const last = isTrigger ? parts.findIndex((part) => /^\s*END\b/i.test(part)) : 0;
+  return last >= 0 && parts.length > last + 1;
 }
 
-/** Without comments; of a text or a name in quotes the first quote. */
-function* wordsOf(statement: string): Iterable<string> {
-  const words = /--[^\n]*|\/\*|\w+|\S/g;
-  for (let found = words.exec(statement); found; found = words.exec(statement)) {
-    const [word] = found;
-    const closing = closings.get(word);
-    if (closing !== undefined) {
-      // A quote within the text is written twice, which is a second text here.
-      const end = statement.indexOf(closing, words.lastIndex);
-      words.lastIndex = end < 0 ? statement.length : end + 1;
-    }
-    if (word === "/*") words.lastIndex = endOfComment(statement, found.index, "sqlite");
-    else if (!word.startsWith("--")) yield word;
-  }
-}
-
-const closings = new Map(["'", '"', "`"].map((quote) => [quote, quote]));
-closings.set("[", "]");
+/** A quote within a quoted text is written twice, which is a second text here. What does not end, ends with the text. */
+const quotedOrComment =
+  /--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'[^']*(?:'|$)|"[^"]*(?:"|$)|`[^`]*(?:`|$)|\[[^\]]*(?:\]|$)/g;

@@ -78,9 +78,8 @@ function claimKey(
 ): void {
   const keyId = Number(key["id"]);
   const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
-  const isStrict = keyOrder === "strict";
-  const firstRows = isStrict ? sql.firstRowsStrict : sql.firstDueRows;
-  const first = connection.queryPrepared(firstRows, [nowMs, keyId, rowsMax]);
+  const isStrict = keyOrder === "strict" ? 1 : 0;
+  const first = connection.queryPrepared(sql.firstRows, [nowMs, keyId, rowsMax, isStrict]);
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
@@ -91,8 +90,7 @@ function claimKey(
   const count = taken.countFitting(due);
   if (count === 0) return;
   const generation = Number(key["generation"]) + 1;
-  const deliveries = isStrict ? sql.firstDeliveriesStrict : sql.firstDueDeliveries;
-  for (const row of connection.queryPrepared(deliveries, [nowMs, keyId, count])) {
+  for (const row of connection.queryPrepared(sql.firstDeliveries, [nowMs, keyId, count, isStrict])) {
     taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
   const seqs = taken.rows.slice(-count).map(({ seq }) => Number(seq));
@@ -128,7 +126,7 @@ function recoverKey(
     }
   }
   connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length, dueAtMs]);
-  if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId]);
+  if (died.length > 0) connection.changePrepared(sql.deleteEmptyKey, [keyId, 0]);
   return died;
 }
 

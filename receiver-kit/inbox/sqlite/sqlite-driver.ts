@@ -12,12 +12,9 @@ export type SqliteDriverName = (typeof sqliteDriverNames)[number];
 /** What the inbox needs of an open database. */
 export interface SqliteConnection {
   exec(sql: string): void;
-  /** Runs one statement and returns its rows, if any. */
+  /** Runs one statement of a handler and returns its rows, if any. */
   query(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
-  /**
-   * The same for the inbox's own, fixed statements, which are prepared once. Not for those of handlers: libsql keeps
-   * the values of the last run for any that are left out.
-   */
+  /** The same for the inbox's own, fixed statements. */
   queryPrepared(sql: string, values?: readonly SqliteValue[]): readonly SqliteRow[];
   /** The first row of a prepared statement, if any: of libsql in half the time of a list. */
   firstPrepared(sql: string, values: readonly SqliteValue[]): SqliteRow | undefined;
@@ -106,18 +103,28 @@ const valueStyles: Readonly<Record<SqliteDriverName, ValueStyle>> = {
   "node:sqlite": "spread",
 };
 
+/** A handler may write values into its statements, so that each is another one. */
+const handlerStatementsMax = 100;
+
 const hasNumberedParameter = (sql: string) => /\?\d/.test(sql.replace(/'[^']*'/g, ""));
 
 /** Wraps a driver's connection. */
 export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"): SqliteConnection {
-  const prepareWith = (prepared: Map<string, NativeStatement>) => (sql: string) => {
-    const statement = prepared.get(sql) ?? native.prepare(sql);
-    prepared.set(sql, statement);
-    return statement;
-  };
+  const prepareWith =
+    (prepared: Map<string, NativeStatement>, max = Number.POSITIVE_INFINITY) =>
+    (sql: string, name = sql) => {
+      const known = prepared.get(name);
+      if (known) return known;
+      const statement = native.prepare(sql);
+      if (prepared.size >= max) prepared.clear();
+      prepared.set(name, statement);
+      return statement;
+    };
   const prepare = prepareWith(new Map());
   // libsql uses the values of the last list for the first row that is read afterwards, so these have their own statements.
   const prepareFirst = prepareWith(new Map());
+  // libsql keeps the values of the last run for any that are left out: each number of values has a statement of its own.
+  const prepareOfHandler = prepareWith(new Map(), handlerStatementsMax);
   const bind = (sql: string, values: readonly SqliteValue[]): readonly unknown[] => {
     const bound = values.map(toBindable);
     if (style === "spread") return bound;
@@ -132,7 +139,7 @@ export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"
   return {
     native,
     exec: (sql) => native.exec(sql),
-    query: (sql, values = []) => rowsOf(native.prepare(sql), sql, values),
+    query: (sql, values = []) => rowsOf(prepareOfHandler(sql, `${values.length} ${sql}`), sql, values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
     // Some versions of libsql return `null` without a row.
     firstPrepared: (sql, values) =>

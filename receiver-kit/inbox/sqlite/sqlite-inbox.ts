@@ -3,10 +3,9 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
-import { sqlMethods } from "../sql/sql-methods.ts";
+import { type Steps, sqlMethods } from "../sql/sql-methods.ts";
 import { createSubscribers } from "../subscribers.ts";
 import { claimRows, renewLeases } from "./sqlite-claims.ts";
-import { countStates, listStepRows } from "./sqlite-counts.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
@@ -17,8 +16,8 @@ import {
 } from "./sqlite-driver.ts";
 import { endRow } from "./sqlite-ends.ts";
 import { SqliteFile } from "./sqlite-file.ts";
+import { insertRow } from "./sqlite-insert.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
-import * as operations from "./sqlite-operations.ts";
 import { sharedStatements } from "./sqlite-statements.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
@@ -99,21 +98,13 @@ export function sqliteInbox(
   const { subscribe, wake } = createSubscribers();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
-  const query = (statement: string, values: readonly unknown[]) => (connection: SqliteConnection) =>
-    connection.queryPrepared(statement, values as readonly SqliteValue[]);
   const { settle, ...methods } = sqlMethods(
     {
-      read: (statement, values) => writer.read(query(statement, values)),
-      insertRow: (row) => write((connection, now) => operations.insertRow(connection, row, now)),
+      read: (statement, values) => writer.read((connection) => query(connection, statement, values)),
+      write: (steps) => writer.write((connection) => runSteps(connection, steps())),
+      insertRow: (row) => write((connection, now) => insertRow(connection, row, now)),
       endRow: (requested) => write((connection, now) => endRow(connection, requested, now)),
-      replayRow: (row, columns) =>
-        write((connection, now) => operations.replayRow(connection, row, columns, now)),
-      countStates: () => countStates(writer, clock.now()),
-      listStepRows,
-      beginInline: (webhook, inlineOptions) =>
-        write((connection, now) => operations.beginInline(connection, webhook, inlineOptions, now)),
-      change: (statement, values) =>
-        writer.write((connection) => connection.changePrepared(statement, values as readonly SqliteValue[])),
+      stepRows,
       now: () => clock.now(),
       wake,
     },
@@ -152,4 +143,16 @@ export function sqliteInbox(
     subscribe,
   };
   return store;
+}
+
+/** How many rows one step of a count or a list reads at most, about 2 ms. */
+export const stepRows = 5_000;
+
+const query = (connection: SqliteConnection, statement: string, values: readonly unknown[]) =>
+  connection.queryPrepared(statement, values as readonly SqliteValue[]);
+
+function runSteps<Result>(connection: SqliteConnection, steps: Steps<Result>): Result {
+  let step = steps.next();
+  while (!step.done) step = steps.next(query(connection, ...step.value));
+  return step.value;
 }

@@ -7,85 +7,27 @@
 // rows of a key; the rows of a lease are known by their numbers. Without AUTOINCREMENT a number may be used again once the
 // newest row was purged; nothing refers to it then. A mark of no source counts for the whole file.
 
+import { firstSchema } from "../sql/first-schema.ts";
 import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../sql/schema-version.ts";
+import { tablesWith } from "../sql/sql-statements.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
+
+const prefix = "workspace_tasks_";
+export const sqliteTables = tablesWith(prefix);
 
 export const sqliteMigrations: readonly Migration<string>[] = [
   {
     release: "0.1.0",
     oldestUsable: 1,
-    statements: `
-      CREATE TABLE workspace_tasks_deliveries (
-        seq INTEGER PRIMARY KEY,
-        source TEXT NOT NULL,
-        webhook_id TEXT NOT NULL,
-        channel TEXT NOT NULL,
-        event TEXT,
-        order_key TEXT,
-        position TEXT,
-        status TEXT,
-        workspace TEXT,
-        signed_at INTEGER NOT NULL,
-        received_at INTEGER NOT NULL,
-        secret_index INTEGER,
-        traceparent TEXT,
-        outcome TEXT,
-        attempts INTEGER,
-        last_error TEXT,
-        replays INTEGER NOT NULL DEFAULT 0,
-        replayed_at INTEGER,
-        lease_until INTEGER,
-        leased_at INTEGER,
-        generation INTEGER,
-        UNIQUE (source, webhook_id)
-      );
-      CREATE TABLE workspace_tasks_bodies (seq INTEGER PRIMARY KEY, body BLOB NOT NULL);
-      CREATE TABLE workspace_tasks_ordering_keys (
-        id INTEGER PRIMARY KEY,
-        source TEXT NOT NULL,
-        order_key TEXT NOT NULL,
-        workspace TEXT,
-        position TEXT,
-        status TEXT,
-        moved_at INTEGER,
-        waiting INTEGER NOT NULL,
-        wake_at INTEGER,
-        worker TEXT,
-        generation INTEGER NOT NULL DEFAULT 0,
-        leased_at INTEGER,
-        held INTEGER NOT NULL DEFAULT 0,
-        suspects INTEGER NOT NULL DEFAULT 0,
-        claimed TEXT,
-        UNIQUE (source, order_key)
-      );
-      CREATE TABLE workspace_tasks_queue (
-        key_id INTEGER NOT NULL,
-        position TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        due_at INTEGER NOT NULL,
-        failed_at INTEGER,
-        attempts INTEGER NOT NULL DEFAULT 0,
-        body_bytes INTEGER NOT NULL,
-        last_error TEXT,
-        PRIMARY KEY (key_id, position, seq)
-      ) WITHOUT ROWID;
-      CREATE TABLE workspace_tasks_marks (
-        source TEXT NOT NULL,
-        name TEXT NOT NULL,
-        value TEXT NOT NULL,
-        PRIMARY KEY (source, name)
-      ) WITHOUT ROWID;
-      CREATE INDEX workspace_tasks_ordering_keys_wake ON workspace_tasks_ordering_keys (source, wake_at, id)
-        WHERE wake_at IS NOT NULL;
-      CREATE INDEX workspace_tasks_ordering_keys_running ON workspace_tasks_ordering_keys (source, order_key)
-        WHERE status = 'RUNNING';
-      CREATE INDEX workspace_tasks_deliveries_unhandled ON workspace_tasks_deliveries (source, outcome, order_key)
-        WHERE outcome IN ('dead', 'quarantined');`,
+    statements: firstSchema({
+      ...{ ...sqliteTables, wakeSource: "source", prefix, inKey: "WITHOUT ROWID" },
+      ...{ text: "text", bytes: "blob", rowNumber: "integer", newRowNumber: "integer", rowNumbers: "text" },
+    }),
   },
 ];
 
 const ownVersion = schemaVersionOf(sqliteMigrations);
-const table = "workspace_tasks_inbox_version";
+const table = `${prefix}inbox_version`;
 const select = `SELECT version, oldest_usable, oldest_release FROM ${table}`;
 const selectNewer = `${select} WHERE oldest_usable > ?1`;
 

@@ -42,7 +42,8 @@ export class Turn {
   /** Creates what later calls throw: an error with its stack costs more than a statement. */
   #failure: (() => ReceiverError) | undefined;
   #cancelTimeout = () => {};
-  isKept = false;
+  /** Of one that is kept. */
+  endRow: ((connection: SqliteConnection) => void) | undefined;
   hadNative = false;
   /** Of one that is alone: the connection is closed at its end, so that what was set there is gone. */
   isReplaced = false;
@@ -84,10 +85,10 @@ export class Turn {
     return native;
   }
 
-  /** `repeat`: nothing was written, because of another event. */
-  async commit(): Promise<"settled" | "repeat"> {
+  /** `end` is called in the transaction, after the turn. `repeat`: nothing was written, because of another event. */
+  async commit(end: (connection: SqliteConnection) => void): Promise<"settled" | "repeat"> {
     this.connection();
-    this.isKept = true;
+    this.endRow = end;
     this.#end(transactionEnded);
     return this.#settled.promise;
   }
@@ -149,8 +150,8 @@ export class SharedTransaction {
     await turn.run(this.#connection);
     this.hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
     if (this.hasOtherSettings && !turn.isAlone) this.isBroken = true;
-    const isKept = this.#endSavepoint(turn.isKept) && turn.isKept;
-    (isKept ? this.#kept : this.#undone).push(turn);
+    const isKept = turn.endRow !== undefined;
+    (this.#endSavepoint(isKept) && isKept ? this.#kept : this.#undone).push(turn);
   }
 
   write(operations: readonly WriteOperation[]): void {
@@ -192,7 +193,11 @@ export class SharedTransaction {
 
   #tryCommit(commit: (connection: SqliteConnection) => void): boolean {
     try {
-      if (!this.isBroken) commit(this.#connection);
+      if (!this.isBroken) {
+        // Not within the savepoints: SQLite copies each page that is changed in one.
+        for (const turn of this.#kept) turn.endRow?.(this.#connection);
+        commit(this.#connection);
+      }
     } catch (error) {
       this.failure = error;
       this.isBroken = true;

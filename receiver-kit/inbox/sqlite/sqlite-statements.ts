@@ -1,16 +1,10 @@
 // The SQL of the SQLite inbox, besides the statements that it shares with PostgreSQL. SQLite has one writer and needs no
 // row locks. It has no statistics either: where it could choose another index, INDEXED BY names the right one.
 
-import { inlineStatements, isDue, type SqlTables, sqlStatements } from "../sql/sql-statements.ts";
+import { isDue, sqlStatements } from "../sql/sql-statements.ts";
+import { sqliteTables } from "./sqlite-migrations.ts";
 
-const tables: SqlTables = {
-  deliveries: "workspace_tasks_deliveries",
-  bodies: "workspace_tasks_bodies",
-  keys: "workspace_tasks_ordering_keys",
-  queue: "workspace_tasks_queue",
-  marks: "workspace_tasks_marks",
-};
-const { deliveries, bodies, keys, queue } = tables;
+const { deliveries, bodies, keys, queue } = sqliteTables;
 
 // Storing
 
@@ -21,8 +15,6 @@ export const insertDelivery = `
      last_error, secret_index, traceparent)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
   ON CONFLICT (source, webhook_id) DO NOTHING`;
-
-export const insertBody = `INSERT INTO ${bodies} (seq, body) VALUES (?1, ?2) ON CONFLICT (seq) DO NOTHING`;
 
 export const compareBody = `
   SELECT body = ?3 AS same FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
@@ -39,25 +31,20 @@ export const pickKeys = `
 
 const due = isDue("?1");
 
-const firstOfKey = (condition: string) => `WHERE key_id = ?2 ${condition} ORDER BY position, seq LIMIT ?3`;
+/** ?4: in strict order, where a row that is not due stops those behind it. */
+const firstOfKey = `WHERE key_id = ?2 AND (?4 OR ${due}) ORDER BY position, seq LIMIT ?3`;
 
 /** The first rows of a key, in their order. */
-const firstRows = (condition: string) =>
-  `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${firstOfKey(condition)}`;
+export const firstRows = `SELECT body_bytes, due_at, ${due} AS is_due FROM ${queue} ${firstOfKey}`;
 
 /** Their deliveries and bodies. */
-const firstDeliveries = (condition: string) => `
+export const firstDeliveries = `
   SELECT delivery.seq, source, webhook_id, channel, event, order_key, delivery.position, status, workspace, signed_at,
     received_at, replays, secret_index, traceparent, body.body, first.attempts
-  FROM (SELECT seq, position, attempts, ${due} FROM ${queue} ${firstOfKey(condition)}) AS first
+  FROM (SELECT seq, position, attempts FROM ${queue} ${firstOfKey}) AS first
     CROSS JOIN ${deliveries} AS delivery ON delivery.seq = first.seq
     LEFT JOIN ${bodies} AS body ON body.seq = first.seq
   ORDER BY first.position, first.seq`;
-
-export const firstDueRows = firstRows(`AND ${due}`);
-export const firstDueDeliveries = firstDeliveries(`AND ${due}`);
-export const firstRowsStrict = firstRows("");
-export const firstDeliveriesStrict = firstDeliveries("");
 
 export const leaseKey = `
   UPDATE ${keys}
@@ -93,24 +80,13 @@ export const renewLease = `
 // Ending
 
 export const readLease = `
-  SELECT position AS head, waiting FROM ${keys} WHERE id = ?1 AND worker = ?2 AND generation = ?3`;
+  SELECT position AS head FROM ${keys} WHERE id = ?1 AND worker = ?2 AND generation = ?3`;
 
 /** Changes nothing when the row had ended before, when the lease was lost, or when the head is already further. */
 export const dequeueApplied = `
   DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 AND EXISTS (
     SELECT 1 FROM ${keys} AS held WHERE held.id = ?1 AND held.worker = ?4 AND held.generation = ?5
       AND (held.position IS NULL OR held.position < ?6 OR (?7 AND held.position = ?6)))`;
-
-const advanced =
-  "position = ?2, status = ?3, moved_at = ?4, waiting = waiting - 1, suspects = max(0, suspects - 1)";
-
-const without = (seq: string) => `claimed = replace(claimed, ',' || CAST(${seq} AS INTEGER) || ',', ',')`;
-
-export const advanceHeld = `UPDATE ${keys} SET ${advanced}, held = held - 1, ${without("?5")} WHERE id = ?1`;
-
-export const advanceFreed = `
-  UPDATE ${keys} SET ${advanced}, held = 0, claimed = NULL, worker = NULL, wake_at = CASE WHEN waiting > 1 THEN ?4 END
-  WHERE id = ?1 RETURNING waiting`;
 
 /** Returns no row when it had ended before. */
 export const dequeueRow = `
@@ -125,57 +101,31 @@ export const recordEnd = `
   UPDATE ${deliveries} SET outcome = ?2, attempts = ?3, last_error = coalesce(?4, last_error)
   WHERE seq = ?1 RETURNING source, webhook_id`;
 
-export const advanceKey = `UPDATE ${keys} SET position = ?2, status = ?3, moved_at = ?4 WHERE id = ?1`;
+/** ?5 of its rows have ended; where ?2 is not null, its head is there now. */
+const ended = `position = coalesce(?2, position), status = CASE WHEN ?2 IS NULL THEN status ELSE ?3 END,
+      moved_at = CASE WHEN ?2 IS NULL THEN moved_at ELSE ?4 END, waiting = waiting - ?5, suspects = max(0, suspects - ?5)`;
 
-export const countEnded = `
+export const updateHeld = `
   UPDATE ${keys}
-  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = max(0, held - 1),
-      ${without("?3")}
+  SET ${ended}, held = max(0, held - 1), claimed = replace(claimed, ',' || CAST(?6 AS INTEGER) || ',', ',')
   WHERE id = ?1`;
 
+/** A single row that is left is due at ?6. */
 export const freeKey = `
   UPDATE ${keys}
-  SET waiting = waiting - ?2, suspects = max(0, suspects - ?2), held = 0, claimed = NULL, worker = NULL,
-      wake_at = ?3
-  WHERE id = ?1`;
-
-export const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
+  SET ${ended}, held = 0, claimed = NULL, worker = NULL,
+      wake_at = CASE WHEN waiting > ?5 + 1 THEN ?4 WHEN waiting > ?5 THEN ?6 END
+  WHERE id = ?1 RETURNING waiting`;
 
 /** A key that has neither a head nor a row has nothing to remember. */
-export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = 0`;
+export const deleteEmptyKey = `DELETE FROM ${keys} WHERE id = ?1 AND position IS NULL AND waiting = ?2`;
 
-// Counting
-
-/** Of the keys after ?1 up to ?2. */
-export const countLive = `
-  SELECT coalesce(sum(waiting), 0) AS waiting, coalesce(sum(held), 0) AS running
-  FROM ${keys} WHERE id > ?1 AND id <= ?2 AND wake_at IS NOT NULL`;
-
-/** Of the keys after ?1 up to ?2, the one that has waited longest. */
-export const oldestKey = `
-  SELECT id, wake_at FROM ${keys}
-  WHERE id > ?1 AND id <= ?2 AND worker IS NULL AND wake_at <= ?3 ORDER BY wake_at LIMIT 1`;
-
-/** The key that has waited longest has the row that has waited longest, or one like it. */
-export const oldestWaiting = `
-  SELECT ?1 - min(coalesce(delivery.replayed_at, delivery.received_at)) AS oldest
-  FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = ?2`;
-
-/** Outcomes of the rows with numbers from ?1 on and below ?2. */
-export const countOutcomes = `
-  SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
-  WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
-
-const shared = {
-  ...sqlStatements({
-    ...{ ...tables, now: "$1", least: "min", wakeSource: "source" },
-    isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
-    isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
-    skipLocked: () => "",
-    returning: "",
-  }),
-  ...inlineStatements({ ...tables, now: "$1", durably: "WHERE true" }),
-};
+const shared = sqlStatements({
+  ...{ ...sqliteTables, now: "$1", least: "min", wakeSource: "source", forUpdate: "" },
+  isClaimed: "instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0",
+  isListed: "($3 IS NULL OR state IN (SELECT value FROM json_each($3)))",
+  skipLocked: () => "",
+});
 
 /** SQLite numbers its parameters with `?`. */
 export const sharedStatements = Object.fromEntries(

@@ -59,13 +59,13 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
       const requested = settledEnd(claim, settlement);
-      const ended = endRow(transaction.connection(), requested, now());
-      if (ended?.result !== requested.outcome) {
-        await transaction.rollback();
-        throw ended ? superseded() : leaseLost();
-      }
-      const outcome = await transaction.commit();
-      if (ended.hasMore) wake(claim.source);
+      let hasMore = false;
+      const outcome = await transaction.commit((connection) => {
+        const ended = endRow(connection, requested, now());
+        if (ended?.result !== requested.outcome) throw ended ? superseded() : leaseLost();
+        hasMore = ended.hasMore;
+      });
+      if (hasMore) wake(claim.source);
       return outcome;
     },
     rollBack: (transaction) => transaction.rollback(),
@@ -125,7 +125,7 @@ async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean
   try {
     const lease = readLease(transaction.connection(), claim.lease);
     if (!lease) throw leaseLost();
-    if (isSuperseded(settlement, lease.head)) throw superseded();
+    if (isSuperseded(settlement, lease["head"])) throw superseded();
     return transaction;
   } catch (error) {
     await transaction.rollback();

@@ -1,6 +1,10 @@
+import { withTimeout } from "../../../sdk/kernel/with-timeout.ts";
 import { interceptInbox, overrideInbox } from "../../support/wrap-inbox.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { SimulationWorld, Store } from "./world.ts";
+
+/** As a pool that may wait for a client, and then for its response: the server may execute the call all the same. */
+const callTimeoutMs = 10_000;
 
 /**
  * One process's connection to the store. Between them: latency, outages, commits whose outcome is lost, connections that
@@ -62,7 +66,7 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
     return receive(await call(), failovers);
   });
 
-  return overrideInbox(connection, {
+  const connected = overrideInbox(connection, {
     durable: true,
     close: async () => process.sleep(),
     begin(claim, settlement, options) {
@@ -102,4 +106,6 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
       return async () => unsubscribe?.();
     },
   });
+  const late = () => new Error("no response");
+  return interceptInbox(connected, (_, call) => withTimeout(call(), callTimeoutMs, world.clock, late));
 }

@@ -71,18 +71,6 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: "calls-without-limit",
-    bug: "a call of the inbox whose connection died is awaited without limit",
-    violates: ["I5", "E1", "C1"],
-    product: "receiver-kit",
-    patches: [
-      {
-        find: "return withTimeout(result, limitMs, limits.clock, late);",
-        replace: "void late; void withTimeout; return result;",
-      },
-    ],
-  },
-  {
     name: "late-insert-acknowledged",
     bug: "a delivery that the inbox did not store in time is acknowledged",
     violates: ["I1"],

@@ -77,14 +77,15 @@ export const claimingChecks: Checks = {
       await inbox.insert(rowAt("task-1", 1, { source: each }));
     const due = (names: readonly string[]) => names.map((name) => ({ source: name, dueInMs: 0 }));
     const all = ["default", "default/a", "default/b", "default/c"];
-    expect(await inbox.waitingSources("default")).toEqual(due(all));
-    expect(await inbox.waitingSources("default-2")).toEqual(due(["default-2/a"]));
-    expect(await inbox.waitingSources("nothing")).toEqual([]);
+    const nowMs = clock.now();
+    expect(await inbox.waitingSources("default")).toEqual({ sources: due(all), nowMs });
+    expect(await inbox.waitingSources("default-2")).toEqual({ sources: due(["default-2/a"]), nowMs });
+    expect(await inbox.waitingSources("nothing")).toEqual({ sources: [], nowMs });
     await inbox.claim(claimOptions({ source: "default/a", leaseMs: 30_000 }));
     const claim = await claimOne(inbox, { source: "default/b", leaseMs: 30_000 });
     await inbox.fail(claim, { kind: "retry", delayMs: 5_000, error: "failed" });
     await clock.advance(1_000);
-    const times = (await inbox.waitingSources("default")).map(({ dueInMs }) => dueInMs);
+    const times = (await inbox.waitingSources("default")).sources.map(({ dueInMs }) => dueInMs);
     expect(times).toEqual([-1_000, 29_000, 4_000, -1_000]);
   },
 };

@@ -10,13 +10,13 @@ import {
 import { primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { describe, expect, it } from "vitest";
 import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
-import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
+import type { InboxClaim, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { boundPool } from "../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
 import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { FakeAmqp } from "../../support/fake-amqp.ts";
+import { claimOne, claimOptions, rowAt, settle, source } from "../../support/inbox-contract/contract-rows.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox, postgresInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
@@ -132,24 +132,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
       ] as const,
   ),
   [
-    "reconciling waits for the inbox to store a change",
-    async () => {
-      const clock = createFixtureClock();
-      const inbox = overrideInbox(memoryInbox({ clock }), { insert: hang });
-      const fixture = createReceiverFixture({ clock, inbox, acceptTimeoutMs: 2_000 });
-      const task = { id: "task-1", type: "BINDER", status: "RUNNING", startedAt: "2026-05-01T00:00:00Z" };
-      const client = {
-        tasks: {
-          async *list() {
-            yield { ...task, completedAt: null, stages: [], subTasks: [] } as never;
-          },
-        },
-      };
-      return endOf(fixture.receiver.reconcile(client, { taskIds: ["task-1"] }), clock);
-    },
-    "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
-  ],
-  [
     "a request waits for its body",
     async () => {
       const clock = createFixtureClock();
@@ -253,24 +235,48 @@ describe("an error that ends a wait names what was waited for, and the limit", (
   it.each(waits)("when %s", async (_wait, end, expected) => {
     expect(await end()).toContain(expected);
   });
+});
 
-  const inner = memoryInbox();
-  const methods = [...Object.keys(inner), "open", "close"] as (keyof InboxStore & string)[];
-  const limited = methods.filter(
-    (name) => typeof inner[name] === "function" && name !== "begin" && name !== "insert",
-  );
-  const slow = ["list", "stats", "purge", "reconcileCandidates", "subscribe"];
+/** Every call that reaches the server; with a list of rows or keys, of one. */
+const calls: Readonly<Record<string, (inbox: InboxStore, claim: InboxClaim) => Promise<unknown>>> = {
+  open: (inbox) => inbox.open(),
+  insert: (inbox) => inbox.insert(rowAt("task-1", 1)),
+  backlog: (inbox) => inbox.backlog(source, 1),
+  beginInline: (inbox) => inbox.beginInline(webhook("msg_1"), { source, leaseMs: 1 }),
+  finishInline: (inbox) => inbox.finishInline("msg_1", { source, generation: 1, outcome: "done" }),
+  advanceHead: (inbox) => inbox.advanceHead({ source, key: "key", position: "1" }),
+  head: (inbox) => inbox.head(source, "key"),
+  reconcileCandidates: (inbox) =>
+    inbox.reconcileCandidates({ source, runningForMs: 1, afterKey: "", limit: 1 }),
+  readMarks: (inbox) => inbox.readMarks(source),
+  writeMarks: (inbox) => inbox.writeMarks(source, { name: "value" }),
+  purge: (inbox) => inbox.purge({ bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 }, 1),
+  list: (inbox) => inbox.list({}),
+  get: (inbox) => inbox.get(rowAt("task-1", 1)),
+  replay: (inbox) => inbox.replay(rowAt("task-1", 1), rowAt("task-1", 1)),
+  discard: (inbox) => inbox.discard(rowAt("task-1", 1)),
+  stats: (inbox) => inbox.stats(),
+  waitingSources: (inbox) => inbox.waitingSources(source),
+  claim: (inbox) => inbox.claim(claimOptions()),
+  renew: (inbox, { lease }) => inbox.renew([lease], 1),
+  commit: (inbox, claim) => settle(inbox, claim),
+  fail: (inbox, claim) => inbox.fail(claim, { kind: "release" }),
+  repairTimes: (inbox) => inbox.repairTimes({ source, keyOrder: "latest" }),
+};
 
-  it.each(limited)("when a receiver waits for %s of its inbox", async (name) => {
-    const clock = createFixtureClock();
-    const inbox = limitInbox(overrideInbox(memoryInbox(), { [name]: hang }), { clock, leaseMs: 30_000 });
-    const call = (inbox[name] as () => Promise<unknown>)();
-    const limitMs = name === "open" ? 1_200_000 : slow.includes(name) ? 60_000 : 10_000;
-    const wait = endOf(call, clock, limitMs - 1);
-    expect(await wait).toBe("it did not end");
-    expect(await endOf(call, clock, 1)).toContain(
-      `INBOX_UNAVAILABLE: inbox: ${name} did not return within ${limitMs} ms`,
-    );
+describe.each(["no client", "a silent client"] as const)("a PostgreSQL inbox whose pool has %s", (has) => {
+  it("has no call without a limit that is not listed here", () => {
+    const unlimited = ["begin", "close", "durable", "isOpen", "subscribe"];
+    const names = Object.keys(postgresInbox(silentPool(has) as never));
+    expect([...Object.keys(calls), ...unlimited].sort()).toEqual([...names, "commit"].sort());
+  });
+
+  it.each(Object.entries(calls))("ends %s", async (_name, call) => {
+    const memory = memoryInbox();
+    await memory.insert(rowAt("task-1", 1));
+    const inbox = postgresInbox(silentPool(has) as never, { queryTimeoutMs: 2 });
+    const expected = has === "no client" ? "no client of the pool was available" : "no response in";
+    await expect(call(inbox, await claimOne(memory))).rejects.toThrow(expected);
   });
 });
 

@@ -169,23 +169,19 @@ export function boundPool(
       health.isStrict = /serializable|repeatable/.test(String(rows[0]?.["level"]));
     },
     async query(text, values, limitMs = defaultLimitMs) {
-      const pooled = await checkOut(limitMs);
-      const isCareful = health.isStrict || health.slow.has(text);
-      const run = async () => {
-        if (isCareful) await pooled.query(limitedBegin(limitMs));
-        const result = await pooled.query(text, values);
-        if (isCareful) await pooled.query("COMMIT");
-        return result;
-      };
-      try {
-        const result = await pooled.within(run(), limitMs);
-        pooled.release();
+      if (health.isStrict || health.slow.has(text)) {
+        const result = await this.transaction("", (client) => client.query(text, values), limitMs);
         health.slow.delete(text);
+        return result;
+      }
+      const pooled = await checkOut(limitMs);
+      try {
+        const result = await pooled.within(pooled.query(text, values), limitMs);
+        pooled.release();
         return result;
       } catch (error) {
         if (isReceiverError(error, "INBOX_UNAVAILABLE")) health.slow.add(text);
-        // Of a transaction that failed, or that the server still works on, nothing else can be known.
-        pooled.release(isCareful || !isFromServer(error));
+        pooled.release(!isFromServer(error));
         throw error;
       }
     },

@@ -8,9 +8,9 @@ export const now = "coalesce($1::bigint, (extract(epoch FROM statement_timestamp
  * where `synchronous_commit` is off or local for the database; stronger settings stay as they are. It is set for the
  * transaction in each case: the server may load another setting between the statement and its commit.
  */
-export const durable = `durable AS MATERIALIZED (
-    SELECT set_config('synchronous_commit',
-      regexp_replace(current_setting('synchronous_commit'), '^(off|local)$', 'on'), true) AS setting)`;
+export const makeDurable = `set_config('synchronous_commit',
+      regexp_replace(current_setting('synchronous_commit'), '^(off|local)$', 'on'), true)`;
+export const durable = `durable AS MATERIALIZED (SELECT ${makeDurable} AS setting)`;
 
 /**
  * Makes the commit of a statement that writes nothing wait for the synchronous standbys, and so for every commit before

@@ -11,12 +11,11 @@
 // cannot wait for each other; the others skip keys that are locked. A key whose lock was free may still have changed
 // since the statement's snapshot was taken, and then the snapshot shows rows of it that have ended: see `is_steady`.
 
-import { type SqlTables, sqlStatements } from "../../sql/sql-statements.ts";
+import { type SqlTables, sqlStatements, tablesWith } from "../../sql/sql-statements.ts";
 import { touchesPlainFunction } from "./hidden-code.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
-import { durable, now, replicated, wakeSource } from "./postgres-expressions.ts";
+import { durable, makeDurable, now, replicated, wakeSource } from "./postgres-expressions.ts";
 import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
-import { inlineFunctions } from "./postgres-inline-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
 import { endFunction, insertFunction } from "./postgres-row-functions.ts";
 import { resetSessionFunction, resetStatements } from "./session-reset.ts";
@@ -25,23 +24,13 @@ export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
 /** @param schema an identifier, in quotes where it needs them */
 export function postgresStatements(schema: string) {
-  const tables: SqlTables = {
-    deliveries: `${schema}.deliveries`,
-    bodies: `${schema}.bodies`,
-    keys: `${schema}.ordering_keys`,
-    queue: `${schema}.queue`,
-    marks: `${schema}.marks`,
-  };
+  const tables = tablesWith(`${schema}.`);
   const claims = claimFunctions(tables);
-  const inline = inlineFunctions(tables);
   const functions = {
     insertRows: serverFunction(schema, insertFunction(tables)),
     claimLatest: serverFunction(schema, claims.latest),
     claimStrict: serverFunction(schema, claims.strict),
     endRows: serverFunction(schema, endFunction(tables)),
-    beginInline: serverFunction(schema, inline.begin),
-    finishInline: serverFunction(schema, inline.finish),
-    advanceHead: serverFunction(schema, inline.advanceHead),
     /** At the start of a transaction of statements that write and are not functions of the schema. */
     requireVersion: serverFunction(schema, requireVersion),
     resetSession: resetSessionFunction(schema),
@@ -57,12 +46,12 @@ export function postgresStatements(schema: string) {
       isClaimed: "waiting.seq = ANY (ordering_key.claimed)",
       isListed: "(CAST($3 AS text[]) IS NULL OR state = ANY($3))",
       skipLocked: (table) => `FOR UPDATE OF ${table} SKIP LOCKED`,
-      returning: "RETURNING 1",
+      forUpdate: "FOR UPDATE",
     }),
     ...leaseStatements(tables, functions.touchesPlain),
     ...compareStatements(tables),
-    ...countStatements(tables),
-    lockDelivery: `SELECT 1 FROM ${tables.deliveries} WHERE source = $1 AND webhook_id = $2 FOR UPDATE`,
+    /** Begins a transaction of other statements that write. */
+    beginWrite: `${calls["requireVersion"]}; SELECT ${makeDurable}`,
   };
 }
 
@@ -91,26 +80,5 @@ function compareStatements({ deliveries, bodies }: SqlTables) {
     awaitReplication: `
     WITH ${durable}, ${replicated}
     SELECT 1 FROM durable, replicated WHERE durable.setting IS NOT NULL AND replicated.lsn IS NOT NULL`,
-  };
-}
-
-function countStatements({ deliveries, keys, queue }: SqlTables) {
-  return {
-    /** The key that has waited longest has the row that has waited longest, or one like it. */
-    countStates: `
-    WITH live AS (
-      SELECT coalesce(sum(waiting), 0) AS waiting,
-        coalesce(sum(CASE WHEN worker IS NULL THEN 0 ELSE held END), 0) AS running
-      FROM ${keys} WHERE wake_at IS NOT NULL),
-    outcomes AS (SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries} GROUP BY 1)
-    SELECT state, CASE state WHEN 'done' THEN count - waiting ELSE count END AS count, NULL::bigint AS oldest
-    FROM outcomes, live
-    UNION ALL SELECT 'running', running, NULL FROM live
-    UNION ALL SELECT 'pending', waiting - running, ${now} - (
-      SELECT min(coalesce(delivery.replayed_at, delivery.received_at)) FROM (
-        SELECT id FROM ${keys} WHERE worker IS NULL AND wake_at <= ${now} ORDER BY wake_at LIMIT 1) AS oldest
-      JOIN ${queue} AS waiting ON waiting.key_id = oldest.id
-      JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq)
-    FROM live`,
   };
 }

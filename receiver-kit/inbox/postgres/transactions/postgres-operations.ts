@@ -1,4 +1,3 @@
-import type { EventColumns } from "../../../event/event-columns.ts";
 import type {
   InboxClaimOptions,
   InboxClaimResult,
@@ -190,24 +189,4 @@ export async function renewLeases(
   const { rows } = await pool.transaction(sql.requireVersion, renew);
   const held = new Set(rows.map((row) => Number(row["place"])));
   return new Set(leases.filter((_, index) => held.has(index + 1)));
-}
-
-/** Makes a row wait again; in one transaction, so that it is not purged or replayed by another one meanwhile. */
-export function replayRow(
-  { pool, sql, now }: PostgresDatabase,
-  { source, id }: InboxRowReference,
-  { event, orderKey, position, status, workspaceId }: EventColumns,
-): Promise<boolean> {
-  return pool.transaction(sql.requireVersion, async (client) => {
-    await client.query(sql.lockDelivery, [source, id]);
-    const { rows } = await client.query(sql.findReplayable, [source, id]);
-    const [found] = rows;
-    if (!found) return false;
-    const { seq, body_bytes: bodyBytes } = found;
-    await client.query(sql.replayDelivery, [now(), seq, event, orderKey, position, status, workspaceId]);
-    const key = orderKey ?? `id:${id}`;
-    await client.query(sql.queueKey, [now(), source, key, workspaceId]);
-    await client.query(sql.queueRow, [source, key, position ?? "", seq, bodyBytes]);
-    return true;
-  });
 }

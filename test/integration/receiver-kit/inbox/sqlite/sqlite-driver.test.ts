@@ -57,6 +57,30 @@ describe("a SQLite connection", () => {
     connection.close();
   });
 
+  it("reads what a handler's statement means now, after its table was changed", async () => {
+    const connection = (await loadSqliteDriver())(":memory:");
+    connection.exec("CREATE TABLE effects (id); INSERT INTO effects VALUES (1)");
+    const read = () => connection.query("SELECT * FROM effects");
+    expect(read()).toEqual([{ id: 1 }]);
+    connection.exec("ALTER TABLE effects ADD COLUMN at DEFAULT 2");
+    expect(read()).toEqual([{ id: 1, at: 2 }]);
+    connection.close();
+  });
+
+  it("prepares a handler's statement once, and keeps a hundred of them", () => {
+    const prepared: string[] = [];
+    const prepare = (sql: string) => {
+      prepared.push(sql);
+      return { all: () => [], get: () => undefined, run: () => ({ changes: 0, lastInsertRowid: 0 }) };
+    };
+    const connection = connectionOf({ exec() {}, prepare, close() {} });
+    const queryAll = (count: number) => {
+      for (let index = 0; index < count; index++) connection.query(`SELECT ${index}`);
+      return prepared.splice(0).length;
+    };
+    expect([queryAll(100), queryAll(100), queryAll(101), queryAll(101)]).toEqual([100, 0, 1, 101]);
+  });
+
   it("tells whether a transaction is open, also with a driver that does not say", async () => {
     const connection = (await loadSqliteDriver())(":memory:");
     const { native } = connection as { native: { exec(sql: string): void } };

@@ -7,12 +7,12 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { SqliteConnection } from "@workspace-tasks/receiver-kit/sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
-import { listStepRows } from "../../../../../receiver-kit/inbox/sqlite/sqlite-counts.ts";
 import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
+import { stepRows } from "../../../../../receiver-kit/inbox/sqlite/sqlite-inbox.ts";
 import * as sql from "../../../../../receiver-kit/inbox/sqlite/sqlite-statements.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
 
-const rows = 2 * listStepRows + 1;
+const rows = 2 * stepRows + 1;
 let directory: string;
 let inbox: InboxStore;
 let connection: SqliteConnection;
@@ -90,8 +90,8 @@ describe("a SQLite inbox with more rows than one step reads", { shuffle: false }
   it("counts each row once, and lets other work run between the steps", async () => {
     const { result, turns } = await turnsDuring(() => inbox.stats());
     expect(result.rows).toMatchObject({ done: rows, quarantined: 1, stale: 0 });
-    expect(Math.max(...spans(sql.countOutcomes, 0, 1))).toBe(listStepRows);
-    expect(Math.max(...spans(sql.countLive, 0, 1))).toBe(listStepRows);
+    expect(Math.max(...spans(sql.sharedStatements.countOutcomes, 0, 1))).toBe(stepRows);
+    expect(Math.max(...spans(sql.sharedStatements.countLive, 0, 1))).toBe(stepRows);
     expect(turns).toBeGreaterThan(6);
   });
 
@@ -101,7 +101,7 @@ describe("a SQLite inbox with more rows than one step reads", { shuffle: false }
       bodiesMs: hourMs,
       rowsMs: hourMs,
       unhandledBodiesMs: hourMs,
-      headsMs: rows - listStepRows - 9,
+      headsMs: rows - stepRows - 9,
     };
     const { result, turns } = await turnsDuring(async () => {
       const removed: number[] = [];
@@ -109,13 +109,13 @@ describe("a SQLite inbox with more rows than one step reads", { shuffle: false }
       while (removed.at(-1) !== 0);
       return removed;
     });
-    expect(result.reduce((sum, count) => sum + count)).toBe(listStepRows + 10);
+    expect(result.reduce((sum, count) => sum + count)).toBe(stepRows + 10);
     expect(Math.max(...result)).toBe(4_000);
     // Later ones span the numbers of removed heads too.
-    expect(spans(sql.sharedStatements.purgeHeads, 4, 5)[0]).toBe(listStepRows);
+    expect(spans(sql.sharedStatements.purgeHeads, 4, 5)[0]).toBe(stepRows);
     expect(turns).toBeGreaterThan(6);
-    expect(await inbox.head("default", `key ${listStepRows + 9}`)).toBeUndefined();
-    expect(await inbox.head("default", `key ${listStepRows + 10}`)).toBeDefined();
+    expect(await inbox.head("default", `key ${stepRows + 9}`)).toBeUndefined();
+    expect(await inbox.head("default", `key ${stepRows + 10}`)).toBeDefined();
   });
 
   it("lists rows by their state, and lets other work run between the steps", async () => {

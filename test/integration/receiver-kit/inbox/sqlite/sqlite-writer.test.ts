@@ -75,7 +75,7 @@ describe("SqliteWriter", () => {
     const insert = writer.write(statement("insert"));
     await nextPass();
     transaction.connection().exec("update");
-    await transaction.commit();
+    await transaction.commit(() => {});
     await insert;
     expect(log).toEqual([
       ...["BEGIN IMMEDIATE", "SAVEPOINT workspace_tasks_turn", "update", "RELEASE workspace_tasks_turn"],
@@ -97,7 +97,7 @@ describe("SqliteWriter", () => {
     expect(() => transaction.connection()).toThrow(
       "the transaction was open for 1000 ms (transactionTimeoutMs, at most handlerTimeoutMs) and was rolled back",
     );
-    await expect(transaction.commit()).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
+    await expect(transaction.commit(() => {})).rejects.toMatchObject({ code: "TRANSACTION_ENDED" });
     expect(log).toEqual(committed);
   });
 
@@ -106,7 +106,7 @@ describe("SqliteWriter", () => {
     const hold = async () => {
       const transaction = await writer.begin({ timeoutMs: 1_000, isAlone: true });
       await clock.advance(50);
-      await transaction.commit();
+      await transaction.commit(() => {});
       return clock.monotonic();
     };
     const ended: number[] = [];

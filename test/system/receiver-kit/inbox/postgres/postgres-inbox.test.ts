@@ -151,7 +151,8 @@ describeWithPostgres("with PostgreSQL", () => {
     // One client, and so one session.
     const client = own.pool({ max: 1 });
     await client.query("BEGIN");
-    const { advanceHead } = postgresStatements('"workspace_tasks"');
+    const { beginWrite, advanceHead } = postgresStatements('"workspace_tasks"');
+    await client.query(beginWrite);
     await client.query(advanceHead, [null, "default", "key", "1"]);
     const setting = async (queries: { query: Pool["query"] }) =>
       (await queries.query("SHOW synchronous_commit")).rows[0].synchronous_commit as string;

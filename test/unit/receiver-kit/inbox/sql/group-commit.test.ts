@@ -4,13 +4,11 @@ import {
   type GroupCommitOptions,
 } from "../../../../../receiver-kit/inbox/sql/group-commit.ts";
 import { deferred } from "../../../../../sdk/kernel/deferred.ts";
-import { createFixtureClock } from "../../../../support/receiver-fixture.ts";
 
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };
 
 /** Commits that end when the test says so; each item's result is its own text in capitals. */
 function manualCommits(options: Partial<GroupCommitOptions<string, string>> = {}) {
-  const clock = createFixtureClock();
   const commits: Commit[] = [];
   const add = createGroupCommit<string, string>({
     commit: async (items) => {
@@ -24,15 +22,13 @@ function manualCommits(options: Partial<GroupCommitOptions<string, string>> = {}
     bytesOf: (item) => item.length,
     bytesMax: 10,
     concurrency: 1,
-    timeoutMs: 1_000,
-    clock,
     ...options,
   });
   const turn = async () => {
     // The next commit begins one turn of the event loop after the last one's end.
     for (let n = 0; n < 3; n++) await new Promise<void>((resolve) => setImmediate(resolve));
   };
-  return { clock, commits, add, turn };
+  return { commits, add, turn };
 }
 
 describe("createGroupCommit", () => {
@@ -106,31 +102,5 @@ describe("createGroupCommit", () => {
     });
     const results = await Promise.allSettled(["a", "bad", "c"].map(add));
     expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
-  });
-
-  it("rejects the items of a commit that takes longer than timeoutMs, and continues", async () => {
-    const { add, commits, turn, clock } = manualCommits();
-    const hanging = add("a").catch((error: Error) => error.message);
-    await turn();
-    await clock.advance(1_000);
-    expect(await hanging).toMatch(/took longer than queryTimeoutMs \(1000\), whether it happened is unknown/);
-    const next = add("b");
-    await turn();
-    commits[1]?.gate.resolve();
-    expect(await next).toBe("B");
-    expect(clock.pending().timers).toBe(0);
-  });
-
-  it("empties its queue at the limit while no commit ends", async () => {
-    const { add, commits, turn, clock } = manualCommits({ itemsMax: 1, timeoutMs: 1_000 });
-    const items = ["a", "b", "c", "d"].map((item) => add(item).catch((error: Error) => error.message));
-    await turn();
-    await clock.advance(1_000);
-    const reasons = await Promise.all(items);
-    expect(reasons[0]).toMatch("whether it happened is unknown");
-    expect(reasons.slice(1)).toEqual(Array(3).fill("inbox: no commit began within queryTimeoutMs (1000)"));
-    await turn();
-    expect(commits.map(({ items }) => items)).toEqual([["a"]]);
-    expect(clock.pending().timers).toBe(0);
   });
 });
