@@ -21,7 +21,6 @@ export type HeaderLines = readonly (readonly [name: string, value: string])[];
 export interface Draft {
   readonly secrets: readonly string[];
   readonly nowMs: number;
-  readonly toleranceSeconds: number;
   readonly id: string;
   readonly timestamp: string;
   readonly body: Buffer;

@@ -33,7 +33,6 @@ function validDraft(random: Random): Draft {
   return {
     secrets: [secret],
     nowMs: nowSeconds * 1_000 + random.pick([0, 1, 500, 999, 0.5]),
-    toleranceSeconds: 300,
     id: `msg_${random.integer(1, 1_000_000)}`,
     timestamp: String(nowSeconds - ageSeconds),
     body: Buffer.from(JSON.stringify({ event: "task.completed", n: random.integer(0, 99), text: "é 🧾" })),
@@ -62,29 +61,19 @@ function writeEntry(draft: Draft, entry: Entry): string {
   return `${version},${spell(changeMac(macOf(draft, entry)).toString("base64"))}`;
 }
 
-export function macOf({ id, timestamp, body }: Draft, { secret, over, signed }: Entry): Buffer {
-  const prefix = `${signed.id ?? id}.${signed.timestamp ?? timestamp}.`;
+function macOf({ id, timestamp, body }: Draft, { secret, over, signed }: Entry): Buffer {
+  const bytes = signed.body ?? body;
   return createHmac("sha256", keyOf(secret))
-    .update(prefix)
-    .update(signedBytes(signed.body ?? body, over))
+    .update(`${signed.id ?? id}.${signed.timestamp ?? timestamp}.`)
+    .update(over === "bytes" ? bytes : bytes.toString())
     .digest();
 }
-
-export const signedBytes = (body: Buffer, over: Entry["over"]) => (over === "bytes" ? body : body.toString());
 
 /** The key as a lenient reader takes it. */
 const keyOf = (secret: string) => Buffer.from(secret.replace(/^whsec_/, ""), "base64");
 
 /** The request as text, for a report. */
-export function describeRequest({
-  seed,
-  mutations,
-  lines,
-  body,
-  secrets,
-  nowMs,
-  toleranceSeconds,
-}: GeneratedRequest) {
-  const fields = { lines, body: body.toString("hex"), secrets, nowMs, toleranceSeconds };
+export function describeRequest({ seed, mutations, lines, body, secrets, nowMs }: GeneratedRequest) {
+  const fields = { lines, body: body.toString("hex"), secrets, nowMs };
   return `request ${seed} (${mutations.join("; ") || "no mutation"}): ${JSON.stringify(fields)}`;
 }

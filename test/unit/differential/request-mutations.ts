@@ -21,22 +21,10 @@ const timestampForms: readonly ((seconds: string) => string)[] = [
 const ages = [0, 1, 299, 300, 301, 302, 599, 3_600, 31_536_000] as const;
 
 const bodies = [
-  ...[
-    "",
-    "{}",
-    "[]",
-    "null",
-    "not JSON",
-    "\0",
-    "\uFEFF{}",
-    '{"a":"\uFFFD"}',
-    `${nowSeconds}.{}`,
-    `x.${nowSeconds}.{}`,
-    "\r\n{}\n",
-  ].map((text) => Buffer.from(text)),
-  ...["ff", "c080", "eda080", "f4908080", "efbfbd", "e282", "efbbbf7b7d", "7b2261223a22ff227d"].map((hex) =>
-    Buffer.from(hex, "hex"),
+  ...["", "[]", "not JSON", "\0", "\uFEFF{}", '{"a":"\uFFFD"}', `${nowSeconds}.{}`, `x.${nowSeconds}.{}`].map(
+    (text) => Buffer.from(text),
   ),
+  ...["ff", "c080", "eda080", "efbfbd", "e282", "7b2261223a22ff227d"].map((hex) => Buffer.from(hex, "hex")),
 ];
 
 /** Ways to change a body after it was signed. */
@@ -133,13 +121,11 @@ const copied =
   (name: string, copy: (line: readonly [string, string]) => readonly [string, string]) =>
   (lines: HeaderLines) =>
     lines.flatMap((line) => (line[0] === name ? [line, copy(line)] : [line]));
-const inSvixForm = (name: string) => name.replace("webhook-", "svix-");
 
 /** Ways to write the header lines, and to leave out, repeat or add one. */
 const lineChanges: readonly ((random: Random) => (lines: HeaderLines) => HeaderLines)[] = [
   () => renamed((name) => name.toUpperCase()),
   () => renamed((name) => name.replace(/(^|-)[a-z]/g, (text) => text.toUpperCase())),
-  () => renamed(inSvixForm),
   () => renamed((name) => `x-${name}`),
   () => renamed((name) => `${name} `),
   () => (lines) => lines.toReversed(),
@@ -152,8 +138,6 @@ const lineChanges: readonly ((random: Random) => (lines: HeaderLines) => HeaderL
   (random) => copied(random.pick(names), ([name, value]) => [name.toUpperCase(), value]),
   (random) => copied(random.pick(names), ([name]) => [name, "x"]),
   (random) => copied(random.pick(names), ([name]) => [name, ""]),
-  (random) => copied(random.pick(names), ([name, value]) => [inSvixForm(name), value]),
-  (random) => copied(random.pick(names), ([name]) => [inSvixForm(name), "x"]),
 ];
 
 type Field = "id" | "timestamp" | "body";
@@ -213,14 +197,6 @@ export const mutationTable: readonly [Mutation, ...Mutation[]] = [
         ? draft.entries.map((entry) => ({ ...entry, signed: { ...entry.signed, timestamp: read } }))
         : draft.entries;
       return sendOther({ ...draft, entries }, "timestamp", timestamp, random.happens(0.9));
-    },
-  },
-  {
-    name: "another tolerance",
-    apply: (draft, random) => {
-      const toleranceSeconds = random.pick([0, 1, 60, 299, 301, 3_600]);
-      const other = { ...draft, toleranceSeconds };
-      return toleranceSeconds === 0 ? sendOther(other, "timestamp", String(nowSeconds), true) : other;
     },
   },
   {
