@@ -8,14 +8,6 @@ import { probe } from "../../../support/probe-operations.ts";
 const minuteMs = 60_000;
 
 describe("the token of a key", () => {
-  it("the token is exchanged once for a cold burst", async () => {
-    const { service, engine } = createEngineFixture({ client: { rateLimit: false } });
-    const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    await Promise.all(calls);
-    expect(service.log.exchanges).toBe(1);
-  });
-
   it.each([400, 3_000])(
     "the token is refreshed in the background, so that no call of a steady stream waits for an exchange of %i ms",
     async (latencyMs) => {
@@ -46,20 +38,6 @@ describe("the token of a key", () => {
       await Promise.all(calls);
       expect(service.log.rejected401).toBe(0);
       expect(service.log.exchanges).toBeLessThanOrEqual(Math.ceil(60 / (0.8 * ttl)) + 1);
-    },
-  );
-
-  it.each([-6 * 3_600_000, -90_000, 90_000, 6 * 3_600_000])(
-    "the token is replaced in time although the service's clock is %i ms off",
-    async (skewMs) => {
-      const { service, engine } = createEngineFixture({ skewMs });
-      const calls: Promise<unknown>[] = [];
-      for (let tick = 0; tick < 60; tick += 1) {
-        calls.push(engine.execute(probe.query, {}));
-        await service.clock.advance(10_000);
-      }
-      await Promise.all(calls);
-      expect(service.log).toMatchObject({ rejected401: 0, exchanges: 4 });
     },
   );
 
@@ -206,53 +184,6 @@ describe("a failed exchange", () => {
     await clock.advance(2_000);
     await Promise.all(calls);
     expect(service.log).toMatchObject({ exchanges: 1, accepted: 20 });
-  });
-
-  it("a failed exchange fails the calls that wait for it as not sent when its retries are used up", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let requests = 0;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      fetch: async () => {
-        requests += 1;
-        return new Response("<html>maintenance</html>", { status: 503 });
-      },
-    });
-    const failure = engine.execute(probe.mutation, { ref: "r" }).catch((error: unknown) => error);
-    await clock.advance(minuteMs);
-    expect(await failure).toMatchObject({ code: "SERVICE_UNAVAILABLE", outcome: "not_sent", attempts: 0 });
-    expect(requests).toBe(4);
-  });
-
-  it("a failed exchange leaves the current token in use until it expires", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let exchangesFail = false;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      maxRetries: 0,
-      fetch: async (input, init) =>
-        exchangesFail && String(init?.body).includes("ExchangeApiKey")
-          ? new Response("", { status: 500 })
-          : service.fetch(input, init),
-    });
-    const codes: Promise<string>[] = [codeOf(engine.execute(probe.query, {}))];
-    await clock.advance(1_000);
-    exchangesFail = true;
-    for (let second = 1; second < 165; second += 1) {
-      codes.push(codeOf(engine.execute(probe.query, {})));
-      await clock.advance(1_000);
-    }
-    exchangesFail = false;
-    await clock.advance(20_000);
-    codes.push(codeOf(engine.execute(probe.query, {})));
-    await clock.advance(1_000);
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
   });
 });
 

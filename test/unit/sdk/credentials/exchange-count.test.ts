@@ -162,17 +162,6 @@ describe("an exchange that no call waits for", () => {
 });
 
 describe("a key function that does not return", () => {
-  it("ends with the client, and leaves no timer", async () => {
-    const { clock, baseUrl, fetch } = createFakeService();
-    const engine = createTestEngine({ apiKey: () => new Promise(() => {}), baseUrl, clock, fetch });
-    const code = codeOf(engine.execute(probe.query, {}));
-    await clock.advance(100);
-    await engine.close();
-    expect(await code).toBe("CLIENT_CLOSED");
-    await clock.settle();
-    expect(clock.pending().timers).toBe(0);
-  });
-
   it("ends 2 s after the last call that waited for it", async () => {
     const { clock, baseUrl, fetch } = createFakeService();
     const engine = createTestEngine({ apiKey: () => new Promise(() => {}), baseUrl, clock, fetch });

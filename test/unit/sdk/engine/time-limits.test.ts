@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -68,14 +67,6 @@ describe("timeoutMs", () => {
     const failure = failureOf(engine.execute(probe.mutation, {}));
     await clock.advance(5_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "not_sent", attempts: 0 });
-  });
-
-  it("timeoutMs leaves no timer when the call settles earlier", async () => {
-    const { service, engine } = createEngineFixture();
-    const call = engine.execute(probe.query, {}, { timeoutMs: 60_000, deadlineMs: 120_000 });
-    await service.clock.advance(1_000);
-    await call;
-    expect(service.clock.pending().timers).toBe(0);
   });
 });
 
@@ -237,25 +228,4 @@ describe("closing the client", () => {
     expect(await failure).toMatchObject({ code: "CLIENT_CLOSED", outcome: "not_sent" });
     expect(clock.pending().timers).toBe(0);
   });
-});
-
-it("a call ends at its deadline although fetch ignores the signal", async () => {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock } = service;
-  const { signal } = new AbortController();
-  const deaf = withLatency(
-    (input, init) => service.fetch(input, { ...init, signal }),
-    { schedule: clock.schedule },
-    constantLegs(50_000),
-  );
-  const engine = createTestEngine({
-    apiKey,
-    baseUrl,
-    clock,
-    fetch: (input, init) => deaf(input, { ...init, signal }),
-  });
-  const failure = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
-  await clock.advance(1_000);
-  expect(await failure).toMatchObject({ code: "DEADLINE_EXCEEDED" });
-  await clock.advance(200_000);
 });

@@ -5,13 +5,12 @@ import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   busiestWindow,
-  constantLegs,
   createEngineFixture,
   createTestEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
+import { seeded } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -19,21 +18,6 @@ import { probe } from "../../../support/probe-operations.ts";
 const minuteMs = 60_000;
 
 describe("clients of one process", () => {
-  it("clients of one process share the rate limit of one key and address", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    const fetch = withLatency(service.fetch, clock, constantLegs(50));
-    const engines = [1, 2].map((seed) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
-    );
-    const calls = engines.flatMap((engine) =>
-      Array.from({ length: 120 }, () => engine.execute(probe.query, {})),
-    );
-    await clock.advance(2 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 240, rejected429: 0 });
-  });
-
   it("clients of one process have separate rate limits for different addresses", async () => {
     const a = createFakeService();
     const b = createFakeService({ clock: a.clock });

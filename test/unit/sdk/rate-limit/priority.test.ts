@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Priority } from "../../../../sdk/rate-limit/call-queue.ts";
 import {
-  busiestWindow,
   constantLegs,
   createEngineFixture,
   createTestEngine,
-  jitteryLegs,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
@@ -102,29 +100,6 @@ describe("a call of a lower priority", () => {
 });
 
 describe("calls of all priorities", () => {
-  it.each([1, 2, 3, 4])("never exceed the rate limit together (seed %i)", async (seed) => {
-    const random = seeded(seed);
-    const { service, engine } = createEngineFixture({
-      window: seed % 2 === 0 ? "sliding" : "fixed",
-      legs: jitteryLegs(100 * seed, 0.5, random),
-      windowOffsetMs: 20_000,
-    });
-    await warmUp(service, engine);
-    const priorities: readonly Priority[] = ["interactive", "normal", "background"];
-    const calls: Promise<unknown>[] = [];
-    for (let second = 0; second < 120; second += 1) {
-      for (const priority of priorities)
-        calls.push(...start(engine, Math.floor(3 * random()), priority, priority));
-      await service.clock.advance(1_000);
-    }
-    calls.push(...start(engine, 960 - calls.length, "last", "normal"));
-    await service.clock.advance(8 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 960, rejected429: 0 });
-    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
-    expect(engine.rateLimitSnapshot()).toMatchObject({ queued: 0 });
-  });
-
   it("of processes that share a store leave the reserved slots to another process's interactive call", async () => {
     const service = createFakeService();
     const { apiKey, baseUrl, clock } = service;

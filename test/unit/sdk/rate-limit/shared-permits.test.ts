@@ -189,27 +189,3 @@ describe("a store that does not respond", () => {
     expect(await failure).toMatchObject({ code: "CLIENT_CLOSED", outcome: "not_sent" });
   });
 });
-
-it.each([
-  ["rejects", (message: string) => Promise.reject(new Error(message))],
-  [
-    "throws",
-    (message: string) => {
-      throw new Error(message);
-    },
-  ],
-])("the message of a store that %s is printed without the API key", async (_, fail) => {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock, fetch } = service;
-  const store: RateLimitStore = {
-    acquire: () => fail(`no connection for ${apiKey}`),
-    block: async () => {},
-  };
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, rateLimit: { store } });
-  const failure = failureOf(engine.execute(probe.query, {}));
-  await clock.advance(1_000);
-  expect(await failure).toMatchObject({ code: "RATE_LIMIT_STORE_FAILED" });
-  const { message } = (await failure).cause as Error;
-  expect(message).toContain("no connection for");
-  expect(message).not.toContain(apiKey);
-});
