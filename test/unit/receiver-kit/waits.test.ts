@@ -1,27 +1,17 @@
-// Every wait of the receiver kit: what is waited for never comes, and the error names it and the option with the limit.
-
-import { PassThrough } from "node:stream";
 import type { VirtualClock } from "@workspace-tasks/mock-server";
 import {
   orderWebhook,
   type ReceivedWebhook,
   type WebhookMiddleware,
 } from "@workspace-tasks/receiver-kit/express";
-import { primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { describe, expect, it } from "vitest";
-import { handleFetch } from "../../../receiver-kit/http/fetch-handler.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { limitInbox } from "../../../receiver-kit/inbox/limited-inbox.ts";
 import { boundPool } from "../../../receiver-kit/inbox/postgres/connection/bounded-pool.ts";
-import { encodeDelivery } from "../../../receiver-kit/rabbitmq/delivery-message.ts";
-import { createConsumer } from "../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
-import { createIntake } from "../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
-import { FakeAmqp } from "../../support/fake-amqp.ts";
 import { runningAt } from "../../support/inbox-rows.ts";
 import { memoryInbox, postgresInbox } from "../../support/inbox-stores.ts";
 import { createFixtureClock, createReceiverFixture } from "../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
-import { secretA, signDelivery } from "../../support/signed-delivery.ts";
 import { overrideInbox } from "../../support/wrap-inbox.ts";
 
 const hang = () => new Promise<never>(() => {});
@@ -86,37 +76,6 @@ const lockedInbox = () => {
   return postgresInbox({ connect: () => Promise.resolve(client as never) });
 };
 
-function brokerFixture() {
-  const amqp = new FakeAmqp();
-  const clock = createFixtureClock();
-  const errors: unknown[] = [];
-  const note = (fields: object) => void errors.push((fields as { err?: unknown }).err);
-  const shared = {
-    ...{ urls: ["amqp://one"], clock, random: () => 0.5 },
-    logger: { info() {}, warn: note, error: note },
-    operationTimeoutMs: 2_000,
-  };
-  return { amqp, clock, shared, errors: () => errors.map(describeError).join("\n") };
-}
-
-/** A consumer with one delivery, which `accept` does not store. */
-async function consumerEnd(message: "of this version" | "of no version") {
-  const { amqp, clock, shared, errors } = brokerFixture();
-  const consumer = createConsumer({ ...shared, partitions: 1, receivers: [{ accept: hang }] }, amqp.connect);
-  await consumer.start();
-  const content = Buffer.from("{}");
-  const delivery = { id: "m1", timestamp: 1, secretIndex: 0, body: content };
-  const properties =
-    message === "of this version"
-      ? encodeDelivery({ webhook: delivery, source: "default", traceparent: undefined, receivedAtMs: 1 }, "1")
-      : {};
-  amqp.latest.consumers
-    .at(-1)
-    ?.deliver({ content, fields: { deliveryTag: 1, redelivered: false }, properties });
-  await clock.advance(2 * minuteMs);
-  return errors();
-}
-
 const waits: readonly (readonly [wait: string, end: () => Promise<string>, expected: string])[] = [
   ...(["open", "insert"] as const).map(
     (method) =>
@@ -148,27 +107,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
       return endOf(fixture.receiver.reconcile(client, { taskIds: ["task-1"] }), clock);
     },
     "INBOX_UNAVAILABLE: inbox: insert did not return within acceptTimeoutMs (2000)",
-  ],
-  [
-    "a request waits for its body",
-    async () => {
-      const clock = createFixtureClock();
-      const body = "{}";
-      const { headers } = signDelivery({ body, timestampSeconds: Math.floor(clock.now() / 1_000) });
-      const fixture = createReceiverFixture({ clock, limits: { bodyTimeoutMs: 3_000 } });
-      const rejections: unknown[] = [];
-      const sink = { ...fixture.receiver, onRejected: (error: unknown) => void rejections.push(error) };
-      const stream = new PassThrough();
-      const request = new Request("https://receiver.example/", {
-        ...{ method: "POST", headers, body: ReadableStream.from(stream), duplex: "half" },
-      } as RequestInit);
-      const response = handleFetch(sink, request);
-      await endOf(response, clock, 3_000);
-      await response;
-      stream.destroy();
-      return describeError(rejections[0]);
-    },
-    "BODY_TIMEOUT: request body: not complete after bodyTimeoutMs (3000)",
   ],
   [
     "orderWebhook waits for another delivery of the task",
@@ -207,46 +145,6 @@ const waits: readonly (readonly [wait: string, end: () => Promise<string>, expec
         "INBOX_UNAVAILABLE: postgres inbox: another session holds a lock of the inbox for longer than lock_timeout",
       ] as const,
   ),
-  [
-    "primaryPool waits for a server",
-    async () => {
-      const clock = createFixtureClock();
-      const pool = primaryPool([silentPool("no client")] as never, { clock });
-      return endOf(Promise.resolve(pool.connect()), clock);
-    },
-    "primaryPool: no response within 1500 ms",
-  ],
-  [
-    "an intake waits for a connection to the broker",
-    async () => {
-      const { amqp, clock, shared, errors } = brokerFixture();
-      amqp.onConnect = hang;
-      void createIntake({ ...shared, secrets: [secretA] }, amqp.connect).start();
-      await clock.advance(minuteMs);
-      return errors();
-    },
-    "BROKER_UNAVAILABLE: rabbitmq: one accepted no connection within operationTimeoutMs (2000)",
-  ],
-  [
-    "an intake waits for a confirm of the broker",
-    async () => {
-      const { amqp, clock, shared } = brokerFixture();
-      const intake = createIntake({ ...shared, secrets: [secretA] }, amqp.connect);
-      await intake.start();
-      return endOf(intake.accept({ id: "a", timestamp: 1, secretIndex: 0, body: Buffer.from("{}") }), clock);
-    },
-    "no confirm was received within 5000 ms",
-  ],
-  [
-    "a consumer waits for its receiver to store a delivery",
-    () => consumerEnd("of this version"),
-    "the receiver did not store a delivery within 60000 ms",
-  ],
-  [
-    "a consumer waits for the confirm of a delivery that it parks",
-    () => consumerEnd("of no version"),
-    "no confirm was received within operationTimeoutMs (2000)",
-  ],
 ];
 
 describe("an error that ends a wait names what was waited for, and the limit", () => {
