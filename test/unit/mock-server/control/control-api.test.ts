@@ -29,8 +29,6 @@ async function startTasks(api: ControlApi, count: number): Promise<string[]> {
 
 const timeAfter = (mock: MockServer, offsetMs: number) => new Date(mock.clock.now() + offsetMs).toISOString();
 
-describe("API keys", () => {});
-
 describe("tasks", () => {
   it("start in the workspace of their client", async ({ mock, api }) => {
     const { clientId } = await api.startTask({ taskType: "BINDER" });
@@ -70,8 +68,6 @@ describe("GET /tasks/{id}", () => {
     expect(event.body).toBe(attempts[0]?.requestBody);
   });
 });
-
-describe("events", () => {});
 
 describe("endpoints", () => {
   it("are listed without their secrets, but with the grace periods", async ({ mock, api }) => {

@@ -81,27 +81,4 @@ describe("the outcome of a mutation", () => {
     }
     expect(seen).toEqual(new Set(["applied", "not_sent", "rejected", "unknown"]));
   });
-
-  it("the outcome is not_sent when no connection was made, and the mutation is sent again", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let failures = 2;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      random: () => 0.5,
-      fetch: async (input, init) => {
-        if (failures-- > 0) {
-          const refusedError = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-          throw new TypeError("fetch failed", { cause: new AggregateError([refusedError, refusedError]) });
-        }
-        return service.fetch(input, init);
-      },
-    });
-    const call = engine.execute(probe.mutation, { ref: "m" });
-    await clock.advance(minuteMs);
-    await call;
-    expect(service.log.applied).toEqual(["m"]);
-  });
 });

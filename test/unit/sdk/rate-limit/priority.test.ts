@@ -7,8 +7,7 @@ import {
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
-import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { withLatency } from "../../../support/latency.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -99,31 +98,7 @@ describe("a call of a lower priority", () => {
   });
 });
 
-describe("calls of all priorities", () => {
-  it("of processes that share a store leave the reserved slots to another process's interactive call", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    const store = memoryRateLimitStore(clock, () => 5);
-    const [first, second, person] = [1, 2, 3].map((seed) => {
-      // A clock of its own makes it another process: limiters of different clocks are independent.
-      const own = { ...clock };
-      const fetch = withLatency(service.fetch, own, constantLegs(50));
-      const options = { apiKey, baseUrl, clock: own, fetch, random: seeded(seed) };
-      return createTestEngine({ ...options, rateLimit: { store } });
-    });
-    if (!first || !second || !person) throw new Error("expected three processes");
-    await Promise.all([first, second, person].map((engine) => warmUp(service, engine)));
-    const batch = [first, second].flatMap((engine) => start(engine, 150, "b", "background"));
-    await clock.advance(5_000);
-    expect(service.log.applied).toHaveLength(108);
-    const clicks = start(person, 5, "i", "interactive");
-    await clock.advance(1_000);
-    expect(service.log.applied).toHaveLength(113);
-    await clock.advance(4 * minuteMs);
-    await Promise.all([...clicks, ...batch]);
-    expect(service.log).toMatchObject({ accepted: 305, rejected429: 0 });
-  });
-});
+describe("calls of all priorities", () => {});
 
 describe("the default deadline", () => {
   it.each([
