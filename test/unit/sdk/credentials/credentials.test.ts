@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
+import {
+  constantLegs,
+  createEngineFixture,
+  createTestEngine,
+  openEngine,
+} from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -81,11 +85,12 @@ describe("the API key", () => {
   });
 
   it("the API key can be a function, whose rotated key is used although the old one was rejected", async () => {
-    const service = createFakeService();
     let current = "old_key_123456";
-    const { baseUrl, clock } = service;
-    const fetch = withLatency(service.fetch, clock, constantLegs(10));
-    const engine = createTestEngine({ apiKey: async () => current, baseUrl, clock, fetch });
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(10),
+      client: { apiKey: async () => current },
+    });
+    const { clock } = service;
     const before = codeOf(engine.execute(probe.query, {}));
     await clock.advance(100);
     expect(await before).toBe("API_KEY_REJECTED");
@@ -114,10 +119,10 @@ describe("the API key", () => {
 
   it("the API key is read again after its function did not return within timeoutMs", async () => {
     const service = createFakeService();
-    const { baseUrl, clock, fetch } = service;
+    const { clock } = service;
     let calls = 0;
     const apiKey = () => (calls++ === 0 ? new Promise<string>(() => {}) : service.apiKey);
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, timeoutMs: 4_000 });
+    const engine = openEngine(service, { apiKey, timeoutMs: 4_000 });
     const first = failureOf(engine.execute(probe.mutation, {}));
     await clock.advance(1_000);
     const joined = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
@@ -140,8 +145,7 @@ describe("a failed exchange", () => {
     async (workspaceToken) => {
       const tokens = { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } };
       const fetch = async () => Response.json({ data: tokens });
-      const { apiKey, baseUrl } = createFakeService();
-      const engine = createTestEngine({ apiKey, baseUrl, fetch });
+      const engine = openEngine(createFakeService(), { fetch });
       const failure = await failureOf(engine.execute(probe.mutation, {}));
       expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "not_sent", attempts: 0 });
       expect(failure.httpStatus).toBe(200);
@@ -170,12 +174,9 @@ describe("a failed exchange", () => {
 
   it("a failed exchange is repeated, and the calls that wait for it succeed", async () => {
     const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
+    const { clock } = service;
     let broken = 2;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
+    const engine = openEngine(service, {
       random: () => 0.5,
       fetch: async (input, init) =>
         broken-- > 0 ? new Response("bad", { status: 502 }) : service.fetch(input, init),

@@ -6,6 +6,7 @@ import {
   constantLegs,
   createEngineFixture,
   createTestEngine,
+  openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
@@ -107,8 +108,7 @@ describe("Unauthorized without a code", () => {
 
 /** Clients of one key in one process. */
 function clientsOf(service: FakeService, count: number, fetch: Fetch = service.fetch) {
-  const { apiKey, baseUrl, clock } = service;
-  return Array.from({ length: count }, () => createTestEngine({ apiKey, baseUrl, clock, fetch }));
+  return Array.from({ length: count }, () => openEngine(service, { fetch }));
 }
 
 describe("clients of one key in one process", () => {
@@ -150,14 +150,14 @@ describe("clients of one key in one process", () => {
 
   it("use a rotated key from the next token on that they exchange themselves", async () => {
     const service = createFakeService();
-    const { baseUrl, clock, fetch } = service;
+    const { clock } = service;
     let reads = 0;
     let key = service.apiKey;
     const apiKey = () => {
       reads += 1;
       return key;
     };
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    const engine = openEngine(service, { apiKey });
     const poll = async (ticks: number) => {
       const codes: string[] = [];
       for (let tick = 0; tick < ticks; tick += 1) {

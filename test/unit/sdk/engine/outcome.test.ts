@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
-import { createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
+import { jitteryLegs, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService, type Fault } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -37,11 +37,8 @@ async function runMutations(seed: number, count: number) {
     limit: 100_000,
     fault: () => faults[Math.floor(random() * faults.length)]?.(),
   });
-  const { apiKey, baseUrl, clock } = service;
-  const engine = createTestEngine({
-    apiKey,
-    baseUrl,
-    clock,
+  const { clock } = service;
+  const engine = openEngine(service, {
     random,
     timeoutMs: 300,
     fetch: withLatency(service.fetch, clock, jitteryLegs(280, 1, random)),

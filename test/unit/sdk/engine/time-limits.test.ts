@@ -1,23 +1,20 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-/** A service whose responses to all requests but the exchange are those of `respond`. */
-function engineWith(respond: Fetch, maxRetries = 3) {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock } = service;
+function engineWith(given: Fetch) {
   let requests = 0;
-  const fetch: Fetch = (input, init) => {
-    if (String(init?.body).includes("ExchangeApiKey")) return service.fetch(input, init);
+  const respond: Fetch = (input, init) => {
     requests += 1;
-    return respond(input, init);
+    return given(input, init);
   };
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries, random: () => 0.5 });
-  return { engine, clock, requests: () => requests };
+  const service = createFakeService({ respond });
+  const engine = openEngine(service, { random: () => 0.5 });
+  return { engine, clock: service.clock, requests: () => requests };
 }
 
 const never: Fetch = () => new Promise(() => {});
@@ -54,10 +51,10 @@ describe("timeoutMs", () => {
   });
 
   it("timeoutMs ends a token exchange, and the mutation that waits for it was not sent", async () => {
-    const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
+    const service = createFakeService();
+    const engine = openEngine(service, { fetch: never, timeoutMs: 500, maxRetries: 1 });
     const failure = failureOf(engine.execute(probe.mutation, {}));
-    await clock.advance(5_000);
+    await service.clock.advance(5_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "not_sent", attempts: 0 });
   });
 });
@@ -201,12 +198,12 @@ describe("closing the client", () => {
   });
 
   it("close() ends a token exchange that hangs", async () => {
-    const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
+    const service = createFakeService();
+    const engine = openEngine(service, { fetch: never });
     const failure = failureOf(engine.execute(probe.query, {}));
-    await clock.settle();
+    await service.clock.settle();
     await engine.close();
     expect(await failure).toMatchObject({ code: "CLIENT_CLOSED", outcome: "not_sent" });
-    expect(clock.pending().timers).toBe(0);
+    expect(service.clock.pending().timers).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import type { Priority } from "../../../../sdk/rate-limit/call-queue.ts";
 import {
   constantLegs,
   createEngineFixture,
-  createTestEngine,
+  openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
@@ -60,9 +60,9 @@ describe("an interactive call", () => {
 
   it("is not rejected because another client's batch has filled its own queue", async () => {
     const { service, engine: batch } = createEngineFixture({ client: { rateLimit: { maxQueued: 200 } } });
-    const { apiKey, baseUrl, clock } = service;
+    const { clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(100));
-    const person = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { maxQueued: 1 } });
+    const person = openEngine(service, { fetch, rateLimit: { maxQueued: 1 } });
     await warmUp(service, batch);
     const first = start(batch, 108, "a", "background").map(codeOf);
     await clock.advance(5_000);
@@ -98,19 +98,17 @@ describe("a call of a lower priority", () => {
   });
 });
 
-describe("calls of all priorities", () => {});
-
 describe("the default deadline", () => {
   it.each([
     ["interactive", 120_000],
     ["normal", 120_000],
     ["background", 900_000],
   ] as const)("of a call that is %s is %i ms", async (priority, deadlineMs) => {
-    const { apiKey, baseUrl, clock } = createFakeService();
+    const service = createFakeService();
+    const { clock } = service;
     const never = () => new Promise<Response>(() => {});
-    const engine = createTestEngine({
-      ...{ apiKey, baseUrl, clock, priority, deadlineMs: undefined },
-      ...{ fetch: never, timeoutMs: 10_000_000 },
+    const engine = openEngine(service, {
+      ...{ priority, deadlineMs: undefined, fetch: never, timeoutMs: 10_000_000 },
     });
     const code = codeOf(engine.execute(probe.query, {}));
     let isSettled = false;
