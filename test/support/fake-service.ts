@@ -135,7 +135,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     async fetch(input, init) {
       const { respond: other } = options;
       if (other && !String(init?.body).includes("ExchangeApiKey"))
-        return (await other(input, { ...init })) as Response;
+        return (await other(input, init as never)) as Response;
       const headers = new Headers(init?.headers);
       const token = headers.get("authorization")?.replace("Bearer ", "") ?? "";
       const response = respond(JSON.parse(String(init?.body)), token);
