@@ -3,7 +3,14 @@
 import { createHmac } from "node:crypto";
 import { createRandom, type Random } from "../../integration/simulation/random.ts";
 import { secretA, secretB } from "../../support/signed-delivery.ts";
-import { changeBytes, changeLines, changeText, type HeaderLines, issuedSecret } from "./random-changes.ts";
+import {
+  changeBytes,
+  changeLines,
+  changeText,
+  type HeaderLines,
+  issuedSecret,
+  oddText,
+} from "./random-changes.ts";
 
 /** The time of the receiver, in whole seconds. */
 const nowSeconds = 1_772_357_400;
@@ -103,7 +110,9 @@ const wrong: Entry = { version: "v1", secret: secretA, over: "bytes", signed: { 
 const changeTable: Readonly<Record<string, (draft: Draft, random: Random) => Partial<Draft>>> = {
   id: (draft, random) => {
     const char = String.fromCharCode(random.integer(0, random.pick([0x7f, 0xff, 0xffff])));
-    const id = random.pick([`msg_${char}`, changeText(draft.id, random), "a".repeat(255), "a".repeat(256)]);
+    const inside = random.happens(0.5) ? oddText(random) : char;
+    const long = "a".repeat(random.pick([255, 256]));
+    const id = random.pick([`msg${inside}1`, `msg${inside}1`, changeText(draft.id, random), long]);
     return sendOther(draft, "id", id, random.happens(0.7));
   },
   age: (draft, random) => {

@@ -8,7 +8,7 @@ const odd = [
   ...["", " ", "  ", "\0", "\n", "\t", "\u00a0", "\uFEFF", "0", "+", "-", "=", "==", ".0", ".5", "e0", "x"],
   ...[",", ", ", ",junk", " junk", "junk ", "v1,", "v2", "é", "🧾", '"', "{", "'; drop table inbox; --", "١"],
 ];
-const oddText = (random: Random) => random.sample(odd) ?? "";
+export const oddText = (random: Random) => random.sample(odd) ?? "";
 
 const textChanges: readonly ((text: string, random: Random) => string)[] = [
   (text, random) => oddText(random) + text,
