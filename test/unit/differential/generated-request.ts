@@ -120,7 +120,9 @@ const changeTable: Readonly<Record<string, (draft: Draft, random: Random) => Par
     return sendOther(draft, "timestamp", String(nowSeconds + seconds), random.happens(0.9));
   },
   timestamp: (draft, random) => {
-    const timestamp = changeText(draft.timestamp, random);
+    const odd = oddText(random);
+    const given = draft.timestamp;
+    const timestamp = random.pick([odd + given, given + odd, changeText(given, random)]);
     // Lenient readers sign the number that they have read.
     const read = String(Number.parseInt(timestamp, 10));
     const signed = { timestamp: random.happens(0.6) ? read : timestamp };
