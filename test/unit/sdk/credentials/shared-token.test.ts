@@ -123,20 +123,6 @@ describe("clients of one key in one process", () => {
     await Promise.all(engines.map((engine) => engine.close()));
   });
 
-  it("share a refreshed token for an hour, whichever of them is closed", async () => {
-    const service = createFakeService();
-    const engines = clientsOf(service, 3);
-    const codes: Promise<string>[] = [];
-    for (let tick = 0; tick < 360; tick += 1) {
-      const engine = engines[tick % engines.length];
-      if (engine) codes.push(codeOf(engine.execute(probe.query, {})));
-      await service.clock.advance(10_000);
-      if (tick === 180) await engines.shift()?.close();
-    }
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
-    expect(service.log.exchanges).toBeLessThanOrEqual(25);
-  });
-
   it("continue with an exchange of their own when the client that started it is closed", async () => {
     const service = createFakeService();
     const { clock } = service;
