@@ -30,17 +30,13 @@ const rateLimit = { limit: 120, windowMs: 60_000, used: 0, remaining: 120, queue
 interface WorldOptions {
   /** The state of a task at a time; undefined when it is not listed. */
   taskAt(id: string, atMs: number): RawTask | undefined;
-  /** Thrown in place of a response. */
-  failAt?(poll: number): Error | undefined;
   readonly pageMax?: number;
 }
 
-function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
+function setUp({ taskAt, pageMax = 1_000 }: WorldOptions) {
   const engine = createFakeEngine({
     rateLimit,
     respond(_, variables) {
-      const failure = failAt?.(engine.sent.length);
-      if (failure) throw failure;
       const { filters, limit } = variables as Variables;
       const listed = filters.ids.map((id) => taskAt(id, engine.clock.monotonic())).filter((task) => task);
       return {
