@@ -4,8 +4,8 @@ import { Webhook } from "standardwebhooks";
 import { isReceiverError } from "../../../receiver-kit/errors.ts";
 import { verifyRequest } from "../../../receiver-kit/http/webhook-handler.ts";
 import { createVerifier } from "../../../receiver-kit/signature/verifier.ts";
-import type { HeaderLines } from "./random-changes.ts";
 import type { GeneratedRequest } from "./generated-request.ts";
+import type { HeaderLines } from "./random-changes.ts";
 
 /** @throws what the kit throws instead of an error of its own: always a bug */
 export async function kitAccepts({ secrets, nowMs, lines, body }: GeneratedRequest): Promise<boolean> {

@@ -7,7 +7,7 @@ import {
   type EngineFixtureOptions,
   jitteryLegs,
 } from "../../../support/engine-fixture.ts";
-import { type FakeService } from "../../../support/fake-service.ts";
+import type { FakeService } from "../../../support/fake-service.ts";
 import { seeded } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
