@@ -69,6 +69,16 @@ describe("GET /tasks/{id}", () => {
   });
 });
 
+describe("events", () => {
+  it("are sent once they are in the catalog, which has a name once", async ({ api }) => {
+    const name = "client.archived";
+    await expect(api.sendEvent({ name, payload: {} })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await api.addCatalogEvent({ name });
+    await expect(api.addCatalogEvent({ name })).rejects.toMatchObject({ code: "CONFLICT" });
+    await api.sendEvent({ name, payload: {} });
+  });
+});
+
 describe("endpoints", () => {
   it("are listed without their secrets, but with the grace periods", async ({ mock, api }) => {
     const { id, signingSecret: old } = await api.createEndpoint({ url: receiverUrl });

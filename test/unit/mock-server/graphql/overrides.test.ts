@@ -251,3 +251,22 @@ describe("which override responds", () => {
     }
   });
 });
+
+describe("the fault rate-limited", () => {
+  it("is the service's 429, and leaves requests alone that are not counted", async ({ mock }) => {
+    await mock.control.setFaults({
+      api: [{ instructions: [{ kind: "rate-limited", retryAfterSeconds: 7 }] }],
+    });
+    const exchange =
+      "mutation ($key: String!) { exchangeSurfaceRefreshTokenForAccessTokens(refreshToken: $key) { workspaceToken } }";
+    expect((await send(mock, exchange, { key: mock.apiKey })).errors).toBeUndefined();
+    const token = await workspaceToken(mock);
+    const limited = await mock.fetch("/graphql", jsonPost({ query: me }, token));
+    expect([limited.status, limited.headers.get("retry-after"), await limited.json()]).toEqual([
+      429,
+      "7",
+      { errors: [{ message: "Too many requests", extensions: { code: "RATE_LIMITED" } }] },
+    ]);
+    expect((await send(mock, me)).errors).toBeUndefined();
+  });
+});

@@ -116,6 +116,17 @@ describe("handleFetch", () => {
     expect(recorded.clock.pending().timers).toBe(0);
   });
 
+  it.each([
+    ["read", (request: Request) => request.text()],
+    ["locked", (request: Request) => void request.body?.getReader()],
+  ])("responds 500 when the body was %s by another reader", async (_, use) => {
+    const recorded = recordingSink();
+    const request = post();
+    await use(request);
+    expect((await handleFetch(recorded.sink, request)).status).toBe(500);
+    expect(codeOf(recorded)).toEqual(["BODY_CONSUMED"]);
+  });
+
   it("responds 408 at the time limit and cancels the stream of the body", async () => {
     const recorded = recordingSink();
     let cancelled: unknown;
