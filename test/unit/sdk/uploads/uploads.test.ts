@@ -566,6 +566,12 @@ describe("an upload that another process started", () => {
     },
   );
 
+  it("an upload is not continued with a body of another length", async () => {
+    const { upload } = setUp();
+    const { uploadUrl } = await upload(bytesOf(35));
+    await expect(upload(bytesOf(34), { resumeUrl: uploadUrl })).rejects.toMatchObject(invalid);
+  });
+
   it.each([13, 15, 40])("an upload of 14 bytes is not continued with a stream of %i", async (length) => {
     const { upload, tus } = setUp(once("PATCH", { response: 400 }));
     let resumeUrl = "";

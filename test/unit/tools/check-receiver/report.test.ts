@@ -121,6 +121,13 @@ skip  MUST    rotation.old-secret  rejects a forged delivery  needs --old-secret
       "FAIL  signature.forged (MUST): rejects a forged delivery",
     ]);
   });
+
+  it("the text report names the checks in progress when the receiver stopped, without their details", () => {
+    const text = renderTextReport(reportOf([open], { stoppedDuring: ["order.older"] }));
+    expect(text).toContain("The receiver stopped accepting connections during order.older.");
+    expect(text).toContain("The receiver stopped.");
+    expect(text).not.toContain("fix ");
+  });
 });
 
 describe("verdictOf", () => {
