@@ -11,7 +11,7 @@ import { clientsWithFiles, provenImports, stopEverywhere } from "../integration/
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
 import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
-import { createVerifierPart, packagePeers } from "../unit/differential/compare-verifiers.ts";
+import { createVerifierPart } from "../unit/differential/compare-verifiers.ts";
 import { runPart } from "../unit/differential/differential-part.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { indented, type Proof, withoutStacks } from "./proof.ts";
@@ -83,7 +83,7 @@ const parts = {
   },
   async differential({ leftMs, report }) {
     for (const [part, share] of [
-      [createVerifierPart(packagePeers), 0.5],
+      [createVerifierPart(), 0.5],
       [createLimiterPart(), 1],
     ] as const) {
       const endMs = performance.now() + share * leftMs();

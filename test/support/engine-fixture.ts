@@ -37,6 +37,14 @@ export function createTestEngine(options: CreateClientOptions): TestEngine {
   };
 }
 
+/** A client of this service. */
+export function openEngine(
+  { apiKey, baseUrl, clock, fetch }: FakeService,
+  options: Partial<CreateClientOptions> = {},
+): TestEngine {
+  return createTestEngine({ apiKey, baseUrl, clock, fetch, ...options });
+}
+
 /** An engine in front of a service, with latency between them and one virtual clock for all three. */
 export interface EngineFixture {
   readonly service: FakeService;
@@ -51,14 +59,8 @@ export interface EngineFixtureOptions extends FakeServiceOptions {
 export function createEngineFixture(options: EngineFixtureOptions = {}): EngineFixture {
   const service = createFakeService(options);
   const legs = options.legs ?? constantLegs(100);
-  const engine = createTestEngine({
-    apiKey: service.apiKey,
-    baseUrl: service.baseUrl,
-    fetch: withLatency(service.fetch, service.clock, legs),
-    clock: service.clock,
-    random: seeded(1),
-    ...options.client,
-  });
+  const fetch = withLatency(service.fetch, service.clock, legs);
+  const engine = openEngine(service, { fetch, random: seeded(1), ...options.client });
   return { service, engine };
 }
 

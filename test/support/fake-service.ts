@@ -1,4 +1,5 @@
 import { createVirtualClock, type VirtualClock } from "../../mock-server/time/virtual-clock.ts";
+import type { Fetch } from "../../sdk/request/fetch.ts";
 import { type Limit, LimitedService } from "./limited-service.ts";
 
 /**
@@ -54,6 +55,8 @@ export interface FakeServiceOptions extends Partial<Limit> {
   readonly withRetryAfter?: boolean;
   /** Consulted for each request after authentication. */
   readonly fault?: (operation: string) => Fault | undefined;
+  /** Responds to all requests but token exchanges, in place of the service. */
+  readonly respond?: Fetch;
 }
 
 let instance = 0;
@@ -129,7 +132,10 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     apiKey,
     baseUrl,
     log,
-    async fetch(_input, init) {
+    async fetch(input, init) {
+      const { respond: other } = options;
+      if (other && !String(init?.body).includes("ExchangeApiKey"))
+        return (await other(input, init as never)) as Response;
       const headers = new Headers(init?.headers);
       const token = headers.get("authorization")?.replace("Bearer ", "") ?? "";
       const response = respond(JSON.parse(String(init?.body)), token);

@@ -49,45 +49,6 @@ export function earliestArrivals(
   return times;
 }
 
-/**
- * How many requests a client that always has one to send could get accepted until `endMs` beside those of others, none of
- * which may be displaced. Taking each at the first possible time is optimal: an exchange of a later request for an earlier
- * one only leaves more room afterwards.
- */
-export function mostBeside(othersAtMs: readonly number[], endMs: number, limit: Limit): number {
-  const taken = [...othersAtMs];
-  const fits = (atMs: number) => isWithinLimit([...taken, atMs], limit);
-  let count = 0;
-  let nowMs = 0;
-  while (nowMs < endMs) {
-    if (fits(nowMs)) {
-      taken.push(nowMs);
-      count += 1;
-      continue;
-    }
-    nowMs = nextBoundary(taken, nowMs, limit);
-  }
-  return count;
-}
-
-/** When the set of windows that contain a time next changes. */
-function nextBoundary(
-  taken: readonly number[],
-  nowMs: number,
-  { windowMs, window, windowOffsetMs }: Limit,
-): number {
-  if (window === "fixed") {
-    return (Math.floor((nowMs + windowOffsetMs) / windowMs) + 1) * windowMs - windowOffsetMs;
-  }
-  const ends = taken.flatMap((atMs) => [atMs, atMs + windowMs]).filter((atMs) => atMs > nowMs);
-  // A request at the very time of another is in its window; the next possible one is just behind it.
-  return Math.min(...ends, nowMs + windowMs);
-}
-
-export function isWithinLimit(timesMs: readonly number[], limit: Limit): boolean {
-  return busiest(timesMs, limit) <= limit.limit;
-}
-
 /** The most requests in any window of the service. */
 export function busiest(
   timesMs: readonly number[],

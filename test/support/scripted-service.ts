@@ -5,6 +5,9 @@ export interface ReceivedRequest {
   readonly operation: string;
   readonly headers: Headers;
   readonly url: string;
+  readonly init: RequestInit;
+  /** Of a GraphQL request. */
+  readonly variables: unknown;
 }
 
 export interface ScriptedService {
@@ -19,15 +22,18 @@ let services = 0;
 
 /** A client of a service that responds to its calls in turn, the last response again and again. */
 export function createScriptedService(
-  responses: readonly (() => Response)[],
+  responses: readonly ((request: ReceivedRequest) => Response | Promise<Response>)[],
   options: Partial<CreateClientOptions> = {},
 ): ScriptedService {
   const calls: ReceivedRequest[] = [];
   const exchanges: ReceivedRequest[] = [];
-  const fetch = async (input: URL | string, init?: RequestInit): Promise<Response> => {
-    const { operationName = "" } =
-      typeof init?.body === "string" ? (JSON.parse(init.body) as { operationName?: string }) : {};
-    const request = { operation: operationName, headers: new Headers(init?.headers), url: String(input) };
+  const fetch = async (input: URL | string, init: RequestInit = {}): Promise<Response> => {
+    const { operationName = "", variables } =
+      typeof init.body === "string"
+        ? (JSON.parse(init.body) as { operationName?: string; variables?: unknown })
+        : {};
+    const [headers, url] = [new Headers(init.headers), String(input)];
+    const request = { operation: operationName, variables, headers, url, init };
     if (operationName === "ExchangeApiKey") {
       exchanges.push(request);
       const tokens = { userToken: "user-token-1", workspaceToken: "workspace-token-1" };
@@ -36,7 +42,7 @@ export function createScriptedService(
     calls.push(request);
     const respond = responses[Math.min(calls.length, responses.length) - 1];
     if (!respond) throw new TypeError("expected a response");
-    return respond();
+    return respond(request);
   };
   const baseUrl = "https://service.example";
   const apiKey = `key_${++services}_8f3a9d2c71`;

@@ -3,16 +3,14 @@ import { CallScope } from "../../../sdk/call/call-scope.ts";
 import type { Permit } from "../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
 import { createRandom } from "../../integration/simulation/random.ts";
-import { busiest, earliestArrivals, LimitedService, mostBeside } from "../../support/limited-service.ts";
-import type { Counts, DifferentialPart } from "./differential-part.ts";
+import { busiest, earliestArrivals, LimitedService } from "../../support/limited-service.ts";
+import type { DifferentialPart } from "./differential-part.ts";
 import { generateScenario, type LimiterScenario, type PlannedCall } from "./limiter-scenario.ts";
 
 export interface LimiterRun {
   /** When each request reached the service, accepted or not, or would have if it had not been lost. */
   readonly arrivedAtMs: readonly number[];
-  /** Times of accepted requests, those of the other client included. */
   readonly acceptedAtMs: readonly number[];
-  readonly othersAcceptedAtMs: readonly number[];
   readonly rejected: number;
   readonly unfinished: number;
 }
@@ -29,7 +27,7 @@ export async function runScenario(
   scenario: LimiterScenario,
   create = createRateLimiter,
 ): Promise<LimiterRun> {
-  const { limit, windowMs, timeoutMs, calls, othersAtMs, seed } = scenario;
+  const { limit, windowMs, timeoutMs, calls, seed } = scenario;
   const clock = createVirtualClock();
   const service = new LimitedService(scenario);
   const limiter = create({ limit, windowMs }, clock, createRandom(seed, "jitter").number);
@@ -41,7 +39,6 @@ export async function runScenario(
     queued: 0,
   };
   const arrivedAtMs: number[] = [];
-  const othersAcceptedAtMs: number[] = [];
   let rejected = 0;
   let unfinished = calls.length;
 
@@ -81,14 +78,9 @@ export async function runScenario(
     return undefined;
   }
 
-  for (const atMs of othersAtMs) {
-    clock.schedule(atMs, () => {
-      if (service.receive(clock.monotonic()) === undefined) othersAcceptedAtMs.push(clock.monotonic());
-    });
-  }
   for (const planned of calls) clock.schedule(planned.atMs, () => void call(planned));
   await clock.advance((calls.at(-1)?.atMs ?? 0) + windowMs * (40 + (8 * calls.length) / limit));
-  return { arrivedAtMs, acceptedAtMs: service.acceptedAtMs, othersAcceptedAtMs, rejected, unfinished };
+  return { arrivedAtMs, acceptedAtMs: service.acceptedAtMs, rejected, unfinished };
 }
 
 // Of SlidingWindow: a slot is free this much later than one window after the response; and a timer may be a millisecond late.
@@ -120,24 +112,18 @@ const hasReserved = ({ calls, limit }: LimiterScenario): boolean =>
 
 async function compareScenario(
   scenario: LimiterScenario,
-  counts: Counts,
   create?: CreateLimiter,
 ): Promise<string | undefined> {
   const run = await runScenario(scenario, create);
-  const { limit, window, othersAtMs, calls, windowMs } = scenario;
+  const { limit, calls, windowMs } = scenario;
   if (run.unfinished > 0) return `${run.unfinished} calls were never sent`;
-  counts.add(`${window} window`);
-  if (othersAtMs.length > 0) return compareShared(scenario, run, counts);
   if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
   const isLate = canBeLate(scenario);
-  counts.add(isLate ? "alone with requests that are given up and arrive late" : "alone");
-  if (calls.some(({ lost }) => lost === "aborted")) counts.add("requests that were aborted on their way");
   if (run.rejected > (isLate ? 2 * limit : 0)) return `${run.rejected} requests were rejected with 429`;
   if (!isLate && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
     return "some span of one window has more requests than the limit";
   }
   if (run.rejected > 0 || hasReserved(scenario)) return undefined;
-  counts.add("compared with the earliest arrivals");
   const sent = calls.filter(({ lost }) => lost !== "unsent");
   // Permits that were not used block a slot for no time.
   const earliest = earliestArrivals(
@@ -151,35 +137,11 @@ async function compareScenario(
   return `request ${late} arrived at ${arrived[late]}, the earliest possible time is ${earliest[late]}, and ${allowedMs(late)} ms are allowed`;
 }
 
-/** The part of what was possible beside the other client that is always used while there are calls. */
-const shareMin = 1 / 3;
-
-function compareShared(scenario: LimiterScenario, run: LimiterRun, counts: Counts): string | undefined {
-  const { limit, calls, windowMs } = scenario;
-  counts.add("beside another client");
-  if (busiest(run.acceptedAtMs, scenario) > limit) return "the service accepted more than its limit";
-  const others = new Set(run.othersAcceptedAtMs);
-  const own = run.acceptedAtMs.filter((atMs) => !others.has(atMs));
-  const endMs = own.at(-1) ?? 0;
-  const lastMs = calls.at(-1)?.atMs ?? 0;
-  // A share is only measured while calls wait all the time.
-  if (lastMs > 0 || calls.some(({ lost }) => lost) || endMs < 3 * windowMs) return undefined;
-  const most = mostBeside(run.othersAcceptedAtMs, endMs, scenario);
-  counts.add("share compared with the most that was possible");
-  counts.add(`share of ${Math.floor((10 * own.length) / most) * 10} % and more`);
-  const rejectedPerWindow = (run.rejected * windowMs) / endMs;
-  counts.add(`429s per window: up to ${Math.ceil((10 * rejectedPerWindow) / limit) * 10} % of the limit`);
-  if (rejectedPerWindow > limit) return `${run.rejected} requests were rejected in ${endMs} ms`;
-  return own.length < shareMin * most
-    ? `${own.length} of ${most} possible requests were accepted`
-    : undefined;
-}
-
 export const createLimiterPart = (create?: CreateLimiter): DifferentialPart => ({
   what: "scenarios of the rate limit",
-  async runOne(seed, counts) {
+  async runOne(seed) {
     const scenario = generateScenario(seed);
-    const problem = await compareScenario(scenario, counts, create).catch(String);
+    const problem = await compareScenario(scenario, create).catch(String);
     return problem === undefined ? undefined : `${problem}\nscenario ${JSON.stringify(scenario)}`;
   },
 });

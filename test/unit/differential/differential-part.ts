@@ -1,18 +1,14 @@
-/** How often something occurred, by name. */
-export interface Counts {
-  add(name: string): void;
-}
-
 export interface DifferentialPart {
   /** What one case compares. */
   readonly what: string;
-  /** Runs the case of a seed. Returns what is wrong, reduced as far as possible, or undefined. */
-  runOne(seed: number, counts: Counts): Promise<string | undefined>;
+  /** Runs the case of a seed, and names to `meet` what occurred in it. Returns what is wrong, or undefined. */
+  runOne(seed: number, meet: (name: string) => void): Promise<string | undefined>;
 }
 
 export interface PartResult {
   readonly count: number;
-  readonly counts: Readonly<Record<string, number>>;
+  /** What occurred in some case. */
+  readonly met: ReadonlySet<string>;
   readonly failure: string | undefined;
 }
 
@@ -22,15 +18,12 @@ export async function runPart(
   from: number,
   isEnough: (count: number) => boolean,
 ): Promise<PartResult> {
-  const counts: Record<string, number> = {};
-  const add = (name: string) => {
-    counts[name] = (counts[name] ?? 0) + 1;
-  };
+  const met = new Set<string>();
   let count = 0;
   let failure: string | undefined;
   while (failure === undefined && !isEnough(count)) {
-    failure = await runOne(from + count, { add });
+    failure = await runOne(from + count, (name) => met.add(name));
     count += 1;
   }
-  return { count, counts, failure };
+  return { count, met, failure };
 }

@@ -1,5 +1,5 @@
 // What one comparison of the rate limiter consists of: the limit, who calls when, how long requests and responses take,
-// what is lost, and what another client of the key sends.
+// and what is lost.
 
 import { createRandom, type Random } from "../../integration/simulation/random.ts";
 import type { Limit } from "../../support/limited-service.ts";
@@ -17,8 +17,6 @@ export interface LimiterScenario extends Limit {
   readonly seed: number;
   readonly timeoutMs: number;
   readonly calls: readonly PlannedCall[];
-  /** When another client of the key sends. */
-  readonly othersAtMs: readonly number[];
 }
 
 export function generateScenario(seed: number): LimiterScenario {
@@ -28,22 +26,16 @@ export function generateScenario(seed: number): LimiterScenario {
   const window = random.pick(["sliding", "fixed"]);
   const windowOffsetMs = Math.floor(random.number() * windowMs);
   const timeoutMs = windowMs / random.pick([2, 4]);
-  const hasOthers = random.happens(0.25);
-  const isLossy = random.happens(0.3) && !hasOthers;
+  const isLossy = random.happens(0.3);
   const aborts = random.stream("aborts");
-  const isAborted = !isLossy && !hasOthers && aborts.happens(0.3);
+  const isAborted = !isLossy && aborts.happens(0.3);
   const hasPriorities = random.happens(0.3);
   const windows = random.integer(2, 7);
   const priorities = random.stream("priorities");
   const losses = random.stream("losses");
   const leg = legs(random.stream("legs"), timeoutMs);
-  const calls = arrivals(
-    random.stream("arrivals"),
-    limit * windows,
-    hasOthers ? "burst" : undefined,
-    limit,
-    windowMs,
-  ).map((atMs, index): PlannedCall => {
+  const arrivesAtMs = arrivals(random.stream("arrivals"), limit * windows, limit, windowMs);
+  const calls = arrivesAtMs.map((atMs, index): PlannedCall => {
     const priority = priorities.pick(["interactive", "normal", "background"]);
     const drawn = losses.pick([undefined, undefined, undefined, "request", "response", "unsent"] as const);
     // The first responses show how long a request may take.
@@ -53,8 +45,7 @@ export function generateScenario(seed: number): LimiterScenario {
       lost: isLossy ? drawn : aborted,
     };
   });
-  const othersAtMs = hasOthers ? others(random.stream("others"), limit, windowMs) : [];
-  return { seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls, othersAtMs };
+  return { seed, limit, windowMs, window, windowOffsetMs, timeoutMs, calls };
 }
 
 /** Latency of one call after another: constant, jittery, or mostly short. Some paths are slow in one direction only. */
@@ -73,15 +64,8 @@ function legs(random: Random, longestMs: number) {
   });
 }
 
-function arrivals(
-  random: Random,
-  count: number,
-  given: "burst" | undefined,
-  limit: number,
-  windowMs: number,
-): readonly number[] {
-  const drawn = random.pick(["burst", "stream", "bursts"]);
-  const kind = given ?? drawn;
+function arrivals(random: Random, count: number, limit: number, windowMs: number): readonly number[] {
+  const kind = random.pick(["burst", "stream", "bursts"]);
   const meanMs = windowMs / (limit * (0.3 + 3 * random.number()));
   const pauseMs = windowMs * (0.2 + 2 * random.number());
   let nowMs = 0;
@@ -91,17 +75,4 @@ function arrivals(
     if (isPaused) nowMs += pauseMs;
     return nowMs;
   });
-}
-
-function others(random: Random, limit: number, windowMs: number): readonly number[] {
-  const perWindow = limit * random.pick([0.1, 0.3, 0.5, 0.8]);
-  const endMs = 8 * windowMs;
-  const times: number[] = [];
-  const isSteady = random.happens(0.6);
-  let nowMs = random.number() * windowMs;
-  while (nowMs < endMs) {
-    for (let each = 0; each < (isSteady ? 1 : Math.ceil(perWindow)); each += 1) times.push(nowMs);
-    nowMs += isSteady ? (windowMs / perWindow) * (0.5 + random.number()) : windowMs * (0.8 + random.number());
-  }
-  return times;
 }

@@ -38,10 +38,4 @@ describe("ReceiverError", () => {
     expect(new ReceiverError("BACKLOG_FULL", "", { retryAfterSeconds: 7 }).retryAfterSeconds).toBe(7);
     expect(new ReceiverError("LEASE_LOST", "").retryAfterSeconds).toBeUndefined();
   });
-
-  it("has the name of its class and the cause it was given", () => {
-    const cause = new Error("disk is full");
-    const error = new NonRetryableError("unknown client", { cause });
-    expect(error).toMatchObject({ name: "NonRetryableError", code: "NON_RETRYABLE", cause });
-  });
 });

@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { FailureError, toError } from "../../../sdk/call/failure.ts";
 import * as errors from "../../../sdk/errors.ts";
@@ -39,15 +38,6 @@ describe("an error", () => {
       expect(errors.isWorkspaceTasksError(value)).toBe(false);
     },
   );
-
-  it("an error prints no field without a value", () => {
-    const details = { outcome: "rejected", attempts: 1 } as const;
-    expect(inspect(new errors.WorkspaceTasksError("CONFLICT", "taken", details))).not.toContain("undefined");
-    const full = { ...details, retryAfterMs: 5, httpStatus: 429, operationName: "Me" };
-    expect(inspect(new errors.WorkspaceTasksError("RATE_LIMITED", "wait", full))).toMatch(
-      /retryAfterMs: 5,\s+httpStatus: 429,\s+operationName: 'Me'/,
-    );
-  });
 
   it("an error as JSON has its fields but no data", () => {
     const error = new errors.WorkspaceTasksError("CONFLICT", "taken", {

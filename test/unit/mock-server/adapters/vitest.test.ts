@@ -20,17 +20,6 @@ describe("mockTest", { shuffle: false }, () => {
   });
 });
 
-describe("mockTest options", () => {
-  const virtualTest = mockTest.extend({ mockOptions: { clock: "virtual", listen: false, seed: 7 } });
-
-  virtualTest("apply to a file or a group", async ({ mock }) => {
-    expect(mock.clock.mode).toBe("virtual");
-    const start = mock.clock.now();
-    await mock.clock.advance("7d");
-    expect(mock.clock.now() - start).toBe(604_800_000);
-  });
-});
-
 describe("mockTest without a mock", () => {
   let started = 0;
   const lazyTest = mockTest.extend({

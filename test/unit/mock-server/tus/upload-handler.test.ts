@@ -81,12 +81,6 @@ describe("upload", () => {
     expect((await send({ method: "PATCH", path, headers: changed, body: "cd" })).status).toBe(400);
   });
 
-  it("without bytes is complete at once", async ({ mock }) => {
-    const send = await uploader(mock);
-    await send({ method: "POST", headers: { "upload-length": "0" } });
-    expect((await mock.control.getSnapshot()).state.uploads[0]?.completedAtMs).not.toBeNull();
-  });
-
   it("does not exist after DELETE", async ({ mock }) => {
     const { send, path } = await createUpload(mock);
     expect((await send({ method: "DELETE", path })).status).toBe(204);

@@ -44,13 +44,6 @@ describe("fault store", () => {
     expect(kinds(store.drawDelivery({ ...attempt, eventName: "task.failed" }))).toEqual(["drop"]);
   });
 
-  it("injects the faults of all matching rules in the order of the plan", () => {
-    const store = storeOf({
-      api: [{ instructions: [{ kind: "delay", delayMs: 5 }] }, { instructions: [{ kind: "html" }] }],
-    });
-    expect(kinds(store.drawApi(call))).toEqual(["delay", "html"]);
-  });
-
   it("restarts the instructions when the plan is replaced and injects nothing after clear", () => {
     const plan = { api: [{ instructions: [{ kind: "html" } as const] }] };
     const store = storeOf(plan);

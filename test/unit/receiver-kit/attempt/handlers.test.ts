@@ -127,35 +127,6 @@ describe("event handlers", () => {
     expect(seen).toEqual(["on CANCELLED false", "state task.cancelled", "on RUNNING true", "state s"]);
   });
 
-  it("unexpected details never quarantine an event, and are left out", async () => {
-    await using fixture = createReceiverFixture();
-    const seen: object[] = [];
-    fixture.receiver.onState("task", ({ customerError, taxPrepResult, clientId, workspaceId }) => {
-      seen.push({ customerError, taxPrepResult, clientId, workspaceId });
-    });
-    await fixture.receiver.start();
-    const failed = (fields: object) => sampleEvent({ event: "task.failed", status: "FAILED", ...fields });
-    const outcomes = [
-      await fixture.deliver(failed({ customerError: { code: "LATE", action: null } })),
-      await fixture.deliver(failed({ customerError: { code: "LATE" } })),
-      await fixture.deliver(
-        completedEvent({ taxPrepResult: { taxYear: null, reviewItems: [7, { severity: "low" }] } }),
-      ),
-      await fixture.deliver(
-        failed({ clientId: null, workspaceId: 7, version: 3, taskType: null, errorMessage: {} }),
-      ),
-    ];
-    await fixture.clock.settle();
-    expect(outcomes).toEqual(["accepted", "accepted", "accepted", "accepted"]);
-    const names = { clientId: "client-1", workspaceId: "workspace-1" };
-    expect(seen).toEqual([
-      { customerError: { code: "LATE" }, taxPrepResult: null, ...names },
-      { customerError: { code: "LATE" }, taxPrepResult: null, ...names },
-      { customerError: null, taxPrepResult: { reviewItems: [{ severity: "low" }] }, ...names },
-      { customerError: null, taxPrepResult: null },
-    ]);
-  });
-
   it("a second delivery of the same event has the same idempotency key and is not called stale", async () => {
     await using fixture = createReceiverFixture();
     const seen: object[] = [];

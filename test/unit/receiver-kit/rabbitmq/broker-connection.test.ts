@@ -77,7 +77,7 @@ describe("a connection to a cluster", () => {
   });
 
   it("gives up a node that accepts no connection in time, and destroys the connection that it makes later", async () => {
-    const { amqp, clock, connection } = createFixture(["amqp://one"]);
+    const { amqp, clock, connection, errors } = createFixture(["amqp://one"]);
     let open = () => {};
     amqp.onConnect = () =>
       new Promise<void>((resolve) => {
@@ -87,6 +87,9 @@ describe("a connection to a cluster", () => {
     await clock.advance(1_000);
     await started;
     expect(connection.stats.state).toBe("waiting");
+    expect(errors).toMatchObject([
+      { err: { message: "rabbitmq: one accepted no connection within operationTimeoutMs (1000)" } },
+    ]);
     open();
     await clock.settle();
     expect(amqp.connections[0]?.isDestroyed).toBe(true);

@@ -1,13 +1,17 @@
-import { ReceiverError, silentLogger, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
+import { ReceiverError, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 
-async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>) {
-  const amqp = new FakeAmqp();
+async function createFixture(
+  accept: (webhook: VerifiedWebhook) => Promise<void>,
+  { amqp = new FakeAmqp(), partitions = 1, startMs = 0 } = {},
+) {
   const clock = createFixtureClock();
+  const errors: string[] = [];
+  const note = (fields: object) => void errors.push(String((fields as { err?: unknown }).err));
   const receiver = {
     async accept(webhook: VerifiedWebhook) {
       await accept(webhook);
@@ -16,12 +20,15 @@ async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>
   };
   const consumer = createConsumer(
     {
-      ...{ urls: ["amqp://one"], partitions: 1, receivers: [receiver] },
-      ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
+      ...{ urls: ["amqp://one"], partitions, receivers: [receiver] },
+      logger: { info() {}, warn: note, error: note },
+      ...{ clock, random: () => 0, operationTimeoutMs: 2_000 },
     },
     amqp.connect,
   );
-  await consumer.start();
+  const started = consumer.start();
+  await clock.advance(startMs);
+  await started;
   const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false, fields = {}) => {
     const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from("{}") };
     const properties = encodeDelivery(
@@ -33,7 +40,7 @@ async function createFixture(accept: (webhook: VerifiedWebhook) => Promise<void>
       properties: { ...properties, ...fields },
     });
   };
-  return { amqp, clock, consumer, deliver };
+  return { amqp, clock, consumer, deliver, errors };
 }
 
 /** Lets what is due now happen. */
@@ -110,6 +117,20 @@ describe("rabbitmqConsumer", () => {
     expect(consumer.stats().messages).toMatchObject({ parked: 1 });
   });
 
+  it.each([
+    ["receiver to store a delivery", {}, "the receiver did not store a delivery within 60000 ms"],
+    [
+      "confirm of a delivery that it parks",
+      { type: undefined },
+      "no confirm was received within operationTimeoutMs (2000)",
+    ],
+  ])("waits only so long for the %s", async (_, fields, message) => {
+    const { clock, deliver, errors } = await createFixture(() => new Promise(() => {}));
+    deliver(1, "m1", false, fields);
+    await clock.advance(120_000);
+    expect(errors).toContain(`Error: ${message}`);
+  });
+
   it("leaves a delivery in the format of a newer release in the queue, and stores the others", async () => {
     const stored: string[] = [];
     const { amqp, clock, consumer, deliver } = await createFixture(async ({ id }) => void stored.push(id));
@@ -162,18 +183,7 @@ describe("rabbitmqConsumer", () => {
       if (name === "consume") requests += 1;
       if (name === "consume" && requests === 1 && isSilent) await new Promise<void>(() => {});
     };
-    const clock = createFixtureClock();
-    const receiver = { accept: async () => ({ outcome: "accepted" }) as const };
-    const consumer = createConsumer(
-      {
-        ...{ urls: ["amqp://one"], partitions: 3, receivers: [receiver] },
-        ...{ clock, logger: silentLogger, random: () => 0, operationTimeoutMs: 2_000 },
-      },
-      amqp.connect,
-    );
-    const started = consumer.start();
-    await clock.advance(1_000);
-    await started;
+    const { clock } = await createFixture(async () => {}, { amqp, partitions: 3, startMs: 1_000 });
     const queues = () => amqp.latest.consumers.map(({ queue }) => queue.slice(-2)).toSorted();
     expect(queues()).toEqual(["p1", "p2"]);
     isSilent = false;

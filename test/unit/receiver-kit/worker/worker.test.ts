@@ -222,21 +222,6 @@ describe("a worker", () => {
     expect(clock.pending().timers).toBe(0);
   });
 
-  it("runs handlers again, alone and as the same attempt, when their shared transaction was not committed", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    const attempts: number[] = [];
-    handlers.on("*", (_, { attempt }) => void attempts.push(attempt));
-    queue.due.push(claimOf(1));
-    queue.outcome = "repeat";
-    queue.outcomeAlone = "settled";
-    await worker.start();
-    await clock.settle();
-    expect(attempts).toEqual([1, 1]);
-    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 commit 1 alone"]);
-    expect(worker.counts).toMatchObject({ done: 1 });
-    await worker.stop(0);
-  });
-
   it("runs handlers again in a turn of their own, and then alone, when their group was not committed", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     handlers.on("*", () => {});

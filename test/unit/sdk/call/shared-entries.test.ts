@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -23,8 +23,9 @@ async function becomes(condition: () => boolean | Promise<boolean>): Promise<boo
 
 /** A function of its own, so that nothing on the stack of the test refers to the client. */
 async function abandonWaitingClient(): Promise<WeakRef<object>> {
-  const { apiKey, baseUrl, clock, fetch } = createFakeService({ limit: 1 });
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { requests: 1 } });
+  const service = createFakeService({ limit: 1 });
+  const { clock } = service;
+  const engine = openEngine(service, { rateLimit: { requests: 1 } });
   const first = engine.execute(probe.query, {});
   await clock.advance(1_000);
   await first;
@@ -41,11 +42,11 @@ it("a client that is never closed is collected together with its clock, whose ti
 });
 
 it("a client that is never closed is collected while other clients use its key", async () => {
-  const { apiKey, baseUrl, clock, fetch } = createFakeService();
+  const service = createFakeService();
   const useOnce = async () => {
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    const engine = openEngine(service);
     const outcome = codeOf(engine.execute(probe.query, {}));
-    await clock.advance(1_000);
+    await service.clock.advance(1_000);
     expect(await outcome).toBe("no error");
     return new WeakRef(engine);
   };

@@ -1,21 +1,17 @@
 import { describe, expect, it } from "vitest";
-import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
+import {
+  constantLegs,
+  createEngineFixture,
+  createTestEngine,
+  openEngine,
+} from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
 const minuteMs = 60_000;
 
 describe("the token of a key", () => {
-  it("the token is exchanged once for a cold burst", async () => {
-    const { service, engine } = createEngineFixture({ client: { rateLimit: false } });
-    const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(1_000);
-    await Promise.all(calls);
-    expect(service.log.exchanges).toBe(1);
-  });
-
   it.each([400, 3_000])(
     "the token is refreshed in the background, so that no call of a steady stream waits for an exchange of %i ms",
     async (latencyMs) => {
@@ -46,20 +42,6 @@ describe("the token of a key", () => {
       await Promise.all(calls);
       expect(service.log.rejected401).toBe(0);
       expect(service.log.exchanges).toBeLessThanOrEqual(Math.ceil(60 / (0.8 * ttl)) + 1);
-    },
-  );
-
-  it.each([-6 * 3_600_000, -90_000, 90_000, 6 * 3_600_000])(
-    "the token is replaced in time although the service's clock is %i ms off",
-    async (skewMs) => {
-      const { service, engine } = createEngineFixture({ skewMs });
-      const calls: Promise<unknown>[] = [];
-      for (let tick = 0; tick < 60; tick += 1) {
-        calls.push(engine.execute(probe.query, {}));
-        await service.clock.advance(10_000);
-      }
-      await Promise.all(calls);
-      expect(service.log).toMatchObject({ rejected401: 0, exchanges: 4 });
     },
   );
 
@@ -103,11 +85,12 @@ describe("the API key", () => {
   });
 
   it("the API key can be a function, whose rotated key is used although the old one was rejected", async () => {
-    const service = createFakeService();
     let current = "old_key_123456";
-    const { baseUrl, clock } = service;
-    const fetch = withLatency(service.fetch, clock, constantLegs(10));
-    const engine = createTestEngine({ apiKey: async () => current, baseUrl, clock, fetch });
+    const { service, engine } = createEngineFixture({
+      legs: constantLegs(10),
+      client: { apiKey: async () => current },
+    });
+    const { clock } = service;
     const before = codeOf(engine.execute(probe.query, {}));
     await clock.advance(100);
     expect(await before).toBe("API_KEY_REJECTED");
@@ -136,10 +119,10 @@ describe("the API key", () => {
 
   it("the API key is read again after its function did not return within timeoutMs", async () => {
     const service = createFakeService();
-    const { baseUrl, clock, fetch } = service;
+    const { clock } = service;
     let calls = 0;
     const apiKey = () => (calls++ === 0 ? new Promise<string>(() => {}) : service.apiKey);
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, timeoutMs: 4_000 });
+    const engine = openEngine(service, { apiKey, timeoutMs: 4_000 });
     const first = failureOf(engine.execute(probe.mutation, {}));
     await clock.advance(1_000);
     const joined = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
@@ -162,8 +145,7 @@ describe("a failed exchange", () => {
     async (workspaceToken) => {
       const tokens = { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } };
       const fetch = async () => Response.json({ data: tokens });
-      const { apiKey, baseUrl } = createFakeService();
-      const engine = createTestEngine({ apiKey, baseUrl, fetch });
+      const engine = openEngine(createFakeService(), { fetch });
       const failure = await failureOf(engine.execute(probe.mutation, {}));
       expect(failure).toMatchObject({ code: "RESPONSE_INVALID", outcome: "not_sent", attempts: 0 });
       expect(failure.httpStatus).toBe(200);
@@ -192,12 +174,9 @@ describe("a failed exchange", () => {
 
   it("a failed exchange is repeated, and the calls that wait for it succeed", async () => {
     const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
+    const { clock } = service;
     let broken = 2;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
+    const engine = openEngine(service, {
       random: () => 0.5,
       fetch: async (input, init) =>
         broken-- > 0 ? new Response("bad", { status: 502 }) : service.fetch(input, init),
@@ -206,53 +185,6 @@ describe("a failed exchange", () => {
     await clock.advance(2_000);
     await Promise.all(calls);
     expect(service.log).toMatchObject({ exchanges: 1, accepted: 20 });
-  });
-
-  it("a failed exchange fails the calls that wait for it as not sent when its retries are used up", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let requests = 0;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      fetch: async () => {
-        requests += 1;
-        return new Response("<html>maintenance</html>", { status: 503 });
-      },
-    });
-    const failure = engine.execute(probe.mutation, { ref: "r" }).catch((error: unknown) => error);
-    await clock.advance(minuteMs);
-    expect(await failure).toMatchObject({ code: "SERVICE_UNAVAILABLE", outcome: "not_sent", attempts: 0 });
-    expect(requests).toBe(4);
-  });
-
-  it("a failed exchange leaves the current token in use until it expires", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let exchangesFail = false;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      maxRetries: 0,
-      fetch: async (input, init) =>
-        exchangesFail && String(init?.body).includes("ExchangeApiKey")
-          ? new Response("", { status: 500 })
-          : service.fetch(input, init),
-    });
-    const codes: Promise<string>[] = [codeOf(engine.execute(probe.query, {}))];
-    await clock.advance(1_000);
-    exchangesFail = true;
-    for (let second = 1; second < 165; second += 1) {
-      codes.push(codeOf(engine.execute(probe.query, {})));
-      await clock.advance(1_000);
-    }
-    exchangesFail = false;
-    await clock.advance(20_000);
-    codes.push(codeOf(engine.execute(probe.query, {})));
-    await clock.advance(1_000);
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
   });
 });
 

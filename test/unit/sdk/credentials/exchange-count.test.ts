@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { withLatency } from "../../../support/latency.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
@@ -17,7 +17,7 @@ function isExchange(init: RequestInit | undefined): boolean {
 /** Clients in front of a service whose exchanges get this response, after 20 ms. */
 function setUp(clients: number, exchange: Fetch, options: { readonly legsMs?: number } = {}) {
   const service = createFakeService();
-  const { clock, baseUrl } = service;
+  const { clock } = service;
   let exchanges = 0;
   const respond: Fetch = (url, init) => {
     if (!isExchange(init)) return service.fetch(url, init);
@@ -25,7 +25,7 @@ function setUp(clients: number, exchange: Fetch, options: { readonly legsMs?: nu
     return exchange(url, init) as Promise<Response>;
   };
   const fetch = withLatency(respond as typeof service.fetch, clock, constantLegs(options.legsMs ?? 20));
-  const open = () => createTestEngine({ apiKey: key, baseUrl, clock, random: () => 0.5, fetch });
+  const open = () => openEngine(service, { apiKey: key, random: () => 0.5, fetch });
   const engines = Array.from({ length: clients }, open);
   return { service, clock, engines, exchanges: () => exchanges };
 }
@@ -139,13 +139,13 @@ describe("an exchange that no call waits for", () => {
     let isBroken = false;
     let failed = 0;
     const service = createFakeService();
-    const { clock, apiKey, baseUrl } = service;
+    const { clock } = service;
     const fetch: Fetch = async (url, init) => {
       if (!isBroken || !isExchange(init)) return service.fetch(url, init);
       failed += 1;
       return new Response("", { status: 503 });
     };
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    const engine = openEngine(service, { fetch });
     await engine.execute(probe.query, {});
     await clock.advance(150_000);
     isBroken = true;
@@ -162,20 +162,10 @@ describe("an exchange that no call waits for", () => {
 });
 
 describe("a key function that does not return", () => {
-  it("ends with the client, and leaves no timer", async () => {
-    const { clock, baseUrl, fetch } = createFakeService();
-    const engine = createTestEngine({ apiKey: () => new Promise(() => {}), baseUrl, clock, fetch });
-    const code = codeOf(engine.execute(probe.query, {}));
-    await clock.advance(100);
-    await engine.close();
-    expect(await code).toBe("CLIENT_CLOSED");
-    await clock.settle();
-    expect(clock.pending().timers).toBe(0);
-  });
-
   it("ends 2 s after the last call that waited for it", async () => {
-    const { clock, baseUrl, fetch } = createFakeService();
-    const engine = createTestEngine({ apiKey: () => new Promise(() => {}), baseUrl, clock, fetch });
+    const service = createFakeService();
+    const { clock } = service;
+    const engine = openEngine(service, { apiKey: () => new Promise(() => {}) });
     const code = codeOf(engine.execute(probe.query, {}, { deadlineMs: 100 }));
     await clock.advance(100);
     expect(await code).toBe("DEADLINE_EXCEEDED");

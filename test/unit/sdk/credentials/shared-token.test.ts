@@ -6,6 +6,7 @@ import {
   constantLegs,
   createEngineFixture,
   createTestEngine,
+  openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
@@ -107,8 +108,7 @@ describe("Unauthorized without a code", () => {
 
 /** Clients of one key in one process. */
 function clientsOf(service: FakeService, count: number, fetch: Fetch = service.fetch) {
-  const { apiKey, baseUrl, clock } = service;
-  return Array.from({ length: count }, () => createTestEngine({ apiKey, baseUrl, clock, fetch }));
+  return Array.from({ length: count }, () => openEngine(service, { fetch }));
 }
 
 describe("clients of one key in one process", () => {
@@ -121,20 +121,6 @@ describe("clients of one key in one process", () => {
     await Promise.all(calls);
     expect(service.log.exchanges).toBe(1);
     await Promise.all(engines.map((engine) => engine.close()));
-  });
-
-  it("share a refreshed token for an hour, whichever of them is closed", async () => {
-    const service = createFakeService();
-    const engines = clientsOf(service, 3);
-    const codes: Promise<string>[] = [];
-    for (let tick = 0; tick < 360; tick += 1) {
-      const engine = engines[tick % engines.length];
-      if (engine) codes.push(codeOf(engine.execute(probe.query, {})));
-      await service.clock.advance(10_000);
-      if (tick === 180) await engines.shift()?.close();
-    }
-    expect(new Set(await Promise.all(codes))).toEqual(new Set(["no error"]));
-    expect(service.log.exchanges).toBeLessThanOrEqual(25);
   });
 
   it("continue with an exchange of their own when the client that started it is closed", async () => {
@@ -150,14 +136,14 @@ describe("clients of one key in one process", () => {
 
   it("use a rotated key from the next token on that they exchange themselves", async () => {
     const service = createFakeService();
-    const { baseUrl, clock, fetch } = service;
+    const { clock } = service;
     let reads = 0;
     let key = service.apiKey;
     const apiKey = () => {
       reads += 1;
       return key;
     };
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+    const engine = openEngine(service, { apiKey });
     const poll = async (ticks: number) => {
       const codes: string[] = [];
       for (let tick = 0; tick < ticks; tick += 1) {

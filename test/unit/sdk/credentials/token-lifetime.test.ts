@@ -11,27 +11,16 @@ function jwt(claims: object): string {
 }
 
 describe("the lifetime of a token", () => {
-  it("the lifetime is exp minus iat, both of the service's clock", () => {
-    expect(tokenLifetimeMs(jwt({ iat: 1_000, exp: 1_090 }), null, localNowMs)).toBe(90_000);
-  });
-
-  it("the lifetime is exp minus iat also when the response's Date disagrees, which a proxy may have set", () => {
-    const token = jwt({ iat: serverSeconds - 170, exp: serverSeconds + 10 });
-    expect(tokenLifetimeMs(token, serverNow, localNowMs)).toBe(180_000);
-  });
-
-  it("the lifetime is that of the next time when exp minus iat is not positive", () => {
-    const token = jwt({ iat: serverSeconds + 500, exp: serverSeconds + 120 });
-    expect(tokenLifetimeMs(token, serverNow, localNowMs)).toBe(120_000);
-  });
-
-  it("the lifetime is exp minus the response's Date without iat, whatever the local clock shows", () => {
-    const token = jwt({ exp: serverSeconds + 180 });
-    expect(tokenLifetimeMs(token, serverNow, localNowMs + 86_400_000)).toBe(180_000);
-  });
-
-  it("the lifetime is exp minus the local time without iat and Date", () => {
-    expect(tokenLifetimeMs(jwt({ exp: serverSeconds + 170 }), null, localNowMs)).toBe(170_000);
+  const times = { iat: serverSeconds - 170, exp: serverSeconds + 10 };
+  const dayMs = 86_400_000;
+  it.each([
+    ["exp minus iat, both of the service's clock", { iat: 1_000, exp: 1_090 }, null, 0, 90_000],
+    ["exp minus iat also when a proxy has set another Date", times, serverNow, 0, 180_000],
+    ["that of the next time when iat is later", { ...times, iat: times.exp + 9 }, serverNow, 0, 10_000],
+    ["exp minus Date without iat, whatever the local time", { exp: times.exp }, serverNow, dayMs, 10_000],
+    ["exp minus the local time without iat and Date", { exp: times.exp }, null, 0, 10_000],
+  ])("the lifetime is %s", (_, claims, date, aheadMs, expectedMs) => {
+    expect(tokenLifetimeMs(jwt(claims), date, localNowMs + aheadMs)).toBe(expectedMs);
   });
 
   it.each([

@@ -57,12 +57,6 @@ describe("headers", () => {
 });
 
 describe("the user agent", () => {
-  it("names the version of the SDK", async () => {
-    const { client, calls } = createScriptedService([me]);
-    await client.me();
-    expect(calls[0]?.headers.get("user-agent")).toBe(`workspace-tasks/${version}`);
-  });
-
   it.each([
     [{ name: "ledger" }, "ledger"],
     [{ name: "ledger", version: "2.1.0" }, "ledger/2.1.0"],

@@ -91,17 +91,4 @@ describe("a call", () => {
       process.off("unhandledRejection", listener);
     }
   });
-
-  it("a call with invalid input rejects instead of throwing", async () => {
-    const engine = createFakeEngine();
-    const call = engine.send(
-      operation,
-      () => {
-        throw new TypeError("bad");
-      },
-      undefined,
-    );
-    await expect(call).rejects.toThrow("bad");
-    expect(engine.sent).toEqual([]);
-  });
 });

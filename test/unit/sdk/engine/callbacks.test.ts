@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Logger } from "../../../../sdk/call/diagnostics.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
+import { openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -42,9 +42,10 @@ const misbehaviours: Readonly<Record<string, Callback>> = {
   "returns a thenable that throws": () => ({ then: thrower }),
 };
 
-async function codeWith(given: (fetch: Fetch) => object): Promise<string> {
-  const { apiKey, baseUrl, clock, fetch } = createFakeService();
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, ...given(fetch as Fetch) });
+async function codeWith(options: object, respond?: Fetch): Promise<string> {
+  const service = createFakeService(respond && { respond });
+  const { clock } = service;
+  const engine = openEngine(service, { maxRetries: 0, ...options });
   const code = codeOf(engine.execute(probe.query, {}));
   await clock.advance(60_000);
   const closed = engine.close();
@@ -59,24 +60,20 @@ async function codeWith(given: (fetch: Fetch) => object): Promise<string> {
 
 describe.each(Object.entries(misbehaviours))("a function of the caller that %s", (name, misbehave) => {
   it("fails a call with a code when it is the key function", async () => {
-    const code = await codeWith(() => ({ apiKey: misbehave }));
+    const code = await codeWith({ apiKey: misbehave });
     const isGarbage = name.startsWith("returns") && !name.includes("throw");
     expect(code).toBe(isGarbage ? "CONFIGURATION_INVALID" : "API_KEY_UNAVAILABLE");
   });
 
   it("fails a call with a code when it is the fetch of an exchange or of a call", async () => {
     const codes = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "RESPONSE_INVALID"];
-    expect(codes).toContain(await codeWith(() => ({ fetch: misbehave })));
-    const afterExchange = (fetch: Fetch): Fetch => {
-      return (url, init) =>
-        String(init.body).includes("ExchangeApiKey") ? fetch(url, init) : (misbehave() as never);
-    };
-    expect(codes).toContain(await codeWith((fetch) => ({ fetch: afterExchange(fetch) })));
+    expect(codes).toContain(await codeWith({ fetch: misbehave }));
+    expect(codes).toContain(await codeWith({}, misbehave as Fetch));
   });
 
   it("changes no call when it is a logger", async () => {
     const logger = { debug: misbehave, info: misbehave, warn: misbehave, error: misbehave } as Logger;
-    expect(await codeWith(() => ({ logger }))).toBe("no error");
+    expect(await codeWith({ logger })).toBe("no error");
   });
 });
 
@@ -90,17 +87,15 @@ describe.each<[string, () => number]>([
     [429, "not_sent"],
     [503, "unknown"],
   ])("ends a mutation that gets a %i with outcome %s, without another request", async (status, outcome) => {
-    const { apiKey, baseUrl, clock, fetch } = createFakeService();
     let requests = 0;
-    const respond: Fetch = async (url, init) => {
-      if (String(init.body).includes("ExchangeApiKey")) return fetch(url, init as RequestInit);
+    const respond: Fetch = async () => {
       requests += 1;
       return new Response("", { status });
     };
-    const random = () => (requests === 0 ? 0 : misbehave());
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: respond, random });
+    const service = createFakeService({ respond });
+    const engine = openEngine(service, { random: () => (requests === 0 ? 0 : misbehave()) });
     const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
-    await clock.advance(60_000);
+    await service.clock.advance(60_000);
     expect(await failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome, attempts: 1 });
     expect(requests).toBe(1);
   });
@@ -111,7 +106,7 @@ it("a key function that rejects after its call ended reaches no one", async () =
   const pending = new Promise<string>((_, late) => {
     reject = late;
   });
-  expect(await codeWith(() => ({ apiKey: () => pending, timeoutMs: 1_000 }))).toBe("API_KEY_UNAVAILABLE");
+  expect(await codeWith({ apiKey: () => pending, timeoutMs: 1_000 })).toBe("API_KEY_UNAVAILABLE");
   reject(error());
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled.splice(0)).toEqual([]);

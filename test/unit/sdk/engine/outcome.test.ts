@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isWorkspaceTasksError, type Outcome } from "../../../../sdk/errors.ts";
-import { createEngineFixture, createTestEngine, jitteryLegs } from "../../../support/engine-fixture.ts";
+import { jitteryLegs, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService, type Fault } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -37,11 +37,8 @@ async function runMutations(seed: number, count: number) {
     limit: 100_000,
     fault: () => faults[Math.floor(random() * faults.length)]?.(),
   });
-  const { apiKey, baseUrl, clock } = service;
-  const engine = createTestEngine({
-    apiKey,
-    baseUrl,
-    clock,
+  const { clock } = service;
+  const engine = openEngine(service, {
     random,
     timeoutMs: 300,
     fetch: withLatency(service.fetch, clock, jitteryLegs(280, 1, random)),
@@ -80,49 +77,5 @@ describe("the outcome of a mutation", () => {
       }
     }
     expect(seen).toEqual(new Set(["applied", "not_sent", "rejected", "unknown"]));
-  });
-
-  it("the outcome is unknown after a lost response, and the mutation is not sent again", async () => {
-    const { service, engine } = createEngineFixture({ fault: () => ({ type: "cut_after" }) });
-    const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
-    await service.clock.advance(minuteMs);
-    expect(await failure).toMatchObject({ code: "NETWORK_FAILED", outcome: "unknown", attempts: 1 });
-    expect(service.log.applied).toEqual(["m"]);
-  });
-
-  it("the outcome is not_sent when no connection was made, and the mutation is sent again", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    let failures = 2;
-    const engine = createTestEngine({
-      apiKey,
-      baseUrl,
-      clock,
-      random: () => 0.5,
-      fetch: async (input, init) => {
-        if (failures-- > 0) {
-          const refusedError = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-          throw new TypeError("fetch failed", { cause: new AggregateError([refusedError, refusedError]) });
-        }
-        return service.fetch(input, init);
-      },
-    });
-    const call = engine.execute(probe.mutation, { ref: "m" });
-    await clock.advance(minuteMs);
-    await call;
-    expect(service.log.applied).toEqual(["m"]);
-  });
-
-  it("the outcome is unknown for a response with data and errors, and the error has the data", async () => {
-    const body = {
-      data: { probe: { id: "1", signingSecret: "whsec_c2VjcmV0" } },
-      errors: [{ message: "Unauthorized", path: ["probe", "nested"] }],
-    };
-    const { service, engine } = createEngineFixture({ fault: () => ({ type: "response", body }) });
-    const failure = engine.execute(probe.mutation, { ref: "m" }).catch((error: unknown) => error);
-    await service.clock.advance(minuteMs);
-    const error = await failure;
-    expect(error).toMatchObject({ outcome: "unknown", attempts: 1, data: body.data });
-    expect(service.log.applied).toEqual(["m"]);
   });
 });

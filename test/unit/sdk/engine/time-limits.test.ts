@@ -1,24 +1,20 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { constantLegs, createEngineFixture, createTestEngine } from "../../../support/engine-fixture.ts";
+import { constantLegs, createEngineFixture, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
 import { failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
-/** A service whose responses to all requests but the exchange are those of `respond`. */
-function engineWith(respond: Fetch, maxRetries = 3) {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock } = service;
+function engineWith(given: Fetch) {
   let requests = 0;
-  const fetch: Fetch = (input, init) => {
-    if (String(init?.body).includes("ExchangeApiKey")) return service.fetch(input, init);
+  const respond: Fetch = (input, init) => {
     requests += 1;
-    return respond(input, init);
+    return given(input, init);
   };
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries, random: () => 0.5 });
-  return { engine, clock, requests: () => requests };
+  const service = createFakeService({ respond });
+  const engine = openEngine(service, { random: () => 0.5 });
+  return { engine, clock: service.clock, requests: () => requests };
 }
 
 const never: Fetch = () => new Promise(() => {});
@@ -54,28 +50,12 @@ describe("timeoutMs", () => {
     expect(late.cancelled).toBe(true);
   });
 
-  it("timeoutMs ends each attempt of a query, which is repeated", async () => {
-    const { engine, clock, requests } = engineWith(never);
-    const failure = failureOf(engine.execute(probe.query, {}, { timeoutMs: 1_000 }));
-    await clock.advance(20_000);
-    expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", attempts: 4 });
-    expect(requests()).toBe(4);
-  });
-
   it("timeoutMs ends a token exchange, and the mutation that waits for it was not sent", async () => {
-    const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never, timeoutMs: 500, maxRetries: 1 });
+    const service = createFakeService();
+    const engine = openEngine(service, { fetch: never, timeoutMs: 500, maxRetries: 1 });
     const failure = failureOf(engine.execute(probe.mutation, {}));
-    await clock.advance(5_000);
+    await service.clock.advance(5_000);
     expect(await failure).toMatchObject({ code: "REQUEST_TIMEOUT", outcome: "not_sent", attempts: 0 });
-  });
-
-  it("timeoutMs leaves no timer when the call settles earlier", async () => {
-    const { service, engine } = createEngineFixture();
-    const call = engine.execute(probe.query, {}, { timeoutMs: 60_000, deadlineMs: 120_000 });
-    await service.clock.advance(1_000);
-    await call;
-    expect(service.clock.pending().timers).toBe(0);
   });
 });
 
@@ -117,17 +97,6 @@ describe("deadlineMs", () => {
     await service.clock.advance(100_000);
     expect(await failure).toMatchObject({ code: "DEADLINE_EXCEEDED", outcome: "not_sent", attempts: 0 });
     await service.clock.advance(200_000);
-  });
-
-  it("deadlineMs limits the token exchange", async () => {
-    const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
-    const failure = failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 700 }));
-    await clock.advance(700);
-    expect(await failure).toMatchObject({ code: "DEADLINE_EXCEEDED", outcome: "not_sent", attempts: 0 });
-    const closing = engine.close();
-    await clock.advance(60_000);
-    await closing;
   });
 });
 
@@ -229,33 +198,12 @@ describe("closing the client", () => {
   });
 
   it("close() ends a token exchange that hangs", async () => {
-    const { apiKey, baseUrl, clock } = createFakeService();
-    const engine = createTestEngine({ apiKey, baseUrl, clock, fetch: never });
+    const service = createFakeService();
+    const engine = openEngine(service, { fetch: never });
     const failure = failureOf(engine.execute(probe.query, {}));
-    await clock.settle();
+    await service.clock.settle();
     await engine.close();
     expect(await failure).toMatchObject({ code: "CLIENT_CLOSED", outcome: "not_sent" });
-    expect(clock.pending().timers).toBe(0);
+    expect(service.clock.pending().timers).toBe(0);
   });
-});
-
-it("a call ends at its deadline although fetch ignores the signal", async () => {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock } = service;
-  const { signal } = new AbortController();
-  const deaf = withLatency(
-    (input, init) => service.fetch(input, { ...init, signal }),
-    { schedule: clock.schedule },
-    constantLegs(50_000),
-  );
-  const engine = createTestEngine({
-    apiKey,
-    baseUrl,
-    clock,
-    fetch: (input, init) => deaf(input, { ...init, signal }),
-  });
-  const failure = failureOf(engine.execute(probe.query, {}, { deadlineMs: 1_000 }));
-  await clock.advance(1_000);
-  expect(await failure).toMatchObject({ code: "DEADLINE_EXCEEDED" });
-  await clock.advance(200_000);
 });

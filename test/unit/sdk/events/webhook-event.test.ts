@@ -248,22 +248,6 @@ describe("the envelope of an event that is not in the catalog", () => {
   );
 });
 
-describe("the status of an event of the catalog", () => {
-  const fields = { id: "e", taskId: "t", subTaskId: "s", occurredAt: "2026-03-01T00:00:00Z" };
-  const statuses = ["RUNNING", "COMPLETED", "FAILED", ""];
-
-  it.each([
-    ["task.running", "RUNNING"],
-    ["task.completed", "COMPLETED"],
-    ["task.failed", "FAILED"],
-    ["subtask.completed", "COMPLETED"],
-    ["subtask.failed", "FAILED"],
-  ])("of %s is %s and no other", (event, status) => {
-    const accepted = statuses.filter((each) => parseEvent({ ...fields, event, status: each }).ok);
-    expect(accepted).toEqual([status]);
-  });
-});
-
 describe("the issues of an event", () => {
   it("name the field and what is expected", () => {
     const parsed = parseEvent({

@@ -74,16 +74,6 @@ describe("an object schema", () => {
       "points.0: unknown option noet; did you mean note?",
     );
   });
-
-  it.each([
-    [null, "null"],
-    [undefined, "nothing"],
-    [[], "an array"],
-    ["x", "a string"],
-    [() => {}, "a function"],
-  ])("an object schema rejects %j", (value, kind) => {
-    expect(messageOf(point, value)).toBe(`expected an object, got ${kind}`);
-  });
 });
 
 describe("schemas", () => {

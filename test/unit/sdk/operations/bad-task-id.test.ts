@@ -1,9 +1,10 @@
 import { createVirtualClock } from "@workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient } from "@workspace-tasks/sdk";
+import type { CreateClientOptions } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { codeOf, outcomeOf } from "../../../support/outcome-of.ts";
 import { rawTask } from "../../../support/raw-task.ts";
+import { createScriptedService, type ReceivedRequest } from "../../../support/scripted-service.ts";
 
 const idOf = (number: number) => `0197f0c2-1b3d-7000-8000-${String(number).padStart(12, "0")}`;
 const goodIds = (count: number) => Array.from({ length: count }, (_, index) => idOf(index));
@@ -39,28 +40,13 @@ function setUp(respond: (ids: readonly string[]) => Response, world: WorldOption
   const { doneAtMs = 20_000, isBad = (ids) => ids.includes(badId), ...options } = world;
   const clock = createVirtualClock();
   const requests: { readonly ids: readonly string[]; readonly atMs: number }[] = [];
-  const fetch = async (_: URL | string, init: { body?: unknown }): Promise<Response> => {
-    const { operationName, variables } = JSON.parse(String(init.body)) as {
-      operationName: string;
-      variables: { filters: { ids: readonly string[] } };
-    };
-    if (operationName === "ExchangeApiKey") {
-      const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
-      return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } });
-    }
-    const { ids } = variables.filters;
+  const poll = ({ variables }: ReceivedRequest) => {
+    const { ids } = (variables as { filters: { ids: readonly string[] } }).filters;
     requests.push({ ids, atMs: clock.monotonic() });
     if (isBad(ids)) return respond(ids);
     return Response.json({ data: tasksData(ids.map((id) => taskOf(id, clock.monotonic() >= doneAtMs))) });
   };
-  const client = createClient({
-    baseUrl: "https://service.test",
-    apiKey: "key_8f3a9d2c71",
-    fetch,
-    clock,
-    random: () => 0.5,
-    ...options,
-  });
+  const { client } = createScriptedService([poll], { clock, random: () => 0.5, ...options });
   const { waitFor } = client.tasks;
   return {
     clock,

@@ -1,7 +1,6 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { WorkspaceTasksError } from "../../../../sdk/errors.ts";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
 import { createTaskPoller } from "../../../../sdk/operations/task-poller.ts";
 import { TaskFailedError, type WaitForTaskOptions } from "../../../../sdk/operations/task-wait.ts";
@@ -31,17 +30,13 @@ const rateLimit = { limit: 120, windowMs: 60_000, used: 0, remaining: 120, queue
 interface WorldOptions {
   /** The state of a task at a time; undefined when it is not listed. */
   taskAt(id: string, atMs: number): RawTask | undefined;
-  /** Thrown in place of a response. */
-  failAt?(poll: number): Error | undefined;
   readonly pageMax?: number;
 }
 
-function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
+function setUp({ taskAt, pageMax = 1_000 }: WorldOptions) {
   const engine = createFakeEngine({
     rateLimit,
     respond(_, variables) {
-      const failure = failAt?.(engine.sent.length);
-      if (failure) throw failure;
       const { filters, limit } = variables as Variables;
       const listed = filters.ids.map((id) => taskAt(id, engine.clock.monotonic())).filter((task) => task);
       return {
@@ -61,8 +56,6 @@ function setUp({ taskAt, failAt, pageMax = 1_000 }: WorldOptions) {
 
 const completesAt = (doneAtMs: number) => (id: string, atMs: number) =>
   taskOf(id, atMs >= doneAtMs ? "COMPLETED" : "RUNNING");
-const failWith = (code: "NETWORK_FAILED" | "SERVICE_UNAVAILABLE" | "API_KEY_REJECTED") =>
-  new WorkspaceTasksError(code, "x", { outcome: "unknown" });
 
 describe("tasks.waitFor", () => {
   it("a wait doubles its interval up to the maximum while nothing changes", async () => {
@@ -122,23 +115,6 @@ describe("tasks.waitFor", () => {
     await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "NOT_FOUND", attempts: 3 });
     expect(polls()).toHaveLength(3);
   });
-
-  it("a wait continues after transient failures", async () => {
-    const { wait } = setUp({
-      taskAt: completesAt(20_000),
-      failAt: (poll) => (poll === 2 || poll === 3 ? failWith("SERVICE_UNAVAILABLE") : undefined),
-    });
-    expect((await wait(idOf("t"))).status).toBe("COMPLETED");
-  });
-
-  it("a wait fails at once with a failure that is not transient", async () => {
-    const { wait, polls } = setUp({
-      taskAt: completesAt(20_000),
-      failAt: () => failWith("API_KEY_REJECTED"),
-    });
-    await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "API_KEY_REJECTED" });
-    expect(polls()).toHaveLength(1);
-  });
 });
 
 describe("onProgress of a wait", () => {
@@ -192,12 +168,6 @@ describe("onProgress of a wait", () => {
 });
 
 describe("the end of a wait", () => {
-  it("a wait fails at its deadline with the last error", async () => {
-    const { wait } = setUp({ taskAt: completesAt(1e9), failAt: () => failWith("NETWORK_FAILED") });
-    const error = await outcomeOf(wait(idOf("t"), { deadlineMs: 30_000 }));
-    expect(error).toMatchObject({ code: "DEADLINE_EXCEEDED", cause: { code: "NETWORK_FAILED" } });
-  });
-
   it("a wait without a deadline fails after an hour", async () => {
     const { wait, engine } = setUp({ taskAt: completesAt(1e9) });
     await expect(wait(idOf("t"))).rejects.toMatchObject({ code: "DEADLINE_EXCEEDED" });

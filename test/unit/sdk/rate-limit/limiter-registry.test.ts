@@ -5,13 +5,12 @@ import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   busiestWindow,
-  constantLegs,
   createEngineFixture,
-  createTestEngine,
+  openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
+import { seeded } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -19,29 +18,13 @@ import { probe } from "../../../support/probe-operations.ts";
 const minuteMs = 60_000;
 
 describe("clients of one process", () => {
-  it("clients of one process share the rate limit of one key and address", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    const fetch = withLatency(service.fetch, clock, constantLegs(50));
-    const engines = [1, 2].map((seed) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
-    );
-    const calls = engines.flatMap((engine) =>
-      Array.from({ length: 120 }, () => engine.execute(probe.query, {})),
-    );
-    await clock.advance(2 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 240, rejected429: 0 });
-  });
-
   it("clients of one process have separate rate limits for different addresses", async () => {
     const a = createFakeService();
     const b = createFakeService({ clock: a.clock });
     for (const service of [a, b]) {
-      const { apiKey, baseUrl, clock, fetch } = service;
-      const engine = createTestEngine({ apiKey, baseUrl, clock, fetch });
+      const engine = openEngine(service);
       const calls = Array.from({ length: 120 }, () => engine.execute(probe.query, {}));
-      await clock.advance(5_000);
+      await service.clock.advance(5_000);
       await Promise.all(calls);
     }
     expect([a.log.accepted, b.log.accepted]).toEqual([120, 120]);
@@ -49,9 +32,8 @@ describe("clients of one process", () => {
 
   function setUpDiffering() {
     const service = createFakeService();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const open = (rateLimit: RateLimitOptions) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit });
+    const { clock } = service;
+    const open = (rateLimit: RateLimitOptions) => openEngine(service, { rateLimit });
     const run = async (engine: TestEngine) => {
       const failure = engine.execute(probe.query, {}).then(
         () => "no error",
@@ -98,19 +80,15 @@ describe("clients of one process", () => {
 
   it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
     const service = createFakeService();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const engines = [1, 2].map((seed) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, random: seeded(seed) }),
-    );
+    const { clock } = service;
+    const engines = [1, 2].map((seed) => openEngine(service, { random: seeded(seed) }));
     const call = (count: number) =>
       engines.flatMap((engine) => Array.from({ length: count }, () => engine.execute(probe.query, {})));
     const before = call(1);
     await clock.advance(2 * minuteMs);
     await Promise.all(before);
     const useAnotherKey = async () => {
-      const other = createFakeService({ clock });
-      const { apiKey, baseUrl, fetch } = other;
-      const elsewhere = createTestEngine({ apiKey, baseUrl, clock, fetch }).execute(probe.query, {});
+      const elsewhere = openEngine(createFakeService({ clock })).execute(probe.query, {});
       await clock.advance(1_000);
       await elsewhere;
     };
@@ -132,9 +110,8 @@ describe("clients of one process", () => {
     await service.clock.advance(5_000);
     await Promise.all(first);
     await engine.close();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const next = createTestEngine({ apiKey, baseUrl, clock, fetch });
-    const call = next.execute(probe.query, {});
+    const { clock } = service;
+    const call = openEngine(service).execute(probe.query, {});
     await clock.advance(30_000);
     expect(service.log).toMatchObject({ accepted: 120, rejected429: 0 });
     await clock.advance(31_000);
@@ -158,9 +135,8 @@ describe("clients of one key with a rate limit store", () => {
 
   function setUp() {
     const service = createFakeService();
-    const { apiKey, baseUrl, clock, fetch } = service;
-    const open = (store?: RateLimitStore) =>
-      createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, rateLimit: { store } });
+    const { clock } = service;
+    const open = (store?: RateLimitStore) => openEngine(service, { maxRetries: 0, rateLimit: { store } });
     const run = async (engine: TestEngine) => {
       const code = codeOf(engine.execute(probe.query, {}));
       await clock.advance(1_000);
@@ -198,17 +174,16 @@ describe("clients of one key with a rate limit store", () => {
 
 describe("a block by the service", () => {
   function blocked(retryAfter: string) {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
     let isBlocked = true;
     const requests: number[] = [];
-    const fetch: Fetch = async (input, init) => {
-      if (String(init?.body).includes("ExchangeApiKey")) return service.fetch(input, init);
+    const respond: Fetch = async () => {
       requests.push(clock.monotonic());
-      if (!isBlocked) return service.fetch(input, init);
+      if (!isBlocked) return Response.json({ data: {} });
       return new Response("", { status: 429, headers: { "retry-after": retryAfter } });
     };
-    const open = () => createTestEngine({ apiKey, baseUrl, clock, fetch, deadlineMs: undefined });
+    const service = createFakeService({ respond });
+    const { clock } = service;
+    const open = () => openEngine(service, { deadlineMs: undefined });
     return { clock, open, requests, unblock: () => (isBlocked = false) };
   }
 

@@ -1,16 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Priority } from "../../../../sdk/rate-limit/call-queue.ts";
 import {
-  busiestWindow,
   constantLegs,
   createEngineFixture,
-  createTestEngine,
-  jitteryLegs,
+  openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
-import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
+import { withLatency } from "../../../support/latency.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -63,9 +60,9 @@ describe("an interactive call", () => {
 
   it("is not rejected because another client's batch has filled its own queue", async () => {
     const { service, engine: batch } = createEngineFixture({ client: { rateLimit: { maxQueued: 200 } } });
-    const { apiKey, baseUrl, clock } = service;
+    const { clock } = service;
     const fetch = withLatency(service.fetch, clock, constantLegs(100));
-    const person = createTestEngine({ apiKey, baseUrl, clock, fetch, rateLimit: { maxQueued: 1 } });
+    const person = openEngine(service, { fetch, rateLimit: { maxQueued: 1 } });
     await warmUp(service, batch);
     const first = start(batch, 108, "a", "background").map(codeOf);
     await clock.advance(5_000);
@@ -101,66 +98,17 @@ describe("a call of a lower priority", () => {
   });
 });
 
-describe("calls of all priorities", () => {
-  it.each([1, 2, 3, 4])("never exceed the rate limit together (seed %i)", async (seed) => {
-    const random = seeded(seed);
-    const { service, engine } = createEngineFixture({
-      window: seed % 2 === 0 ? "sliding" : "fixed",
-      legs: jitteryLegs(100 * seed, 0.5, random),
-      windowOffsetMs: 20_000,
-    });
-    await warmUp(service, engine);
-    const priorities: readonly Priority[] = ["interactive", "normal", "background"];
-    const calls: Promise<unknown>[] = [];
-    for (let second = 0; second < 120; second += 1) {
-      for (const priority of priorities)
-        calls.push(...start(engine, Math.floor(3 * random()), priority, priority));
-      await service.clock.advance(1_000);
-    }
-    calls.push(...start(engine, 960 - calls.length, "last", "normal"));
-    await service.clock.advance(8 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 960, rejected429: 0 });
-    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
-    expect(engine.rateLimitSnapshot()).toMatchObject({ queued: 0 });
-  });
-
-  it("of processes that share a store leave the reserved slots to another process's interactive call", async () => {
-    const service = createFakeService();
-    const { apiKey, baseUrl, clock } = service;
-    const store = memoryRateLimitStore(clock, () => 5);
-    const [first, second, person] = [1, 2, 3].map((seed) => {
-      // A clock of its own makes it another process: limiters of different clocks are independent.
-      const own = { ...clock };
-      const fetch = withLatency(service.fetch, own, constantLegs(50));
-      const options = { apiKey, baseUrl, clock: own, fetch, random: seeded(seed) };
-      return createTestEngine({ ...options, rateLimit: { store } });
-    });
-    if (!first || !second || !person) throw new Error("expected three processes");
-    await Promise.all([first, second, person].map((engine) => warmUp(service, engine)));
-    const batch = [first, second].flatMap((engine) => start(engine, 150, "b", "background"));
-    await clock.advance(5_000);
-    expect(service.log.applied).toHaveLength(108);
-    const clicks = start(person, 5, "i", "interactive");
-    await clock.advance(1_000);
-    expect(service.log.applied).toHaveLength(113);
-    await clock.advance(4 * minuteMs);
-    await Promise.all([...clicks, ...batch]);
-    expect(service.log).toMatchObject({ accepted: 305, rejected429: 0 });
-  });
-});
-
 describe("the default deadline", () => {
   it.each([
     ["interactive", 120_000],
     ["normal", 120_000],
     ["background", 900_000],
   ] as const)("of a call that is %s is %i ms", async (priority, deadlineMs) => {
-    const { apiKey, baseUrl, clock } = createFakeService();
+    const service = createFakeService();
+    const { clock } = service;
     const never = () => new Promise<Response>(() => {});
-    const engine = createTestEngine({
-      ...{ apiKey, baseUrl, clock, priority, deadlineMs: undefined },
-      ...{ fetch: never, timeoutMs: 10_000_000 },
+    const engine = openEngine(service, {
+      ...{ priority, deadlineMs: undefined, fetch: never, timeoutMs: 10_000_000 },
     });
     const code = codeOf(engine.execute(probe.query, {}));
     let isSettled = false;

@@ -4,12 +4,11 @@ import {
   busiestWindow,
   constantLegs,
   createEngineFixture,
-  createTestEngine,
   type EngineFixtureOptions,
   jitteryLegs,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
-import { seeded, withLatency } from "../../../support/latency.ts";
+import type { FakeService } from "../../../support/fake-service.ts";
+import { seeded } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -49,28 +48,6 @@ describe("the rate limiter of the key's only client", () => {
       expect({ seed, failed, rejected: service.log.rejected429 }).toEqual({ seed, failed: [], rejected: 0 });
       expect(busiestWindow(service.log.acceptedAtMs), `seed ${seed}`).toBeLessThanOrEqual(120);
     }
-  });
-
-  it("the limiter counts a request that timed out as long as any other, whatever latency is measured later", async () => {
-    const { service, engine } = createEngineFixture({ legs: constantLegs(800) });
-    const call = (options = {}) => engine.execute(probe.query, {}, options);
-    // The limiter has seen a whole window, so all of the next one may be in flight at once.
-    const before = Array.from({ length: 120 }, () => call());
-    // And the first call of it has a new token.
-    await service.clock.advance(2.8 * minuteMs);
-    await Promise.all(before);
-    const first = call();
-    await service.clock.advance(59_000);
-    // They have arrived at the service when they time out, and their responses never arrive.
-    const timedOut = Promise.allSettled(Array.from({ length: 119 }, () => call({ deadlineMs: 500 })));
-    await service.clock.advance(1_900);
-    const last = call();
-    await service.clock.advance(1_100);
-    const queued = Promise.all(Array.from({ length: 119 }, () => call()));
-    await service.clock.advance(2 * minuteMs);
-    await Promise.all([first, timedOut, last, queued]);
-    expect(service.log).toMatchObject({ accepted: 360, rejected429: 0 });
-    expect(busiestWindow(service.log.acceptedAtMs)).toBeLessThanOrEqual(120);
   });
 
   it("the limiter is not affected by jumps of the wall clock", async () => {
@@ -141,41 +118,6 @@ describe("the rate limiter of a key with another client", () => {
     },
   );
 
-  it("the limiter completes 100 of 100 calls when the same program is started twice", async () => {
-    const service = createFakeService();
-    const run = async () => {
-      const { apiKey, baseUrl } = service;
-      // A clock of its own makes it another process, which knows nothing of the first.
-      const clock = { ...service.clock };
-      const fetch = withLatency(service.fetch, clock, constantLegs(100));
-      const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, deadlineMs: 120_000 });
-      const calls = Array.from({ length: 100 }, () => codeOf(engine.execute(probe.query, {})));
-      await service.clock.advance(10_000);
-      return calls;
-    };
-    const first = await Promise.all(await run());
-    const second = await run();
-    await service.clock.advance(110_000);
-    expect([first, await Promise.all(second)]).toEqual([
-      Array(100).fill("no error"),
-      Array(100).fill("no error"),
-    ]);
-    expect(service.log.accepted).toBe(200);
-    // At most as many as were accepted before.
-    expect(service.log.rejected429).toBeLessThanOrEqual(20);
-  });
-
-  it("the limiter sends nothing until Retry-After has passed", async () => {
-    const { service, engine } = createEngineFixture();
-    await uses(service, 120);
-    const calls = Array.from({ length: 60 }, () => engine.execute(probe.query, {}));
-    await service.clock.advance(59_000);
-    expect(service.log).toMatchObject({ accepted: 0, rejected429: 2 });
-    await service.clock.advance(10_000);
-    await Promise.all(calls);
-    expect(service.log).toMatchObject({ accepted: 60, rejected429: 2 });
-  });
-
   it("slow requests at the start do not hold the other calls back", async () => {
     let count = 0;
     // The exchange, and then the first two calls.
@@ -228,28 +170,6 @@ describe("the rate limiter of a key with another client", () => {
     expect(meta.attempts).toBe(2);
     expect(meta.queuedMs).toBeGreaterThan(59_000);
   });
-
-  it("the limiter takes RATE_LIMITED in a response with status 200 for a 429", async () => {
-    let wasRejected = false;
-    const { service, engine } = createEngineFixture({
-      fault() {
-        if (wasRejected) return undefined;
-        wasRejected = true;
-        const errors = [{ message: "slow down", extensions: { code: "RATE_LIMITED" } }];
-        return {
-          type: "status",
-          status: 200,
-          body: JSON.stringify({ errors }),
-          headers: { "retry-after": "7" },
-        };
-      },
-    });
-    const call = engine.execute(probe.query, {});
-    await service.clock.advance(6_900);
-    expect(service.log.accepted).toBe(1);
-    await service.clock.advance(1_000);
-    expect((await call.withMeta()).meta).toMatchObject({ attempts: 2 });
-  });
 });
 
 describe("the queue of the rate limiter", () => {
@@ -264,15 +184,6 @@ describe("the queue of the rate limiter", () => {
     expect(failure.retryAfterMs).toBeGreaterThan(0);
     await service.clock.advance(2 * minuteMs);
     await Promise.all(calls);
-  });
-
-  it("the queue keeps the order of the calls", async () => {
-    const { service, engine } = createEngineFixture();
-    const refs = Array.from({ length: 300 }, (_, index) => `r${index}`);
-    const calls = refs.map((ref) => engine.execute(probe.mutation, { ref }));
-    await service.clock.advance(3 * minuteMs);
-    await Promise.all(calls);
-    expect(service.log.applied).toEqual(refs);
   });
 
   it("the queue removes an aborted call, and its listener from the signal", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createVirtualClock, type VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { AcquirePermitsRequest, RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
 import { SharedPermits } from "../../../../sdk/rate-limit/shared-permits.ts";
-import { constantLegs, createTestEngine } from "../../../support/engine-fixture.ts";
+import { constantLegs, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { memoryRateLimitStore } from "../../../support/memory-rate-limit-store.ts";
@@ -95,13 +95,13 @@ describe("the permits of a shared rate limit", () => {
 /** Engines that share a store and differ in their clocks, as processes do. */
 function processes(count: number, storeOf: (clock: VirtualClock) => RateLimitStore, latencyMs = 100) {
   const service = createFakeService();
-  const { apiKey, baseUrl, clock } = service;
+  const { clock } = service;
   const store = storeOf(clock);
   const engines = Array.from({ length: count }, (_, seed) => {
     const own = { ...clock };
     const fetch = withLatency(service.fetch, own, constantLegs(latencyMs + 300 * seed));
     const rateLimit = { store };
-    return createTestEngine({ apiKey, baseUrl, clock: own, fetch, random: seeded(seed), rateLimit });
+    return openEngine(service, { clock: own, fetch, random: seeded(seed), rateLimit });
   });
   return { service, engines };
 }
@@ -188,28 +188,4 @@ describe("a store that does not respond", () => {
     await engines[0]!.close();
     expect(await failure).toMatchObject({ code: "CLIENT_CLOSED", outcome: "not_sent" });
   });
-});
-
-it.each([
-  ["rejects", (message: string) => Promise.reject(new Error(message))],
-  [
-    "throws",
-    (message: string) => {
-      throw new Error(message);
-    },
-  ],
-])("the message of a store that %s is printed without the API key", async (_, fail) => {
-  const service = createFakeService();
-  const { apiKey, baseUrl, clock, fetch } = service;
-  const store: RateLimitStore = {
-    acquire: () => fail(`no connection for ${apiKey}`),
-    block: async () => {},
-  };
-  const engine = createTestEngine({ apiKey, baseUrl, clock, fetch, maxRetries: 0, rateLimit: { store } });
-  const failure = failureOf(engine.execute(probe.query, {}));
-  await clock.advance(1_000);
-  expect(await failure).toMatchObject({ code: "RATE_LIMIT_STORE_FAILED" });
-  const { message } = (await failure).cause as Error;
-  expect(message).toContain("no connection for");
-  expect(message).not.toContain(apiKey);
 });

@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
-import type { Fetch } from "../../../../sdk/request/fetch.ts";
-import { cpuMs, growthOf } from "../../../support/cpu-ms.ts";
-import { createTestEngine } from "../../../support/engine-fixture.ts";
-import { failureOf } from "../../../support/outcome-of.ts";
-import { probe } from "../../../support/probe-operations.ts";
+import { growthOf } from "../../../support/cpu-ms.ts";
 
-// Errors of a service, or of the option `fetch`, can be as long as a response. Processor time is compared with that of
-// text of the same length in which no pattern begins.
+// Errors of a service, or of the option `fetch`, can be as long as a response.
 
 const jwtStarts = "-eyJaaaa";
 const hostileParts: Readonly<Record<string, string>> = {
@@ -17,55 +12,10 @@ const hostileParts: Readonly<Record<string, string>> = {
   "beginnings of signing secrets": "whsec_",
   "dots of a JWT": "eyJaaaa.",
 };
-const harmlessPart = "harmless text, ";
 
 function filled(part: string, length: number): string {
   return part.repeat(Math.ceil(length / part.length)).slice(0, length);
 }
-
-type Shape = (part: string, length: number) => unknown;
-const shapes: Readonly<Record<string, Shape>> = {
-  "one error": (part, length) => [{ message: filled(part, length) }],
-  "many extensions": (part, length) =>
-    Array.from({ length: 100 }, () => ({
-      message: "m",
-      extensions: Object.fromEntries(
-        Array.from({ length: 100 }, (_, name) => [name, filled(part, length / 10_000)]),
-      ),
-    })),
-};
-
-/** Processor time of the call that fails with these errors: the least of three. */
-async function msOf(errors: unknown): Promise<number> {
-  const body = JSON.stringify({ errors });
-  const tokens = { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken: "token_1234567890" } };
-  const fetch: Fetch = async (_, init) =>
-    String(init?.body).includes("ExchangeApiKey") ? Response.json({ data: tokens }) : new Response(body);
-  const engine = createTestEngine({ apiKey: "key_1234567890", baseUrl: "http://localhost:1", fetch });
-  const all: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
-    const startedMs = cpuMs();
-    const { code } = await failureOf(engine.execute(probe.query, {}));
-    all.push(cpuMs() - startedMs);
-    expect(code).toBe("GRAPHQL_ERROR");
-  }
-  return Math.min(...all);
-}
-
-describe("an error of 3 MB", () => {
-  const cases = Object.keys(shapes).flatMap((shape) =>
-    Object.keys(hostileParts).map((part) => [shape, part] as const),
-  );
-  it.each(cases)(
-    "costs at most a second more than harmless text of that size: %s of %s",
-    async (shape, part) => {
-      const build = shapes[shape] as Shape;
-      const harmlessMs = await msOf(build(harmlessPart, 3_000_000));
-      const hostileMs = await msOf(build(hostileParts[part] as string, 3_000_000));
-      expect(hostileMs).toBeLessThan(harmlessMs + 1_000);
-    },
-  );
-});
 
 describe("the redactor", () => {
   // Without its limit of length. A quadratic pattern needs a second for 40 KB, and minutes for ten times that.

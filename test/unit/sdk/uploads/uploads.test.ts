@@ -1,8 +1,7 @@
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
-import { inspect } from "node:util";
 import { createVirtualClock } from "@workspace-tasks/mock-server";
-import { type CreateClientOptions, createClient, type Fetch } from "@workspace-tasks/sdk";
+import type { CreateClientOptions } from "@workspace-tasks/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { UploadBody } from "../../../../sdk/uploads/upload-source.ts";
@@ -15,6 +14,7 @@ import {
   type TusFault,
 } from "../../../support/fake-tus-service.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
+import { createScriptedService } from "../../../support/scripted-service.ts";
 
 const file = { fileName: "w2.pdf", mimeType: "application/pdf" };
 const bytesOf = (length: number) => Uint8Array.from({ length }, (_, index) => (index * 31 + 7) % 251);
@@ -336,20 +336,6 @@ describe("an upload that cannot continue", () => {
     expect(methods()).toBe("POST POST");
   });
 
-  it("an upload fails when its stream fails, and prints no secret of the stream's error", async () => {
-    const secret = `whsec_${"A".repeat(43)}=`;
-    async function* breaking() {
-      yield bytesOf(15);
-      throw new Error(`cannot read with ${secret}`);
-    }
-    const error = await outcomeOf(setUp().upload(breaking()));
-    expect(error).toMatchObject({
-      code: "UPLOAD_BODY_INVALID",
-      cause: { message: "cannot read with [redacted]" },
-    });
-    expect(inspect(error, { depth: 9 })).not.toContain(secret);
-  });
-
   it.each(Object.entries(bodies))(
     "an upload of %s without a byte fails before a request",
     async (_, make) => {
@@ -459,20 +445,11 @@ describe("the time limits of an upload", () => {
   const withClient = (options: Partial<CreateClientOptions>, service: FakeTusServiceOptions = {}) => {
     const clock = createVirtualClock();
     const tus = createFakeTusService(service);
-    const tokens = { userToken: "user-token", workspaceToken: "workspace-token" };
-    const fetch: Fetch = async (url, init) =>
-      String(url).endsWith("/graphql")
-        ? Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: tokens } })
-        : tus.fetch(url, init as RequestInit);
-    const { uploads } = createClient({
-      baseUrl: "https://service.test",
-      apiKey: "key_8f3a9d2c71",
-      clock,
-      fetch,
-      random: () => 0,
+    const { client } = createScriptedService([({ url, init }) => tus.fetch(url, init)], {
+      ...{ baseUrl: "https://service.test", clock },
       ...options,
     });
-    return { clock, uploads, log: tus.log };
+    return { clock, uploads: client.uploads, log: tus.log };
   };
   const stalledRequests = { fault: () => ({ stall: true }) };
 

@@ -36,29 +36,6 @@ describe("keyed queue", () => {
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("runs items with the same key one after the other, independently of other keys", async () => {
-    const { queue, started, end } = createFixture(10);
-    queue.enqueue("task 1", "1a");
-    queue.enqueue("task 1", "1b");
-    queue.enqueue("task 1", "1c");
-    queue.enqueue("task 2", "2a");
-    expect(started).toEqual(["1a", "2a"]);
-    await end("1a");
-    expect(started).toEqual(["1a", "2a", "1b"]);
-    await end("1b");
-    expect(started).toEqual(["1a", "2a", "1b", "1c"]);
-  });
-
-  it("skips an item that may no longer start and unblocks its key", async () => {
-    const { queue, started, end, rejected } = createFixture(1);
-    queue.enqueue("task 1", "1a");
-    queue.enqueue("task 2", "2a");
-    queue.enqueue("task 2", "2b");
-    rejected.add("2a");
-    await end("1a");
-    expect(started).toEqual(["1a", "2b"]);
-  });
-
   it("starts the next items in one order, whichever item in flight ends first", async () => {
     const orders = [
       ["1a", "2a", "3a"],

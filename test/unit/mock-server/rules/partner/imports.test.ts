@@ -130,16 +130,6 @@ describe("startImport", () => {
     expect(sent.map(({ event }) => event.event)).toEqual(["task.running"]);
   });
 
-  it("counts duplicates of documents that the client already holds", async () => {
-    const { world, clock, sent, job } = createScene([
-      { externalId: "c1", artifacts: [{ externalId: "same" }, { externalId: "same" }] },
-    ]);
-    startImport(world, job);
-    await clock.settle();
-    expect(sent[0]?.event).toMatchObject({ documents: [{}], duplicateCount: 1 });
-    expect(sent[0]?.event.documents).toHaveLength(1);
-  });
-
   it("resumes with the remaining works after a snapshot in the middle", async () => {
     let release = () => {};
     const blocked = new Promise<void>((resolve) => {

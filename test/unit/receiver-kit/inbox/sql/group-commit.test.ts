@@ -66,20 +66,6 @@ describe("createGroupCommit", () => {
     ]);
   });
 
-  it("resolves no item before its commit is done", async () => {
-    const { add, commits, turn } = manualCommits();
-    let resolved = false;
-    const added = add("a").then(() => {
-      resolved = true;
-    });
-    await turn();
-    await turn();
-    expect(resolved).toBe(false);
-    commits[0]?.gate.resolve();
-    await added;
-    expect(resolved).toBe(true);
-  });
-
   it("rejects all items of a failed commit, and continues with the next", async () => {
     const { add, commits, turn } = manualCommits();
     const lost = [add("a"), add("b")].map((item) => item.catch((error: Error) => error.message));

@@ -98,10 +98,4 @@ describe("runCommandGroup", () => {
     expect((await runGroup("help", "show")).code).toBe(8);
     expect((await runGroup("help", "shwo")).err).toContain("did you mean show?");
   });
-
-  it("runCommandGroup suggests the nearest subcommand", async () => {
-    const { code, err } = await runGroup("shwo");
-    expect(code).toBe(2);
-    expect(err).toContain("did you mean show?");
-  });
 });

@@ -82,8 +82,19 @@ describe("a client of a PostgreSQL pool", () => {
     await clock.advance(999);
     expect(events).toEqual([]);
     await clock.advance(1);
-    expect(await failed).toMatchObject({ code: "INBOX_UNAVAILABLE" });
+    expect(await failed).toMatchObject({
+      code: "INBOX_UNAVAILABLE",
+      message: "postgres inbox: no response in 1000 ms (queryTimeoutMs is 1000), outcome unknown",
+    });
     expect(events).toEqual(["destroyed", "socket closed"]);
+  });
+
+  it("that is not available within the limit is waited for no longer", async () => {
+    const clock = createVirtualClock();
+    const pool = boundPool({ connect: () => new Promise(() => {}) }, 1_000, clock);
+    const failed = pool.query("SELECT 1").catch((error: unknown) => error);
+    await clock.advance(1_000);
+    expect(String(await failed)).toContain("no client of the pool was available within 1000 ms");
   });
 
   it("that cannot be switched back from pipelining is destroyed", async () => {

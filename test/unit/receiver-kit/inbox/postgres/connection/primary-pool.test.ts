@@ -82,13 +82,17 @@ describe("primaryPool", () => {
   });
 
   it("rejects with INBOX_UNAVAILABLE and the reason of each server when none is the primary", async () => {
-    const pool = primaryPool(createServers("absent", "standby").pools);
-    const error = await pool.connect().catch((thrown: unknown) => thrown);
+    const clock = createVirtualClock();
+    const pool = primaryPool(createServers("absent", "standby", "silent").pools, { clock });
+    const failed = Promise.resolve(pool.connect()).catch((thrown: unknown) => thrown);
+    await clock.advance(1_500);
+    const error = await failed;
     expect(error).toMatchObject({ code: "INBOX_UNAVAILABLE" });
     const { errors } = (error as { cause: AggregateError }).cause;
     expect(errors.map(({ message }) => message)).toEqual([
       "ECONNREFUSED",
       "primaryPool: the server is read-only",
+      "primaryPool: no response within 1500 ms",
     ]);
   });
 
