@@ -78,7 +78,13 @@ export class CallScope {
   race<Value>(work: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd((failure) => reject(new FailureError(failure)));
-      work.then(resolve, reject).finally(off);
+      const settle = <Result>(settled: (result: Result) => void) => {
+        return (result: Result) => {
+          off();
+          settled(result);
+        };
+      };
+      work.then(settle(resolve), settle(reject));
     });
   }
 

@@ -14,6 +14,7 @@ export interface SendRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
+  /** All of them; graphql-request's are not sent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch;
   readonly maxResponseBytes: number;
@@ -63,9 +64,9 @@ export class RoundTrip {
   }
 
   async #send(): Promise<SendResult> {
-    const { operation, variables, url, headers } = this.#request;
+    const { operation, variables, url } = this.#request;
     const client = new GraphQLClient(url.href, {
-      fetch: (input, init = {}) => this.#fetch(input, init),
+      fetch: (input, init) => this.#fetch(input, String(init?.body)),
       excludeOperationName: true,
       errorPolicy: "all",
       jsonSerializer: {
@@ -78,7 +79,6 @@ export class RoundTrip {
       const { data, errors, extensions } = await client.rawRequest<unknown, any>({
         query: operation.document,
         variables,
-        requestHeaders: headers,
       });
       return this.#responded({ data, errors, extensions, isGraphQL: true });
     } catch (error) {
@@ -109,13 +109,13 @@ export class RoundTrip {
     return { type: "response", response: { status, headers, isTruncated: false, ...body } };
   }
 
-  async #fetch(input: Request | URL | string, { headers, body }: RequestInit): Promise<Response> {
-    const { fetch, onHeaders, maxResponseBytes } = this.#request;
+  async #fetch(input: Request | URL | string, body: string): Promise<Response> {
+    const { fetch, headers, onHeaders, maxResponseBytes } = this.#request;
     this.#isSent = true;
     const init: FetchInit = {
       method: "POST",
-      headers: Object.fromEntries(new Headers(headers)),
-      body: String(body),
+      headers: { ...headers },
+      body,
       redirect: "manual",
       signal: this.#controller.signal,
     };
@@ -140,7 +140,7 @@ export class RoundTrip {
     // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the
     // service sent: the label proves nothing, the parser decides.
     const ok = status >= 200 && status < 300;
-    return { ok, status, headers: jsonHeaders, text: async () => text } as unknown as Response;
+    return { ok, status, headers: jsonHeaders, text: () => text } as unknown as Response;
   }
 }
 
