@@ -163,7 +163,8 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
     const run = async () => {
       const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
       const { router = "base", authenticated = true, ...call } = checked ?? {};
-      const operation = await documents.read(document, router, authenticated);
+      const read = documents.read(document, router, authenticated);
+      const operation = read instanceof Promise ? await read : read;
       return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), call);
     };
     return toCall(run());

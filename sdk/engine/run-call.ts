@@ -41,6 +41,7 @@ export interface CallRequest {
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
+  readonly onSettled: () => void;
 }
 
 export interface CallDependencies extends RoutersOptions {
@@ -85,7 +86,7 @@ class CallRecord {
   }
 
   async run(): Promise<SettledCall<unknown>> {
-    const { operation, scope } = this.#request;
+    const { operation, scope, onSettled } = this.#request;
     // A request in flight is allowed to finish: ending it would make its outcome unknown.
     const off = this.#dependencies.clientScope.onEnd((failure) => {
       if (!this.#isSending) scope.end(failure);
@@ -105,6 +106,7 @@ class CallRecord {
     } finally {
       off();
       scope.dispose();
+      onSettled();
     }
   }
 
