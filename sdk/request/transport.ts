@@ -14,8 +14,9 @@ export interface SendRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
-  /** All of them; graphql-request's are not sent. */
+  /** All but that of the token; graphql-request's are not sent. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly token?: string | undefined;
   readonly fetch: Fetch;
   readonly maxResponseBytes: number;
   /** Called when the status line and headers have arrived, before the body is read. */
@@ -71,7 +72,8 @@ export class RoundTrip {
       errorPolicy: "all",
       jsonSerializer: {
         parse: JSON.parse,
-        stringify: (body: object) => JSON.stringify({ ...body, operationName: operation.name }),
+        stringify: () =>
+          JSON.stringify({ query: operation.document, variables, operationName: operation.name }),
       },
     });
     try {
@@ -110,11 +112,11 @@ export class RoundTrip {
   }
 
   async #fetch(input: Request | URL | string, body: string): Promise<Response> {
-    const { fetch, headers, onHeaders, maxResponseBytes } = this.#request;
+    const { fetch, headers, token, onHeaders, maxResponseBytes } = this.#request;
     this.#isSent = true;
     const init: FetchInit = {
       method: "POST",
-      headers: { ...headers },
+      headers: token === undefined ? { ...headers } : { ...headers, authorization: `Bearer ${token}` },
       body,
       redirect: "manual",
       signal: this.#controller.signal,
