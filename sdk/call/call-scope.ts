@@ -78,13 +78,8 @@ export class CallScope {
   race<Value>(work: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd((failure) => reject(new FailureError(failure)));
-      const settle = <Result>(settled: (result: Result) => void) => {
-        return (result: Result) => {
-          off();
-          settled(result);
-        };
-      };
-      work.then(settle(resolve), settle(reject));
+      work.then(resolve, reject);
+      work.then(off, off);
     });
   }
 

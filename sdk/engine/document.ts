@@ -30,30 +30,21 @@ const cachedMax = 200;
 
 export function createDocumentReader(): DocumentReader {
   const operations = createBoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
-  const printed = new WeakMap<object, string>();
-
-  async function printOnce(document: ParsedDocument): Promise<string> {
-    const text = await print(document);
-    printed.set(document, text);
-    return text;
-  }
+  const printed = new WeakMap<ParsedDocument, Promise<string>>();
 
   function textOf(document: unknown): string | Promise<string> {
     if (typeof document === "string") return document;
     if (document instanceof String) return document.toString();
     if (!isParsed(document)) throw invalid("a GraphQL document", "something else");
-    return printed.get(document) ?? printOnce(document);
+    return getOrCreate(printed, document, print);
   }
 
   return {
     read(document, router, authenticated) {
-      const operationOf = (text: string) => ({
-        document: text,
-        method: "request",
-        ...getOrCreate(operations, text, operationIn),
-        router,
-        authenticated,
-      });
+      const operationOf = (text: string) => {
+        const { name, kind } = getOrCreate(operations, text, operationIn);
+        return { document: text, method: "request", name, kind, router, authenticated };
+      };
       const text = textOf(document);
       return typeof text === "string" ? operationOf(text) : text.then(operationOf);
     },
