@@ -162,9 +162,10 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
   return (document, ...[variables, options]) => {
     const run = async () => {
       const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
-      const { router = "base", authenticated = true, ...call } = checked ?? {};
-      const operation = await documents.read(document, router, authenticated);
-      return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), call);
+      const { router = "base", authenticated = true } = checked ?? {};
+      const read = documents.read(document, router, authenticated);
+      const operation = read instanceof Promise ? await read : read;
+      return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), checked);
     };
     return toCall(run());
   };

@@ -72,7 +72,6 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
   const operation = context.prepared.operation(params.operationName);
   if (operation) context.operation = operation;
 
-  const run = async () => runOperation(context);
   context.faults = world.faults.drawApi({
     keyId: keyIdOf(context.caller),
     router,
@@ -80,16 +79,17 @@ async function readAndRun(context: RequestContext): Promise<WireResponse> {
     content: body,
     isCounted: isCounted(context),
   });
-  if (context.faults.length === 0) return run();
+  if (context.faults.length === 0) return runOperation(context);
   const effects = faultEffects(world, () => context.caller, request.hold);
   const expireToken = () => {
     effects.expireToken();
     context.caller = authorise(world, singleHeader(request, "authorization"));
   };
-  return serveWithFaults(context.faults, { ...effects, expireToken }, run);
+  return serveWithFaults(context.faults, { ...effects, expireToken }, async () => runOperation(context));
 }
 
-async function runOperation(context: RequestContext): Promise<PlainResponse> {
+/** Not a promise for a query that is compiled. */
+function runOperation(context: RequestContext): PlainResponse | Promise<PlainResponse> {
   const { world, router, params, prepared, operation, caller } = context;
   if (!params || !prepared) throw new Error("the request has no document");
   const rejected = countRequest(context);
@@ -102,20 +102,20 @@ async function runOperation(context: RequestContext): Promise<PlainResponse> {
     return toResponse(context, { errors: [error] }, "GRAPHQL_VALIDATION_FAILED");
   }
   const overrides = world.overrides.size > 0 ? takeOverrides(context, operation) : null;
-  if (overrides)
-    return toResponse(context, await runOverridden(context, operation, overrides), "BAD_USER_INPUT");
+  const respond = (result: ExecutionResult) => toResponse(context, result, "BAD_USER_INPUT");
+  if (overrides) return runOverridden(context, operation, overrides).then(respond);
   const contextValue = { world, caller };
   const body = operation.compiled()?.(contextValue, params.variables) ?? null;
   if (body !== null)
     return { status: 200, headers: headersOf[context.mediaType ?? "application/json"], body };
-  const result = await execute({
+  const result = execute({
     schema: routerSchema(router),
     document: prepared.document,
     operationName: params.operationName ?? null,
     variableValues: params.variables ?? null,
     contextValue,
   });
-  return toResponse(context, result, "BAD_USER_INPUT");
+  return result instanceof Promise ? result.then(respond) : respond(result);
 }
 
 /** The logins need no token and do not count (L3, A-20). */

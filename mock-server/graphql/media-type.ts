@@ -22,6 +22,7 @@ export function negotiateMediaType(accept: string | undefined): MediaType | null
 
 /** Whether a `Content-Type` is JSON in UTF-8. Other parameters are ignored. @see RFC 9110 §8.3 */
 export function isJson(contentType = ""): boolean {
+  if (contentType === "application/json") return true;
   const [name, ...parameters] = partsOf(contentType);
   return name === "application/json" && isUtf8(parameters);
 }

@@ -53,13 +53,13 @@ const notFound = (message: string) =>
   Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
 
 /** Serves a request of a router in the world that it is for; never rejects. */
-export async function serveGraphql(
+export function serveGraphql(
   located: Located,
   router: Router,
   request: GraphqlRequest,
 ): Promise<WireResponse> {
   const service = findWorld(located, singleHeader(request, "authorization"), request.body);
-  if (!service) return ambiguousKey;
+  if (!service) return Promise.resolve(ambiguousKey);
   request.hold?.moveTo(service.worlds.current.clock);
   return handleGraphql(service.worlds.current, router, request);
 }

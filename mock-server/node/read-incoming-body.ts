@@ -22,6 +22,8 @@ export function readIncomingBody(request: IncomingMessage, bytesMax: number): Pr
       resolve(bytes > bytesMax ? null : body);
     });
     request.on("error", reject);
-    request.on("close", () => reject(new Error("the request was aborted")));
+    request.on("close", () => {
+      if (!request.readableEnded) reject(new Error("the request was aborted"));
+    });
   });
 }

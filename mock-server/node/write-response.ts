@@ -9,10 +9,11 @@ export function writeResponse(outgoing: ServerResponse, response: WireResponse):
     socket?.resetAndDestroy();
     return;
   }
-  const bytes = Buffer.from(response.body, "utf8");
-  outgoing.writeHead(response.status, { ...response.headers, "content-length": bytes.length });
-  if (!abort) outgoing.end(bytes);
+  const { body, status, headers } = response;
+  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  // As text: Node then sends it together with the head, in one piece.
+  if (!abort) outgoing.end(body);
   else if (abort.kind === "stall") outgoing.flushHeaders();
   // `destroy` after the bytes are flushed: a reset could overtake them in the client's kernel.
-  else outgoing.write(bytes.subarray(0, abort.afterBytes ?? 0), () => socket?.destroy());
+  else outgoing.write(Buffer.from(body).subarray(0, abort.afterBytes ?? 0), () => socket?.destroy());
 }

@@ -62,15 +62,17 @@ const toNumber = (block: string) => Number.parseInt(block.slice(0, 12), 16) / 2 
 // RFC 9562 §6.2, method 1: a counter of 26 bits precedes the random bits, 12 in `rand_a` and 14 at the start of
 // `rand_b`, around the version and variant bits.
 function uuidV7(nowMs: number, counter: number, random: string): string {
-  const time = toHex(Math.max(0, Math.floor(nowMs)), 12);
-  const head = toHex(0x7000 | ((counter >> 14) & 0x0fff), 4);
-  const tail = toHex(0x8000 | (counter & 0x3fff), 4);
-  return [time.slice(0, 8), time.slice(8), head, tail, random.slice(20, 32)].join("-");
+  const timeMs = Math.max(0, Math.floor(nowMs));
+  // In two parts: a number above 31 bits takes ten times as long.
+  const time = `${toHex(Math.floor(timeMs / 0x10000), 8)}-${toHex(timeMs % 0x10000, 4)}`;
+  const head = (0x7000 | ((counter >> 14) & 0x0fff)).toString(16);
+  const tail = (0x8000 | (counter & 0x3fff)).toString(16);
+  return `${time}-${head}-${tail}-${random.slice(20, 32)}`;
 }
 
 function uuidFromHash(hex: string): string {
-  const variant = toHex(0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff), 4);
-  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, variant, hex.slice(20, 32)].join("-");
+  const variant = (0x8000 | (Number.parseInt(hex.slice(16, 20), 16) & 0x3fff)).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}-${hex.slice(20, 32)}`;
 }
 
 const toHex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");

@@ -21,11 +21,12 @@ const bodyCharsMax = 16_384;
 export function createRoundTrips(): RoundTrips {
   const ring: { readonly sequence: number; readonly roundTrip: RoundTrip }[] = [];
   return {
-    keep(sequence, { responseBody, ...headers }) {
+    keep(sequence, { requestHeaders, responseHeaders, responseBody }) {
       const isTruncated = responseBody.length > bodyCharsMax;
       // A part of a string keeps the whole one in memory, a copy of the part does not.
       const body = isTruncated ? textOfUtf8(utf8(responseBody.slice(0, bodyCharsMax))) : responseBody;
-      ring[sequence % keptMax] = { sequence, roundTrip: { ...headers, responseBody: body, isTruncated } };
+      const roundTrip = { requestHeaders, responseHeaders, responseBody: body, isTruncated };
+      ring[sequence % keptMax] = { sequence, roundTrip };
     },
     get(sequence) {
       const kept = ring[sequence % keptMax];

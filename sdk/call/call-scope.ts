@@ -78,7 +78,8 @@ export class CallScope {
   race<Value>(work: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       const off = this.onEnd((failure) => reject(new FailureError(failure)));
-      work.then(resolve, reject).finally(off);
+      work.then(resolve, reject);
+      work.then(off, off);
     });
   }
 

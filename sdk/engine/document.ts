@@ -17,12 +17,12 @@ export interface ParsedDocument {
 export type GraphQLDocument<Result, Variables> = string | TypedDocument<Result, Variables> | ParsedDocument;
 
 export interface DocumentReader {
-  /** The operation of a document that contains exactly one. */
+  /** The operation of a document that contains exactly one; a promise only when it has to be printed. */
   read<Result, Variables>(
     document: GraphQLDocument<Result, Variables>,
     router: Router,
     authenticated: boolean,
-  ): Promise<Operation<Result, Variables>>;
+  ): Operation<Result, Variables> | Promise<Operation<Result, Variables>>;
 }
 
 // Programs send a handful of documents; one that builds a new text for every call must not fill the memory.
@@ -30,27 +30,23 @@ const cachedMax = 200;
 
 export function createDocumentReader(): DocumentReader {
   const operations = createBoundedCache<string, ReturnType<typeof operationIn>>(cachedMax);
-  const printed = new WeakMap<object, string>();
+  const printed = new WeakMap<ParsedDocument, Promise<string>>();
 
-  async function textOf(document: unknown): Promise<string> {
+  function textOf(document: unknown): string | Promise<string> {
     if (typeof document === "string") return document;
     if (document instanceof String) return document.toString();
     if (!isParsed(document)) throw invalid("a GraphQL document", "something else");
-    const text = printed.get(document) ?? (await print(document));
-    printed.set(document, text);
-    return text;
+    return getOrCreate(printed, document, print);
   }
 
   return {
-    async read(document, router, authenticated) {
-      const text = await textOf(document);
-      return {
-        document: text,
-        method: "request",
-        ...getOrCreate(operations, text, operationIn),
-        router,
-        authenticated,
+    read(document, router, authenticated) {
+      const operationOf = (text: string) => {
+        const { name, kind } = getOrCreate(operations, text, operationIn);
+        return { document: text, method: "request", name, kind, router, authenticated };
       };
+      const text = textOf(document);
+      return typeof text === "string" ? operationOf(text) : text.then(operationOf);
     },
   };
 }

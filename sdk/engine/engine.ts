@@ -40,14 +40,12 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
   const calls = new Map<CallScope, Promise<unknown>>();
   let callId = 0;
 
-  async function execute<Data, Variables>(
+  function execute<Data, Variables>(
     operation: Operation<Data, Variables>,
     variables: Variables,
     call: OwnCallOptions = {},
   ): Promise<SettledCall<Data>> {
-    if (clientScope.failure) {
-      throw toError(clientScope.failure, { attempts: 0, operation });
-    }
+    if (clientScope.failure) return Promise.reject(toError(clientScope.failure, { attempts: 0, operation }));
     const priority = call.priority ?? options.priority;
     const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
     const scope = new CallScope(clock, { signal: call.signal, limitMs });
@@ -62,15 +60,12 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       beforeSend: call[beforeSend],
       scope,
       callId: callId++,
+      onSettled: () => calls.delete(scope),
     };
     // The type of the data is the document's; the response is not checked against it on purpose.
     const run = runCall(request, dependencies) as Promise<SettledCall<Data>>;
     calls.set(scope, run);
-    try {
-      return await run;
-    } finally {
-      calls.delete(scope);
-    }
+    return run;
   }
 
   return {

@@ -56,11 +56,12 @@ export interface RoutersOptions {
 export function createRouters(parts: RoutersOptions): Routers {
   const { options } = parts;
   const limiters = new Map<string, LimiterReference>();
-  const base = { url: urlBelow(options.baseUrl, "/graphql"), headers: options.headers };
+  const headers = { accept, "content-type": "application/json", ...options.headers };
+  const base = { url: urlBelow(options.baseUrl, "/graphql"), headers };
   const gateway = options.gatewayUrl && {
     url: urlBelow(options.gatewayUrl, "/graphql"),
     headers: {
-      ...options.headers,
+      ...headers,
       ...(options.sourcePlatform && { "source-platform": options.sourcePlatform }),
     },
   };
@@ -76,6 +77,8 @@ export function createRouters(parts: RoutersOptions): Routers {
     snapshot: (router) => accesses[router]?.snapshot(),
   };
 }
+
+const accept = "application/graphql-response+json, application/json";
 
 function openAccess(
   { options, emit, ...parts }: RoutersOptions,

@@ -41,6 +41,7 @@ export interface CallRequest {
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
+  readonly onSettled: () => void;
 }
 
 export interface CallDependencies extends RoutersOptions {
@@ -85,7 +86,7 @@ class CallRecord {
   }
 
   async run(): Promise<SettledCall<unknown>> {
-    const { operation, scope } = this.#request;
+    const { operation, scope, onSettled } = this.#request;
     // A request in flight is allowed to finish: ending it would make its outcome unknown.
     const off = this.#dependencies.clientScope.onEnd((failure) => {
       if (!this.#isSending) scope.end(failure);
@@ -105,6 +106,7 @@ class CallRecord {
     } finally {
       off();
       scope.dispose();
+      onSettled();
     }
   }
 
@@ -114,8 +116,8 @@ class CallRecord {
       let authorization: Authorization = {};
       let failure: Failure;
       try {
-        authorization = await this.#authorize(route);
-        await this.#prepare(authorization);
+        authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
+        if (this.#request.beforeSend) await this.#prepare(this.#request.beforeSend, authorization);
         const { classification } = await this.#send(route, authorization);
         if (classification.ok) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -132,11 +134,22 @@ class CallRecord {
     }
   }
 
-  /** Waits for the token and a slot. */
-  async #authorize(route: Route): Promise<Authorization> {
+  /** Undefined when the call has to wait for the token or a slot. */
+  #authorizeAtOnce(route: Route): Authorization | undefined {
     const { operation, priority, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
+    const { credentials, limiter } = route.access();
+    const credential = credentials.current();
+    const reference = credential && limiter(credential.keyHash);
+    if (!credential || !reference) return credential && { credential };
+    const permit = reference.limiter().tryAcquire(priority);
+    return permit && { credential, permit };
+  }
+
+  /** Waits for the token and a slot. */
+  async #authorize(route: Route): Promise<Authorization> {
+    const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
     for (;;) {
       const credential = await credentials.get(scope);
@@ -154,11 +167,9 @@ class CallRecord {
     }
   }
 
-  async #prepare({ permit }: Authorization): Promise<void> {
-    const { beforeSend, scope } = this.#request;
-    if (!beforeSend) return;
+  async #prepare(beforeSend: () => Promise<void>, { permit }: Authorization): Promise<void> {
     try {
-      await scope.race(beforeSend());
+      await this.#request.scope.race(beforeSend());
     } catch (error) {
       permit?.unused();
       throw error;
@@ -183,7 +194,8 @@ class CallRecord {
       operation,
       variables,
       url,
-      headers: credential ? { ...given, authorization: `Bearer ${credential.token}` } : given,
+      headers: given,
+      token: credential?.token,
       timeoutMs,
       scope,
       kind: operation.kind,

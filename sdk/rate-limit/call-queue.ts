@@ -26,7 +26,8 @@ export class CallQueue<Call extends Queueable> {
   readonly #passedOver = { interactive: 0, normal: 0, background: 0 };
 
   get size(): number {
-    return priorities.reduce((sum, each) => sum + this.waiting(each), 0);
+    const { interactive, normal, background } = this.#calls;
+    return interactive.length + normal.length + background.length;
   }
 
   has(call: Call): boolean {

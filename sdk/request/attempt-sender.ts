@@ -10,7 +10,7 @@ import { RoundTrip, type SendRequest } from "./transport.ts";
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
 
-export interface AttemptRequest extends Pick<SendRequest, "operation" | "variables" | "url" | "headers"> {
+export interface AttemptRequest extends Omit<SendRequest, "fetch" | "maxResponseBytes" | "onHeaders"> {
   readonly timeoutMs: number;
   readonly scope: CallScope;
   /** Which rules classify the response. The token exchange is a mutation, classified as a query: it is safe to repeat. */
@@ -37,7 +37,7 @@ export interface AttemptSenderOptions {
 
 export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
   const { fetch, clock, redactor, maxResponseBytes } = options;
-  return async ({ operation, variables, url, headers, timeoutMs, scope, kind, onData }) => {
+  return async ({ operation, variables, url, headers, token, timeoutMs, scope, kind, onData }) => {
     if (scope.failure) return withoutResponse(scope.failure, false);
     const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
     let respondedAtMs: number | undefined;
@@ -45,7 +45,7 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
       respondedAtMs = clock.monotonic();
     };
     try {
-      const request = { operation, variables, url, headers, fetch, maxResponseBytes, onHeaders };
+      const request = { operation, variables, url, headers, token, fetch, maxResponseBytes, onHeaders };
       const trip = new RoundTrip(request);
       attemptScope.onEnd(() => trip.abort());
       const result = await attemptScope.race(trip.result);

@@ -4,6 +4,8 @@
 import { joinBytes, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import type { FetchResponse } from "./fetch.ts";
 
+const decoder = new TextDecoder();
+
 /** The body of one response. */
 export class ResponseBody {
   readonly #response: Pick<FetchResponse, "body" | "text">;
@@ -25,7 +27,7 @@ export class ResponseBody {
     let bytes = 0;
     for (;;) {
       const { done, value } = await next();
-      if (done) return new TextDecoder().decode(joinBytes(chunks));
+      if (done) return decoder.decode(joinBytes(chunks));
       const chunk = value instanceof Uint8Array ? value : utf8(String(value));
       bytes += chunk.byteLength;
       if (bytes > bytesMax) {

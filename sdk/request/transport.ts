@@ -1,11 +1,12 @@
 // Sends one GraphQL request through graphql-request. The users of this project asked for graphql-request by name, so it
 // stays, although it contributes little here: the document is sent as the string that it is
 // (`excludeOperationName` keeps graphql-request from parsing it on every call; the known name is added when the body is
-// written), and the body is read here to limit its size. graphql-request puts all variables and the response body into
-// its error messages, so its errors never leave this file.
+// written), and the body is read and parsed here, which limits its size and finds out what is wrong with it.
+// graphql-request puts all variables into its error messages, so its errors never leave this file.
 
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { kindOf } from "@workspace-tasks/kernel/schema.ts";
-import { ClientError, GraphQLClient } from "graphql-request";
+import { GraphQLClient } from "graphql-request";
 import type { UntypedOperation } from "../call/operation.ts";
 import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
 import { ResponseBody } from "./response-body.ts";
@@ -14,7 +15,9 @@ export interface SendRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
+  /** All but that of the token; graphql-request's are not sent. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly token?: string | undefined;
   readonly fetch: Fetch;
   readonly maxResponseBytes: number;
   /** Called when the status line and headers have arrived, before the body is read. */
@@ -47,9 +50,6 @@ export class RoundTrip {
   #isSent = false;
   #head: ResponseHead | undefined;
   #body: ResponseBody | undefined;
-  #text: string | undefined;
-  /** Set before `fetch` fails for graphql-request. */
-  #found: SendResult | undefined;
 
   constructor(request: SendRequest) {
     this.#request = request;
@@ -63,85 +63,71 @@ export class RoundTrip {
   }
 
   async #send(): Promise<SendResult> {
-    const { operation, variables, url, headers } = this.#request;
+    const { operation, variables, url } = this.#request;
+    let result: SendResult = { type: "unsendable", cause: undefined };
     const client = new GraphQLClient(url.href, {
-      fetch: (input, init = {}) => this.#fetch(input, init),
+      fetch: async (input, init) => {
+        result = await this.#fetch(input, String(init?.body));
+        return emptyResponse;
+      },
       excludeOperationName: true,
-      errorPolicy: "all",
       jsonSerializer: {
         parse: JSON.parse,
-        stringify: (body: object) => JSON.stringify({ ...body, operationName: operation.name }),
+        stringify: () =>
+          JSON.stringify({ query: operation.document, variables, operationName: operation.name }),
       },
     });
     try {
-      // biome-ignore lint/suspicious/noExplicitAny: the variables were typed where the operation was.
-      const { data, errors, extensions } = await client.rawRequest<unknown, any>({
-        query: operation.document,
-        variables,
-        requestHeaders: headers,
-      });
-      return this.#responded({ data, errors, extensions, isGraphQL: true });
-    } catch (error) {
-      return this.#resultOf(error);
+      await client.rawRequest(operation.document);
+      return result;
+    } catch (cause) {
+      return this.#isSent ? { type: "broken", cause, response: this.#head } : { type: "unsendable", cause };
     }
   }
 
-  #resultOf(error: unknown): SendResult {
-    if (!this.#isSent) return { type: "unsendable", cause: error };
-    if (this.#found) return this.#found;
-    if (error instanceof ClientError) {
-      const { data, errors, extensions } = error.response;
-      const isGraphQL = data !== undefined || errors !== undefined;
-      return this.#responded({ data, errors, extensions, isGraphQL });
-    }
-    // The body was read completely, so it was not JSON. The parser's message quotes it and is dropped.
-    if (this.#text !== undefined) {
-      const isTruncated = /^\s*[[{]/.test(this.#text);
-      return this.#responded({ data: undefined, isGraphQL: false, isTruncated });
-    }
-    return { type: "broken", cause: error, response: this.#head };
-  }
-
-  #responded(
-    body: Pick<GraphQLResponse, "data" | "errors" | "extensions" | "isGraphQL"> & { isTruncated?: boolean },
-  ): SendResult {
-    const { status, headers } = this.#head ?? { status: 0, headers: new Headers() };
-    return { type: "response", response: { status, headers, isTruncated: false, ...body } };
-  }
-
-  async #fetch(input: Request | URL | string, { headers, body }: RequestInit): Promise<Response> {
-    const { fetch, onHeaders, maxResponseBytes } = this.#request;
+  async #fetch(input: Request | URL | string, body: string): Promise<SendResult> {
+    const { fetch, headers, token, onHeaders, maxResponseBytes } = this.#request;
     this.#isSent = true;
     const init: FetchInit = {
       method: "POST",
-      headers: Object.fromEntries(new Headers(headers)),
-      body: String(body),
+      headers: token === undefined ? { ...headers } : { ...headers, authorization: `Bearer ${token}` },
+      body,
       redirect: "manual",
       signal: this.#controller.signal,
     };
     const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
-    this.#head = headOf(response);
-    if (!this.#head) {
-      this.#found = { type: "no_response", got: kindOf(response) };
-      throw new Error("expected a Response");
-    }
-    const { status } = this.#head;
+    const head = headOf(response);
+    if (!head) return { type: "no_response", got: kindOf(response) };
+    this.#head = head;
     onHeaders?.();
     this.#body = new ResponseBody(response as FetchResponse);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
     const text = await this.#body.text(maxResponseBytes);
-    if (text === undefined) {
-      this.#found = { type: "too_large", response: this.#head };
-      this.abort();
-      throw new Error("the response is larger than maxResponseBytes");
-    }
-    this.#text = text;
-    // graphql-request uses these four fields, and of the headers only the content type. It gets "JSON" whatever the
-    // service sent: the label proves nothing, the parser decides.
-    const ok = status >= 200 && status < 300;
-    return { ok, status, headers: jsonHeaders, text: async () => text } as unknown as Response;
+    if (text !== undefined) return { type: "response", response: readBody(head, text) };
+    this.abort();
+    return { type: "too_large", response: head };
   }
 }
 
-const jsonHeaders = { get: () => "application/json" };
+// What graphql-request reads of a response. The label of the service's own proves nothing: the parser decides.
+const emptyResponse = {
+  ok: true,
+  status: 200,
+  headers: { get: () => "application/json" },
+  text: () => "{}",
+} as unknown as Response;
+
+/** The parser's message quotes the body and is dropped. */
+function readBody({ status, headers }: ResponseHead, text: string): GraphQLResponse {
+  let body: unknown;
+  let isTruncated = false;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    isTruncated = /^\s*[[{]/.test(text);
+  }
+  const { data, errors, extensions } = isPlainObject(body) ? body : {};
+  const isGraphQL = data !== undefined || errors !== undefined;
+  return { status, headers, data, errors, extensions, isGraphQL, isTruncated };
+}

@@ -1,6 +1,6 @@
 import type { CustomerError } from "@workspace-tasks/events/fields";
 import { badInput, found, notFound } from "../../rules/service-error.ts";
-import { planFor, setTaskPlan, upcomingStages } from "../../rules/tasks/progression.ts";
+import { planFor, setTaskPlan, stageEndMs, stagesAhead } from "../../rules/tasks/progression.ts";
 import { findTask, setStageStatus, setTaskStatus } from "../../rules/tasks/task-status.ts";
 import { checkTaskLimit, startTask } from "../../rules/tasks/tasks.ts";
 import { addClient } from "../../rules/workspaces/clients.ts";
@@ -116,7 +116,6 @@ function addGeneratedClient(world: World, workspaceId: string): string {
 }
 
 function viewTask(world: World, task: TaskRecord): routes.TaskDetail {
-  const upcoming = upcomingStages(world, task);
   const events = [...world.state.events.values()].filter(({ subject }) => subject === task.id);
   const views = viewEvents(world, events);
   return {
@@ -124,8 +123,8 @@ function viewTask(world: World, task: TaskRecord): routes.TaskDetail {
     rejectedDeliveries: views.flatMap(({ deliveries }) => deliveries).filter(({ rejected }) => rejected)
       .length,
     subTasks: task.stages.map(viewStage),
-    stageEndsAt: isoTimeOrNull(upcoming?.dueAtMs ?? null),
-    stagesAhead: (upcoming?.stages ?? []).map(({ type, durationMs }) => ({ subTaskType: type, durationMs })),
+    stageEndsAt: isoTimeOrNull(stageEndMs(world, task)),
+    stagesAhead: stagesAhead(world, task).map(({ type, durationMs }) => ({ subTaskType: type, durationMs })),
     events: views,
   };
 }
@@ -158,7 +157,7 @@ const viewTaskSummary = (world: World, task: TaskRecord): routes.TaskSummary => 
   startedAt: isoTime(task.startedAtMs),
   completedAt: isoTimeOrNull(task.completedAtMs),
   stagesDone: task.stages.filter(({ status }) => status !== "RUNNING").length,
-  stages: task.stages.length + (upcomingStages(world, task)?.stages.length ?? 0),
+  stages: task.stages.length + stagesAhead(world, task).length,
 });
 
 const viewStage = (stage: StageRecord): routes.StageView => ({

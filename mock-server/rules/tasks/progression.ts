@@ -52,19 +52,16 @@ function changedPlan(world: World, taskType: string): TaskPlan | null {
   return plan?.plan ?? null;
 }
 
-export interface UpcomingStages {
-  /** When the current stage ends. */
-  readonly dueAtMs: number;
-  /** The stages after the current one. */
-  readonly stages: TaskPlan["stages"];
+/** The stages after the current one; none of a task that does not progress by itself. */
+export function stagesAhead(world: World, task: TaskRecord): TaskPlan["stages"] {
+  const progress = world.state.progress.get(task.id);
+  return progress ? planOf(world, task, progress.plan).stages.slice(progress.stage + 1) : [];
 }
 
-/** `null` for a task that does not progress by itself. */
-export function upcomingStages(world: World, task: TaskRecord): UpcomingStages | null {
-  const progress = world.state.progress.get(task.id);
-  if (!progress) return null;
-  const { stages } = planOf(world, task, progress.plan);
-  return { dueAtMs: dueAtMsOf(world, progress), stages: stages.slice(progress.stage + 1) };
+/** When the current stage ends; `null` for a task that does not progress by itself. */
+export function stageEndMs(world: World, { id }: TaskRecord): number | null {
+  const progress = world.state.progress.get(id);
+  return progress ? dueAtMsOf(world, progress) : null;
 }
 
 /** The positions of all tasks, for a snapshot; tasks due together are in the order in which they will progress. */

@@ -4,7 +4,7 @@ import { createDocumentReader, type GraphQLDocument } from "../../../../sdk/engi
 import { MeDocument } from "../../../../sdk/generated/operations.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
 
-const read = <Result, Variables>(document: GraphQLDocument<Result, Variables>) =>
+const read = async <Result, Variables>(document: GraphQLDocument<Result, Variables>) =>
   createDocumentReader().read(document, "base", true);
 
 describe("a document of the caller", () => {
