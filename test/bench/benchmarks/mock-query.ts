@@ -51,6 +51,8 @@ export const benchmark: Benchmark = {
     "ratio to the mock, and requests per second of wall time.",
   notes: [
     "The mock compiles a query once, into functions that write the text of the response. The peers spend most of the time in graphql-js and JSON.",
+    "Of a small query (sampled): the write to the socket 41 %, as in every server under `node:http`; Node's parser and messages 9, garbage collection 6, the " +
+      "journal 3.4, token and rate limit 3.3, reading the request 2.2, the query itself 1.9.",
   ],
   measure,
 };
@@ -65,14 +67,16 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
     }
     const smallRounds = await measureQuery(small, servers, mock, quick);
     const listRounds = await measureQuery(list, servers, mock, quick);
-    const ratio = (name: string) => ratioIn(smallRounds, ours, name, "cpuUs");
-    const listRatio = (name: string) => ratioIn(listRounds, ours, name, "cpuUs");
+    const ofFastest = (rounds: Rounds<keyof Sample>) => {
+      const [fastest = ours] = Object.keys(peers).sort(
+        (a, b) => medianIn(rounds, a, "cpuUs") - medianIn(rounds, b, "cpuUs"),
+      );
+      return ratioIn(rounds, ours, fastest, "cpuUs");
+    };
     return {
       goals: [
-        atLeast("small query: graphql-yoga ÷ this mock", 2, ratio("graphql-yoga")),
-        atLeast("small query: Apollo Server ÷ this mock", 1.3, ratio("Apollo Server")),
-        atLeast("list of tasks: graphql-yoga ÷ this mock", 1, listRatio("graphql-yoga")),
-        atLeast("list of tasks: mercurius ÷ this mock", 1, listRatio("mercurius")),
+        atLeast("small query: the fastest of the others ÷ this mock", 1.3, ofFastest(smallRounds)),
+        atLeast("list of tasks: the fastest of the others ÷ this mock", 1.3, ofFastest(listRounds)),
       ],
       tables: [tableOf(small, smallRounds), tableOf(list, listRounds)],
     };

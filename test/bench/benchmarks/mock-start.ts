@@ -40,6 +40,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   return {
     goals: [
       atLeast("graphql-yoga ÷ this mock, wall time", 1, wallRatio("graphql-yoga")),
+      atMost("CPU time ÷ that of graphql-http", 1.3, ratioIn(samples, "graphql-http", ours, "cpuUs"), "×"),
       atMost("this mock, wall time", 250, scaled(spreadIn(samples, ours, "wallUs"), 0.001), "ms"),
     ],
     tables: [

@@ -33,7 +33,8 @@ export const benchmark: Benchmark = {
     "CPU time of a call whose response has 20 tasks (5.01 KB), from a `fetch` in memory. The SDK also paces its calls and exchanges its key for tokens; " +
     "the peers do not.",
   notes: [
-    "Beyond raw fetch: graphql-request 5 to 8 µs, pacing 2 to 4, the `AbortSignal` of an attempt 1 to 3, its timer at most 2, the limit of the body 0.",
+    "graphql-request with a text, without anything of this SDK, is in the table: most of what a call costs beyond `fetch`. Of a whole call (sampled): its " +
+      "own functions 4 %, its `URL` and `Headers` 4, the `AbortSignal` of an attempt 3, its timer 2.",
   ],
   measure,
 };
@@ -45,7 +46,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
   const ratio = (name: string) => ratioIn(samples, ours, name, "cpuUs");
   return {
     goals: [
-      atMost("this SDK over raw fetch", 40, over(ours), "µs"),
+      atMost("this SDK over raw fetch", 8, over(ours), "µs"),
       atLeast("graphql-request with a DocumentNode ÷ this SDK", 1.1, ratio(documentNode)),
     ],
     tables: [
