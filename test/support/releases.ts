@@ -55,11 +55,13 @@ function apply(folder: string, { file, find, replace }: Patch): void {
 const postgres = "dist/shared/postgres-inbox.js";
 const sqlite = "dist/shared/sqlite-inbox.js";
 
-const endOfList = "`\n}];";
-const append = (file: string, release: string, oldestUsable: number, statements: string): Patch => ({
-  ...{ file, find: endOfList },
-  replace: `\`\n}, { release: "${release}", oldestUsable: ${oldestUsable}, statements: ${statements}\n}];`,
-});
+/** One more at the end of the list. */
+const append = (file: string, release: string, oldestUsable: number, statements: string): Patch => {
+  const list = file === postgres ? "postgresMigrations" : "sqliteMigrations";
+  const find = `schemaVersionOf(${list})`;
+  const migration = `{ release: "${release}", oldestUsable: ${oldestUsable}, statements: ${statements} }`;
+  return { file, find, replace: `(${list}.push(${migration}), ${find})` };
+};
 const version = (from: string, to: string): Patch => ({
   ...{ file: "package.json", find: `"version": "${from}"`, replace: `"version": "${to}"` },
 });
