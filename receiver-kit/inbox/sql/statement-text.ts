@@ -1,5 +1,18 @@
 // Reads the text of statements in linear time: a pattern for comments that follow each other would take exponential time.
 
+import { createBoundedCache, getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+
+/** Handlers send the same statements again and again; one may write values into them, so that each is another text. */
+const rememberedMax = 100;
+const rememberedLengthMax = 10_000;
+
+/** `read`, once for each of the texts that were used last. */
+export function remembering<Value>(read: (text: string) => Value): (text: string) => Value {
+  const known = createBoundedCache<string, Value>(rememberedMax);
+  // Callers may pass anything.
+  return (text) => (text?.length > rememberedLengthMax ? read(text) : getOrCreate(known, text, read));
+}
+
 /** A statement from its first word on. The comments of PostgreSQL may contain comments, those of SQLite end at the first end. */
 export function fromFirstWord(statement: string, database: Database): string {
   for (let at = 0; ; ) {

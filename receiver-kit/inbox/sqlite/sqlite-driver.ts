@@ -1,7 +1,9 @@
 // Three packages open SQLite from Node: libsql (prebuilt, quick to install), better-sqlite3 (compiled on some machines)
 // and Node's own node:sqlite (from 22.5 on). The inbox needs little of them, so it works with any.
 
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { ReceiverError } from "../../errors.ts";
+import { remembering } from "../sql/statement-text.ts";
 
 export type SqliteValue = string | number | bigint | Uint8Array | null;
 export type SqliteRow = Readonly<Record<string, unknown>>;
@@ -103,28 +105,17 @@ const valueStyles: Readonly<Record<SqliteDriverName, ValueStyle>> = {
   "node:sqlite": "spread",
 };
 
-/** A handler may write values into its statements, so that each is another one. */
-const handlerStatementsMax = 100;
-
 const hasNumberedParameter = (sql: string) => /\?\d/.test(sql.replace(/'[^']*'/g, ""));
 
 /** Wraps a driver's connection. */
 export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"): SqliteConnection {
-  const prepareWith =
-    (prepared: Map<string, NativeStatement>, max = Number.POSITIVE_INFINITY) =>
-    (sql: string, name = sql) => {
-      const known = prepared.get(name);
-      if (known) return known;
-      const statement = native.prepare(sql);
-      if (prepared.size >= max) prepared.clear();
-      prepared.set(name, statement);
-      return statement;
-    };
+  const prepareWith = (prepared: Map<string, NativeStatement>) => (sql: string) =>
+    getOrCreate(prepared, sql, () => native.prepare(sql));
   const prepare = prepareWith(new Map());
   // libsql uses the values of the last list for the first row that is read afterwards, so these have their own statements.
   const prepareFirst = prepareWith(new Map());
   // libsql keeps the values of the last run for any that are left out: each number of values has a statement of its own.
-  const prepareOfHandler = prepareWith(new Map(), handlerStatementsMax);
+  const prepareOfHandler = remembering((name) => native.prepare(name.slice(name.indexOf(" ") + 1)));
   const bind = (sql: string, values: readonly SqliteValue[]): readonly unknown[] => {
     const bound = values.map(toBindable);
     if (style === "spread") return bound;
@@ -139,7 +130,7 @@ export function connectionOf(native: NativeDatabase, style: ValueStyle = "array"
   return {
     native,
     exec: (sql) => native.exec(sql),
-    query: (sql, values = []) => rowsOf(prepareOfHandler(sql, `${values.length} ${sql}`), sql, values),
+    query: (sql, values = []) => rowsOf(prepareOfHandler(`${values.length} ${sql}`), sql, values),
     queryPrepared: (sql, values = []) => rowsOf(prepare(sql), sql, values),
     // Some versions of libsql return `null` without a row.
     firstPrepared: (sql, values) =>

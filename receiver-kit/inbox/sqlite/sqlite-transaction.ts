@@ -3,7 +3,7 @@ import { guarded } from "../guarded.ts";
 import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
 import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
 import { isSuperseded, settledEnd } from "../row-end.ts";
-import { hasSecondStatement } from "../sql/statement-text.ts";
+import { hasSecondStatement, remembering } from "../sql/statement-text.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
 import { concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
@@ -45,6 +45,12 @@ interface Dependencies {
   wake(source: string): void;
 }
 
+const examine = remembering((statement) => ({
+  keyword: controlKeyword(statement, "sqlite"),
+  isSeveral: hasSecondStatement(statement),
+  concerns: concernsConnection(statement),
+}));
+
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
   const { claim, settlement, settleInGroup, now, wake } = dependencies;
   let hasMarker = false;
@@ -74,13 +80,12 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   return {
     handle: {
       async query(statement, values) {
-        const keyword = controlKeyword(statement, "sqlite");
+        const { keyword, isSeveral, concerns } = examine(statement);
         if (keyword) return fail(controlRejected(keyword));
-        if (hasSecondStatement(statement)) {
+        if (isSeveral) {
           const message = "query: statement: expected one SQL statement, got several: call query for each";
           throw new ReceiverError("ARGUMENT_INVALID", message);
         }
-        const concerns = concernsConnection(statement);
         if (concerns && isShared) {
           repeats = true;
           return fail(leftShared("the statement concerns the connection"));

@@ -67,7 +67,7 @@ describe("a SQLite connection", () => {
     connection.close();
   });
 
-  it("prepares a handler's statement once, and keeps a hundred of them", () => {
+  it("prepares a handler's statement once, and keeps fifty of them or more", () => {
     const prepared: string[] = [];
     const prepare = (sql: string) => {
       prepared.push(sql);
@@ -78,7 +78,10 @@ describe("a SQLite connection", () => {
       for (let index = 0; index < count; index++) connection.query(`SELECT ${index}`);
       return prepared.splice(0).length;
     };
-    expect([queryAll(100), queryAll(100), queryAll(101), queryAll(101)]).toEqual([100, 0, 1, 101]);
+    expect([queryAll(50), queryAll(50), queryAll(300), queryAll(300)]).toEqual([50, 0, 250, 300]);
+    const long = `SELECT '${"x".repeat(10_000)}'`;
+    for (const statement of [long, long]) connection.query(statement);
+    expect(prepared).toEqual([long, long]);
   });
 
   it("tells whether a transaction is open, also with a driver that does not say", async () => {
