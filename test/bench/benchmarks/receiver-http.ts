@@ -55,8 +55,8 @@ export const benchmark: Benchmark = {
     "the database.",
   notes: [
     "The first row is the lower bound under Express, and the rows of one hash, id and body are the lower bound with a store: they verify, ignore duplicates and are durable, but their rows can be neither claimed nor ordered. On this disk, with 0.2 ms per commit, nothing behind Express can be five times as fast as one INSERT per request.",
-    "Where the time goes at 1 KB on SQLite (sampled, 155 µs; Express alone 90): HTTP, Express and sockets 57, garbage collection 26 (Express alone 18), SQLite with its driver and the writes to its files 41, compilation 3, and 28 for the kit itself: reading and checking the request, HMAC, JSON, the columns of the row, the wait for the commit. A row takes four statements and entries in three indexes where the lower bound takes one of each. To come closer to it, rows would have to enter the queue in bulk when they are claimed instead of one by one when they are stored.",
-    "Handling adds 90 µs on SQLite and 50 on PostgreSQL: a live receiver claims a few rows at a time, so a claim is shared by few. A [backlog](#draining-a-backlog) costs less per event.",
+    "Where the time goes at 1 KB on SQLite (sampled on a faster machine, 155 µs; Express alone 90): HTTP, Express and sockets 57, garbage collection 26 (Express alone 18), SQLite with its driver and the writes to its files 41, compilation 3, and 28 for the kit itself: reading and checking the request, HMAC, JSON, the columns of the row, the wait for the commit. A row takes four statements and entries in three indexes where the lower bound takes one of each. To come closer to it, rows would have to enter the queue in bulk when they are claimed instead of one by one when they are stored.",
+    "Handling adds 106 µs on SQLite and 33 on PostgreSQL: a live receiver claims a few rows at a time, so a claim is shared by few. A [backlog](#draining-a-backlog) costs less per event.",
     "Storing can cost less than only verifying: the kit writes the responses of a common commit at once, the verified-only receiver one at a time.",
   ],
   measure,
