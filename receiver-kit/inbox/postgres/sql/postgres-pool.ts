@@ -45,12 +45,20 @@ export interface PostgresClient extends PostgresQueryable {
 
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
-  on?(event: "error", listener: () => void): unknown;
-  removeListener?(event: "error", listener: () => void): unknown;
+  on?(event: "error" | "acquire", listener: (client: PostgresClient) => void): unknown;
+  removeListener?(event: "error" | "acquire", listener: (client: PostgresClient) => void): unknown;
 }
 
 const users = new WeakMap<PostgresPool, number>();
 const ignore = () => {};
+
+const guarded = new WeakSet<PostgresClient>();
+
+/** The server may end a connection in the same packet as its last response, before anything listens to its client. */
+function ignoreClientErrors(client: PostgresClient): void {
+  if (!guarded.has(client)) client.on("error", ignore);
+  guarded.add(client);
+}
 
 /**
  * An idle client that loses its server emits `error` on the pool, and without a listener that ends the process. Inboxes
@@ -58,12 +66,17 @@ const ignore = () => {};
  */
 export function ignorePoolErrors(pool: PostgresPool): void {
   const count = users.get(pool) ?? 0;
-  if (count === 0) pool.on?.("error", ignore);
+  if (count === 0) {
+    pool.on?.("error", ignore);
+    pool.on?.("acquire", ignoreClientErrors);
+  }
   users.set(pool, count + 1);
 }
 
 export function letPoolErrorsThrow(pool: PostgresPool): void {
   const count = (users.get(pool) ?? 0) - 1;
   users.set(pool, Math.max(0, count));
-  if (count === 0) pool.removeListener?.("error", ignore);
+  if (count > 0) return;
+  pool.removeListener?.("error", ignore);
+  pool.removeListener?.("acquire", ignoreClientErrors);
 }

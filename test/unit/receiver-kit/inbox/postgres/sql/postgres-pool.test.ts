@@ -1,0 +1,21 @@
+import { EventEmitter } from "node:events";
+import { expect, it } from "vitest";
+import {
+  ignorePoolErrors,
+  letPoolErrorsThrow,
+  type PostgresPool,
+} from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-pool.ts";
+
+it("an error of a client that was just checked out does not end the process while an inbox is open", () => {
+  const pool = new EventEmitter();
+  const lose = () => {
+    const client = new EventEmitter();
+    pool.emit("acquire", client);
+    client.emit("error", new Error("the server ended the connection"));
+  };
+  expect(lose).toThrow("the server ended the connection");
+  ignorePoolErrors(pool as unknown as PostgresPool);
+  expect(lose).not.toThrow();
+  letPoolErrorsThrow(pool as unknown as PostgresPool);
+  expect(lose).toThrow("the server ended the connection");
+});
