@@ -63,7 +63,7 @@ process.stdin.resume();
 const losingDeliveries = (inbox: Inbox<Transaction>): Inbox<Transaction> =>
   overrideInbox(storeOf(inbox), {
     async insert(row) {
-      void pause(200).then(() => storeOf(inbox).insert(row));
+      void pause(1_000).then(() => storeOf(inbox).insert(row));
       return { outcome: "new" };
     },
   });
