@@ -36,7 +36,12 @@ export function createDocumentReader(): DocumentReader {
     if (typeof document === "string") return document;
     if (document instanceof String) return document.toString();
     if (!isParsed(document)) throw invalid("a GraphQL document", "something else");
-    return getOrCreate(printed, document, print);
+    return getOrCreate(printed, document, (each) => {
+      const text = print(each);
+      // The next call tries again.
+      text.catch(() => printed.delete(each));
+      return text;
+    });
   }
 
   return {

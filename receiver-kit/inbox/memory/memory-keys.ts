@@ -97,11 +97,13 @@ export class MemoryKeys {
   }
 
   waitingSources(source: string, nowMs: number): readonly InboxWaitingSource[] {
-    const names = new Set([...this.#waiting].map((key) => key.source));
-    return [...names]
-      .filter((name) => includesSource(source, name))
-      .sort()
-      .map((name) => ({ source: name, dueInMs: (firstWakeMs(this.waiting(name)) ?? nowMs) - nowMs }));
+    const wakeAtMs = new Map<string, number>();
+    for (const key of this.#waiting)
+      wakeAtMs.set(key.source, Math.min(key.wakeAtMs, wakeAtMs.get(key.source) ?? Number.POSITIVE_INFINITY));
+    return [...wakeAtMs]
+      .filter(([name]) => includesSource(source, name))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, atMs]) => ({ source: name, dueInMs: atMs - nowMs }));
   }
 
   /** How many rows wait, up to `limit`. */

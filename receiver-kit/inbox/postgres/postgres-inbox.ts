@@ -43,8 +43,8 @@ export interface PostgresInboxOptions {
   /**
    * Whether a session is reset after each handler, as by DISCARD ALL: no other handler sees what it has set or left there.
    * That undoes what the program itself has set after it connected. Events share transactions only where sessions are
-   * reset; statements that are known to leave nothing then need no reset. Default: `true` for a `Pool` of `pg` without a listener of `connect`, `onConnect`, `verify` and a `Client` of
-   * your own, else `false`.
+   * reset; statements that are known to leave nothing then need no reset. Default: `true` for a `Pool` of `pg` without a
+   * listener of `connect`, `onConnect`, `verify` and a `Client` of your own, else `false`.
    */
   readonly resetSessions?: boolean | undefined;
   /** Time of due rows, leases and retention. Default: the server's clock, which all processes share. */

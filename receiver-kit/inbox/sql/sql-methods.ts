@@ -34,7 +34,7 @@ export function sqlMethods(
   toList: (states: readonly inbox.InboxRowState[]) => unknown,
 ) {
   const { read, write, now, wake, stepRows } = executor;
-  /** Returns how many rows a statement with RETURNING changed. */
+  /** Returns how many rows a statement changed, if it has RETURNING. */
   const change = (statement: string, values: readonly unknown[], isLarge?: boolean) =>
     write(function* (): Steps<number> {
       return (yield [statement, values]).length;
@@ -172,11 +172,7 @@ export function sqlMethods(
       return { nowMs: Number(rows[0]?.["now"]), marks: inboxRow.toMarks(rows) };
     },
     async writeMarks(source, marks) {
-      for (const [name, value] of Object.entries(marks)) {
-        await write(function* (): Steps<void> {
-          yield [sql.writeMark, [source, name, value]];
-        });
-      }
+      for (const [name, value] of Object.entries(marks)) await change(sql.writeMark, [source, name, value]);
     },
     async purge({ bodiesMs, rowsMs, headsMs, unhandledBodiesMs, asOfMs = null }, rowsMax) {
       const purged = async (statement: string, afterMs: number) => {

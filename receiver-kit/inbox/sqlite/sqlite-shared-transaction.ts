@@ -6,8 +6,9 @@
 //                        └► undone                       the handlers failed, or the time limit is over
 //   alone:                kept ─► settled | failed
 //
-// When the transaction cannot commit, or a handler ended it or left the connection with other settings, the handlers of the kept turns run again, each
-// in a transaction of its own, and the writes are repeated.
+// The rows of the kept turns end together, before the commit. When the transaction cannot commit, or a handler ended it or
+// left the connection with other settings, the handlers of the kept turns run again, each in a transaction of its own, and
+// the writes are repeated.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";

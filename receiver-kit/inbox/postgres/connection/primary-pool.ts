@@ -10,7 +10,7 @@ import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../../../errors.ts";
 import { parseOptions } from "../../../options.ts";
 import { ownQuery } from "../sql/own-query.ts";
-import type { PostgresClient, PostgresPool } from "../sql/postgres-pool.ts";
+import { ignoreClientErrors, type PostgresClient, type PostgresPool } from "../sql/postgres-pool.ts";
 import { destroy } from "./destroy-client.ts";
 
 export interface PrimaryPoolOptions {
@@ -65,6 +65,7 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
   const connectTo = async (pool: PostgresPool): Promise<PostgresClient> => {
     const client = await pool.connect();
     if (writable.has(client)) return client;
+    ignoreClientErrors(client);
     try {
       const asked = ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
       // It would be in use until the network reports that it is lost, and the pool could not end.

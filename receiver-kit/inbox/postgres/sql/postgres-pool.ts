@@ -55,7 +55,7 @@ const ignore = () => {};
 const guarded = new WeakSet<PostgresClient>();
 
 /** The server may end a connection in the same packet as its last response, before anything listens to its client. */
-function ignoreClientErrors(client: PostgresClient): void {
+export function ignoreClientErrors(client: PostgresClient): void {
   if (!guarded.has(client)) client.on("error", ignore);
   guarded.add(client);
 }

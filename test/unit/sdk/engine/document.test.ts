@@ -49,14 +49,19 @@ describe("a document of the caller", () => {
     vi.doMock("graphql/language/printer.js", () => {
       throw new Error("not found");
     });
+    const reader = createDocumentReader();
+    const document = parse("query A { a }");
+    const readIt = async () => reader.read(document, "base", true);
     try {
-      await expect(read(parse("{ a }"))).rejects.toMatchObject({
+      await expect(readIt()).rejects.toMatchObject({
         code: "ARGUMENT_INVALID",
         message: expect.stringContaining("install it or send text"),
       });
     } finally {
       vi.doUnmock("graphql/language/printer.js");
     }
+    // A failure is not remembered.
+    expect(await readIt()).toMatchObject({ name: "A" });
   });
 
   it("a document is cached, and ever new texts do not fill the memory", async () => {

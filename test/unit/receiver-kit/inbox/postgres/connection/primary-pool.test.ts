@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { type PostgresClient, type PostgresPool, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { describe, expect, it } from "vitest";
@@ -40,6 +41,18 @@ describe("primaryPool", () => {
     expect(servers.destroyed).toEqual([1]);
     await pool.connect();
     expect(servers.connects).toEqual([0, 1, 2, 2]);
+  });
+
+  it("asks a client whose loss does not end the process, before a caller listens to it", async () => {
+    const client = Object.assign(new EventEmitter(), {
+      async query() {
+        client.emit("error", new Error("the server ended the connection"));
+        return { rows: [{ read_only: "off" }] };
+      },
+      release() {},
+    });
+    const pool: PostgresPool = { connect: async () => client as unknown as PostgresClient };
+    expect(await primaryPool([pool]).connect()).toBe(client);
   });
 
   it("finds the new primary after a failover", async () => {
