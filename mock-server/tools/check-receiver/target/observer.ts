@@ -30,16 +30,11 @@ export async function createObserver(
   async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
     const url = new URL(observeUrl);
     url.searchParams.set(name, value);
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
-      const value: unknown = await response.json();
-      if (!response.ok || typeof value !== "object" || value === null) throw new Error(`${response.status}`);
-      return value as Record<string, unknown>;
-    } catch (cause) {
-      const isLate = cause instanceof Error && cause.name === "TimeoutError";
-      const problem = isLate ? `did not respond within ${timeoutMs} ms` : "did not return a JSON object";
-      throw new ObserverError(`the observe URL ${problem}`, { cause });
-    }
+    const response = await get(url, timeoutMs);
+    if (!response.ok) throw new ObserverError(`the observe URL returned status ${response.status}`);
+    const body: unknown = await response.json().catch(() => undefined);
+    if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
+    throw new ObserverError("the observe URL did not return a JSON object");
   }
   async function count(id: string): Promise<number> {
     const { count } = await read("id", id);
@@ -66,4 +61,21 @@ export async function createObserver(
       return typeof status === "string" ? status : undefined;
     },
   };
+}
+
+async function get(url: URL, timeoutMs: number): Promise<Response> {
+  const request = { signal: AbortSignal.timeout(timeoutMs) };
+  try {
+    // The second one has a new connection: a server may close one that is kept alive in the instant in which it is used.
+    return await fetch(url, request).catch(() => fetch(url, request));
+  } catch (error) {
+    const problem = request.signal.aborted ? `did not respond within ${timeoutMs} ms` : "could not be read";
+    throw new ObserverError(`the observe URL ${problem}${codeOf(error)}`, { cause: error });
+  }
+}
+
+/** The code of the connection that failed, such as ` (ECONNREFUSED)`. */
+function codeOf(error: unknown): string {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return typeof cause?.code === "string" ? ` (${cause.code})` : "";
 }

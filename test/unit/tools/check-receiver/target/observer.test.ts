@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { expect, it } from "vitest";
 import { createObserver } from "../../../../../mock-server/tools/check-receiver/target/observer.ts";
 import { resolveAuditOptions } from "../../../../../mock-server/tools/check-receiver/target/options.ts";
@@ -28,4 +28,30 @@ it("the observe URL may respond later than a delivery, and what it returns inste
   expect(await observer.effectsOf(["sent", "unsent"])).toEqual([1, 0]);
   const wrong = createObserver(url, options, "sent", "unsent");
   await expect(wrong).rejects.toThrow("the observe URL did not return a JSON object");
+});
+
+async function observe(listener: RequestListener): Promise<string> {
+  await using receiver = await serveReceiver(createServer(listener));
+  const { url, observeUrl } = receiver;
+  const options = resolveAuditOptions({ url, secret, observeUrl, observeSettleMs: 1, observeTimeoutMs: 100 });
+  return await createObserver(observeUrl, options, "sent", "unsent").then(
+    () => "observed",
+    (error: unknown) => String(error),
+  );
+}
+
+it("a connection that the receiver closes as it is used is no failure of the observe URL", async () => {
+  let requests = 0;
+  const outcome = await observe((request, response) => {
+    if (++requests === 2) return request.socket.destroy();
+    return response.end(JSON.stringify({ count: request.url?.includes("unsent") ? 0 : 1 }));
+  });
+  expect([outcome, requests]).toEqual(["observed", 4]);
+});
+
+it("an observe URL that cannot be read is named with the code of the connection or the status", async () => {
+  const closes = await observe(({ socket }) => socket.destroy());
+  expect(closes).toBe("ObserverError: the observe URL could not be read (UND_ERR_SOCKET)");
+  const fails = await observe((_, response) => response.writeHead(503).end("{}"));
+  expect(fails).toBe("ObserverError: the observe URL returned status 503");
 });
