@@ -198,7 +198,6 @@ export function sqlMethods(
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () =>
-      inboxRow.toStats(await countStates(executor, sql), (await read(sql.newestRow, [now()]))[0]),
+    stats: async () => inboxRow.toStats(await countStates(executor, sql)),
   } satisfies Partial<inbox.InboxStore> & Record<"settle", unknown>;
 }

@@ -142,9 +142,7 @@ describe("a SQLite inbox with more rows than one step reads", { shuffle: false }
 });
 
 describe("the statements of a SQLite inbox", () => {
-  const { sharedStatements, ...own } = sql;
-  // They read the first or the newest rows of a table and stop at their limit.
-  const { newestRow: _newest, ...shared } = sharedStatements;
+  const { sharedStatements: shared, ...own } = sql;
 
   it.each(Object.entries({ ...shared, ...own }))(
     "%s reads no more of the inbox than it needs",
