@@ -113,7 +113,7 @@ describeWithPostgres("sessions of handlers on PostgreSQL", () => {
     ["set_config for the transaction, in a function", "SELECT set_tenant('a')", tenant],
     ["set_config for the session", "SELECT set_config('app.tenant', 'a', false)", tenant],
     ["SET in a function", leave("SET app.tenant = 'a'"), tenant],
-    ["set_config in a trigger", "INSERT INTO triggering VALUES ('a')", tenant],
+    ["set_config in a trigger", "INSERT INTO triggering SELECT 'a' FROM pg_backend_pid()", tenant],
     ["the search path", leave("SET search_path = pg_catalog"), constant("search_path")],
     ["the time zone", leave("SET TIME ZONE 'Asia/Tokyo'"), constant("TimeZone")],
     ["the role", leave(`SET ROLE tenant_${roleSuffix}`), "current_user::text"],
