@@ -244,7 +244,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(stored).toContain("before");
   });
 
-  it.concurrent.skipIf(!hasPostgres)(
+  it.skipIf(!hasPostgres).concurrent(
     "the example receiver-rabbitmq handles deliveries and exits with 0 on SIGTERM",
     async ({ expect }) => {
       await using database = await (await sharedPostgres()).database();
