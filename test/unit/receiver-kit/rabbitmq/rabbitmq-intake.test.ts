@@ -172,15 +172,6 @@ describe("rabbitmqIntake", () => {
     expect(intake.stats().published).toMatchObject({ confirmed: 1_025, unsent: 2 });
   });
 
-  it("publishes a delivery once that is sent twice at the same time", async () => {
-    const { amqp, intake } = await createFixture();
-    const both = [intake.accept(webhookOf("a")), intake.accept(webhookOf("a"))];
-    await turn();
-    expect(amqp.latest.publishes).toHaveLength(1);
-    amqp.latest.publishes[0]?.confirm();
-    expect(await Promise.all(both)).toEqual([{ outcome: "accepted" }, { outcome: "duplicate" }]);
-  });
-
   it("waits a moment for a connection that was just lost, and for none that is due later", async () => {
     const { amqp, clock, intake } = await createFixture();
     let isDown = true;
