@@ -60,14 +60,10 @@ describe("rabbitmqIntake", () => {
     expect(await accepted).toEqual({ outcome: "accepted" });
   });
 
-  it("takes the webhook-id as routing key of a body that names no task or is not JSON", async () => {
-    const { amqp, intake } = await createFixture();
-    const bodies = ["{}", "not JSON", '{"taskId":7}', `{"taskId":"${"x".repeat(300)}"}`];
-    for (const [index, body] of bodies.entries())
-      void intake.accept(webhookOf(`id-${index}`, body)).catch(() => {});
-    await turn();
-    const keys = amqp.latest.publishes.map(({ key }) => key);
-    expect(keys).toEqual(["id-0", "id-1", "id-2", "x".repeat(80)]);
+  it("publishes with a routing key of at most 80 characters", async () => {
+    const { amqp, publish } = await createFixture();
+    await publish("x".repeat(300));
+    expect(amqp.latest.publishes[0]?.key).toBe(`task-${"x".repeat(75)}`);
   });
 
   it("counts a confirm once that the broker repeats", async () => {
