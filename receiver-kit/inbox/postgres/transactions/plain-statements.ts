@@ -21,7 +21,9 @@ export class PlainStatements {
   readonly #known = new Set<string>();
   /** The first of several. */
   readonly #followed = new Set<string>();
-  /** How often a known one was followed by one that was not. */
+  /** Known ones that were followed by one that was not, until both are learned. */
+  readonly #incomplete = new Set<string>();
+  /** How often that has happened. */
   readonly #surprises = new Map<string, number>();
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -46,13 +48,16 @@ export class PlainStatements {
     this.#followed.add(text);
   }
 
-  /**
-   * A handler has sent what is not known after `first`. Until both are learned, an event that begins with it is not taken
-   * to be plain: it would run twice.
-   */
+  /** Whether an event that begins with it is likely to have only known ones. */
+  beginsPlain(text: string): boolean {
+    return this.#known.has(text) && !this.#incomplete.has(text);
+  }
+
+  /** A handler has sent what is not known after `first`. Until both are learned, each such event would run twice. */
   addSurprise(first: string): void {
-    if (!this.#known.delete(first)) return;
+    if (this.#incomplete.has(first)) return;
     this.#bound();
+    this.#incomplete.add(first);
     this.#surprises.set(first, 1 + (this.#surprises.get(first) ?? 0));
   }
 
@@ -65,7 +70,7 @@ export class PlainStatements {
     return (
       this.#isCandidate(first) &&
       mayRepeat &&
-      !this.#known.has(first) &&
+      !this.beginsPlain(first) &&
       (this.#surprises.get(first) ?? 0) <= surprisesMax &&
       this.#clock.monotonic() >= this.#pausedUntilMs
     );
@@ -78,9 +83,11 @@ export class PlainStatements {
     this.#bound();
     if (!isPlain || !texts.every((text) => this.#isCandidate(text))) {
       this.#candidates.set(first, false);
+      this.#known.delete(first);
       return;
     }
     for (const text of texts) this.#known.add(text);
+    this.#incomplete.delete(first);
     if (texts.length > 1) this.#followed.add(first);
   }
 
@@ -101,7 +108,7 @@ export class PlainStatements {
   }
 
   #bound(): void {
-    for (const texts of [this.#candidates, this.#known, this.#followed, this.#surprises])
-      if (texts.size >= textsMax) texts.clear();
+    const seen = [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#surprises];
+    for (const texts of seen) if (texts.size >= textsMax) texts.clear();
   }
 }

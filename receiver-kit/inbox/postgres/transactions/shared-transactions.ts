@@ -155,7 +155,7 @@ export class SharedTransactions {
 
   /** Events of one kind share transactions: with plain statements, with one that is to be learned, or all others. */
   #kindOf({ start: { first, learns } }: Member): string | undefined {
-    if (first !== undefined && this.#statements.isKnown(first)) return plain;
+    if (first !== undefined && this.#statements.beginsPlain(first)) return plain;
     return learns ? first : undefined;
   }
 

@@ -29,6 +29,16 @@ describe("the statements that are known to be plain", () => {
       expect([statements.isKnown(text), statements.isWorthLearning(text)]).toEqual([false, false]);
   });
 
+  it("stay known to the events of a transaction when one is followed by one that is not, and are learned again", () => {
+    const statements = new PlainStatements(createVirtualClock());
+    statements.learn([insert], true);
+    statements.addSurprise(insert);
+    expect([statements.isKnown(insert), statements.beginsPlain(insert)]).toEqual([true, false]);
+    expect(statements.isWorthLearning(insert)).toBe(true);
+    statements.learn([insert, select], true);
+    expect([insert, select].map((text) => statements.beginsPlain(text))).toEqual([true, true]);
+  });
+
   it("are forgotten for a minute after hidden code was found", async () => {
     const clock = createVirtualClock();
     const statements = new PlainStatements(clock);
