@@ -76,12 +76,13 @@ function indented(text: string): string {
   return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
 }
 
-export function renderStats({ rows, oldestPendingMs }: InboxStats, paint: Paint): string {
+export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats, paint: Paint): string {
   const lines = Object.entries(rows).map(([state, count]) => {
     return `${count > 0 ? painted(state, paint) : state}${" ".repeat(12 - state.length)}${count}`;
   });
   const wait = oldestPendingMs === null ? "none" : durationText(oldestPendingMs);
-  return `${lines.join("\n")}\nlongest wait ${wait}\n`;
+  const ahead = storedAheadMs > 0 ? `clock set back by ${durationText(storedAheadMs)} or more\n` : "";
+  return `${lines.join("\n")}\nlongest wait ${wait}\n${ahead}`;
 }
 
 /** A row as a JSON value; its body as text where it is UTF-8, in base64 in any case. */

@@ -221,6 +221,8 @@ export interface InboxStats {
   readonly rows: Readonly<Record<InboxRowState, number>>;
   /** Age of the longest waiting due row; `null` when none waits. */
   readonly oldestPendingMs: number | null;
+  /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
+  readonly storedAheadMs: number;
 }
 
 /** For operators, the command line and `receiver.stats()`. */

@@ -93,12 +93,14 @@ export class MemoryRows {
   stats(nowMs: number): inbox.InboxStats {
     const rows = emptyStates();
     let oldestPendingMs: number | null = null;
+    let newestAtMs = nowMs;
     for (const row of this.#rows.values()) {
       rows[row.state] += 1;
+      newestAtMs = row.receivedAtMs;
       if (row.state !== "pending" || dueAtMs(row) > nowMs) continue;
       oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - storedAtMs(row));
     }
-    return { rows, oldestPendingMs };
+    return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
   }
 }
 

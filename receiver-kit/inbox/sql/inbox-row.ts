@@ -78,8 +78,8 @@ export function emptyStates(): Record<inbox.InboxRowState, number> {
   >;
 }
 
-/** From rows of `state`, `count` and, on the pending one, `oldest` in milliseconds. */
-export function toStats(counts: readonly SqlRow[]): inbox.InboxStats {
+/** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
+export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): inbox.InboxStats {
   const rows = emptyStates();
   let oldestPendingMs: number | null = null;
   for (const { state, count, oldest } of counts) {
@@ -88,7 +88,7 @@ export function toStats(counts: readonly SqlRow[]): inbox.InboxStats {
     // Below 0 for rows stored before the clock was set back.
     if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
   }
-  return { rows, oldestPendingMs };
+  return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
 function toStoredRow(row: SqlRow): inbox.StoredInboxRow {

@@ -198,6 +198,7 @@ export function sqlMethods(
       const [row] = await read(sql.countBacklog, [source, limit]);
       return Math.min(limit, Number(row?.["count"]));
     },
-    stats: async () => inboxRow.toStats(await countStates(executor, sql)),
+    stats: async () =>
+      inboxRow.toStats(await countStates(executor, sql), (await read(sql.newestRow, [now()]))[0]),
   } satisfies Partial<inbox.InboxStore> & Record<"settle", unknown>;
 }

@@ -83,7 +83,7 @@ const queueOf = ({ keys, queue }: SqlTables) => `
       AND waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq`;
 
 function rowStatements(dialect: SqlDialect) {
-  const { deliveries, bodies, isClaimed, isListed } = dialect;
+  const { deliveries, bodies, isClaimed, isListed, now } = dialect;
   const state = `
     CASE WHEN delivery.outcome IS NOT NULL THEN delivery.outcome
       WHEN waiting.seq IS NULL THEN 'done'
@@ -121,6 +121,8 @@ function rowStatements(dialect: SqlDialect) {
     WHERE delivery.source = $1 AND delivery.webhook_id = $2`,
 
     seqRange: `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`,
+
+    newestRow: `SELECT received_at - ${now} AS ahead FROM ${deliveries} ORDER BY seq DESC LIMIT 1`,
   };
 }
 

@@ -82,6 +82,7 @@ export const clockChecks: Checks = {
     const { inbox } = fixture;
     await inbox.insert(rowAt("task-1", 1));
     setBack(fixture, 2 * hourMs);
+    expect(await inbox.stats()).toMatchObject({ storedAheadMs: 2 * hourMs });
     expect(await inbox.repairTimes({ ...repair, source: "other" })).toBe(0);
     await inbox.repairTimes(repair);
     expect(await inbox.repairTimes(repair)).toBe(0);

@@ -17,7 +17,7 @@ const receiver: ReceiverStats = {
   attempts: { done: 6, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
   ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3, clock: { jumps: 8, lastJumpMs: null } },
   outage: { storingForMs: null, claimingForMs: 1_500 },
-  inbox: { rows: { ...emptyStates(), dead: 9 }, oldestPendingMs: 2_500 },
+  inbox: { rows: { ...emptyStates(), dead: 9 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
 const connection: BrokerConnectionStats = {
   ...{ state: "ready", node: "mq1:5672", lost: 2, unavailableForMs: null, blockedForMs: 2_500 },
