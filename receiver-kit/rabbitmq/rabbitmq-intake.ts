@@ -74,8 +74,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
   const verifier = kit.createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
-  let duplicates = 0;
-  const inProgress = new Map<string, Promise<kit.AcceptResult>>();
+  const inProgress = new Set<Promise<kit.AcceptResult>>();
   const outage = new parts.OutageLog(settings, {
     begins: "deliveries cannot be published; the response is 503 and they will be sent again",
     ends: "deliveries are published again",
@@ -139,7 +138,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   };
 
   const close = async (graceMs: number) => {
-    await settledWithin(Promise.allSettled(inProgress.values()), graceMs, clock);
+    await settledWithin(Promise.allSettled(inProgress), graceMs, clock);
     await connection.close(settings.operationTimeoutMs);
   };
 
@@ -150,17 +149,13 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       const json = parts.readJson(webhook.body);
       parts.throwIfOtherWorkspace(webhook, parts.namedWorkspace(json));
       const deliverySource = parts.tenantSource(source, webhook.tenant?.id);
-      // Neither a source nor an id contains a space.
-      const name = `${deliverySource} ${webhook.id}`;
-      const first = inProgress.get(name);
-      if (first) {
-        await first;
-        duplicates += 1;
-        return { outcome: "duplicate" };
+      const result = store(webhook, json, deliverySource, context);
+      inProgress.add(result);
+      try {
+        return await result;
+      } finally {
+        inProgress.delete(result);
       }
-      const result = store(webhook, json, deliverySource, context).finally(() => inProgress.delete(name));
-      inProgress.set(name, result);
-      return result;
     },
     start() {
       stopObserving();
@@ -173,7 +168,6 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       connection: connection.stats,
       failingForMs: outage.failingForMs,
       published: { ...publisher.counts },
-      duplicates,
       rejections: { ...rejections },
       inFlight: publisher.inFlight,
     }),

@@ -36,8 +36,6 @@ export interface RabbitmqIntakeStats {
   readonly failingForMs: number | null;
   /** Deliveries since this intake was created, by what became of their messages. */
   readonly published: Readonly<PublishCounts>;
-  /** Deliveries that were already in flight. */
-  readonly duplicates: number;
   /** Requests without a 2xx response since this intake was created, by code. */
   readonly rejections: Readonly<RejectionCounts>;
   /** Deliveries without a confirm right now. */

@@ -66,11 +66,6 @@ const intakeMetrics = metricsOf<RabbitmqIntakeStats>(["intake"], {
     "Deliveries that an intake published, by what became of their messages.",
     ({ published }) => byLabel("outcome", { ...published }),
   ),
-  "intake.duplicates": counter(
-    "{delivery}",
-    "Deliveries that were in flight already when they were received again.",
-    ({ duplicates }) => single(duplicates),
-  ),
   "intake.rejections": counter(
     "{request}",
     "Requests that an intake did not acknowledge, by error code.",

@@ -1,6 +1,7 @@
 // Spans and instruments of OpenTelemetry. Attributes follow its conventions for messaging where they have a name for
 // the thing; the rest is under `workspace_tasks`. No attribute has a body, a secret or a field of an event besides its name.
 
+import type * as otel from "@opentelemetry/api";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
@@ -9,7 +10,12 @@ import { parseOptions, sharedOptions } from "../options.ts";
 import type { AcceptEnd, AcceptStart, HandleStart } from "../stats/delivery-telemetry.ts";
 import type { ObservedStats, ReceiverTelemetry } from "../stats/receiver-telemetry.ts";
 import { metrics } from "./metrics.ts";
-import type { Attributes, Context, OpenTelemetryApi, Span } from "./open-telemetry-api.ts";
+
+/** `import * as api from "@opentelemetry/api"`. Passed in: this package imports its types alone. */
+export type OpenTelemetryApi = Pick<
+  typeof otel,
+  "trace" | "metrics" | "context" | "ROOT_CONTEXT" | "SpanKind" | "SpanStatusCode"
+>;
 
 const instrumentationName = "@workspace-tasks/receiver-kit";
 /** Seconds: from a handler that writes one row to the longest time limits. */
@@ -104,7 +110,7 @@ export function openTelemetry(api: OpenTelemetryApi, options: OpenTelemetryOptio
     observe: createObserver(api, own),
     async accept(start, run) {
       const startedMs = clock.monotonic();
-      const parent = api.trace.getSpan(api.context.active() as never)
+      const parent = api.trace.getSpan(api.context.active())
         ? api.context.active()
         : spans.remote(start.traceparent);
       return spans.run(parent, "accept", acceptAttributes(start), async (span) => {
@@ -149,18 +155,16 @@ function createSpans(api: OpenTelemetryApi) {
   return {
     /** Runs in the context of the span, so that spans of databases and HTTP clients become its children. */
     async run<Result>(
-      parent: Context,
+      parent: otel.Context,
       operation: "accept" | "handle",
-      attributes: Attributes,
-      work: (span: Span) => Promise<Result>,
+      attributes: otel.Attributes,
+      work: (span: otel.Span) => Promise<Result>,
     ): Promise<Result> {
       const name = `${operation} ${attributes["messaging.destination.name"]}`;
       const kind = api.SpanKind.CONSUMER;
-      const span = tracer.startSpan(name, { kind, attributes }, parent as never);
+      const span = tracer.startSpan(name, { kind, attributes }, parent);
       try {
-        return await api.context.with(api.trace.setSpan(parent as never, span as never) as never, () =>
-          work(span),
-        );
+        return await api.context.with(api.trace.setSpan(parent, span), () => work(span));
       } catch (error) {
         span.setStatus({ code: api.SpanStatusCode.ERROR });
         throw error;
@@ -169,13 +173,13 @@ function createSpans(api: OpenTelemetryApi) {
       }
     },
     /** A root context under the span of a valid `traceparent`. */
-    remote(traceparent: string | undefined): Context {
+    remote(traceparent: string | undefined): otel.Context {
       const [, traceId, spanId, flags] = traceparent?.split("-") ?? [];
       if (!traceId || !spanId || !flags) return api.ROOT_CONTEXT;
       const spanContext = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
-      return api.trace.setSpanContext(api.ROOT_CONTEXT as never, spanContext);
+      return api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext);
     },
-    traceparentOf(span: Span): string | undefined {
+    traceparentOf(span: otel.Span): string | undefined {
       const spanContext = span.spanContext();
       if (!api.trace.isSpanContextValid(spanContext)) return undefined;
       const flags = (spanContext.traceFlags & 0xff).toString(16).padStart(2, "0");
@@ -185,33 +189,33 @@ function createSpans(api: OpenTelemetryApi) {
 }
 
 /** The instruments are created with the first receiver, and observed while at least one is open. */
-function createObserver(api: OpenTelemetryApi, own: Attributes): ReceiverTelemetry["observe"] {
+function createObserver(api: OpenTelemetryApi, own: otel.Attributes): ReceiverTelemetry["observe"] {
   const readers = new Set<() => Promise<ObservedStats>>();
   let created = false;
   const create = () => {
     created = true;
     const meter = api.metrics.getMeter(instrumentationName);
-    const instruments = metrics.map(({ name, type, unit, help }) => {
+    const observed = metrics.map(({ name, type, unit, help, samples }) => {
       const options = { description: help, unit };
-      return type === "counter"
-        ? meter.createObservableCounter(name, options)
-        : meter.createObservableGauge(name, options);
+      const instrument =
+        type === "counter"
+          ? meter.createObservableCounter(name, options)
+          : meter.createObservableGauge(name, options);
+      return { instrument, samples };
     });
-    meter.addBatchObservableCallback(async (result) => {
-      // A receiver whose inbox is unavailable has no numbers now.
-      const read = await Promise.allSettled([...readers].map((readStats) => readStats()));
-      for (const stats of read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))) {
-        for (const [index, metric] of metrics.entries()) {
-          for (const { labels, value } of metric.samples(stats)) {
-            result.observe(instruments[index] as never, value, {
-              source: stats.source,
-              ...own,
-              ...labels,
-            });
+    meter.addBatchObservableCallback(
+      async (result) => {
+        // A receiver whose inbox is unavailable has no numbers now.
+        const read = await Promise.allSettled([...readers].map((readStats) => readStats()));
+        for (const stats of read.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))) {
+          for (const { instrument, samples } of observed) {
+            for (const { labels, value } of samples(stats))
+              result.observe(instrument, value, { source: stats.source, ...own, ...labels });
           }
         }
-      }
-    }, instruments as never[]);
+      },
+      observed.map(({ instrument }) => instrument),
+    );
   };
   return (readStats) => {
     if (!created) create();
@@ -220,12 +224,12 @@ function createObserver(api: OpenTelemetryApi, own: Attributes): ReceiverTelemet
   };
 }
 
-const destination = ({ source }: { readonly source: string }): Attributes => ({
+const destination = ({ source }: { readonly source: string }): otel.Attributes => ({
   "messaging.system": "workspace_tasks",
   "messaging.destination.name": source,
 });
 
-function acceptAttributes(start: AcceptStart): Attributes {
+function acceptAttributes(start: AcceptStart): otel.Attributes {
   return {
     ...destination(start),
     "messaging.operation.name": "accept",
@@ -233,7 +237,7 @@ function acceptAttributes(start: AcceptStart): Attributes {
   };
 }
 
-function endAttributes({ status, code, id, tenant, bodyBytes, outcome }: AcceptEnd): Attributes {
+function endAttributes({ status, code, id, tenant, bodyBytes, outcome }: AcceptEnd): otel.Attributes {
   return defined({
     "http.response.status_code": status,
     "error.type": code,
@@ -244,7 +248,7 @@ function endAttributes({ status, code, id, tenant, bodyBytes, outcome }: AcceptE
   });
 }
 
-function handleAttributes(start: HandleStart): Attributes {
+function handleAttributes(start: HandleStart): otel.Attributes {
   return defined({
     ...destination(start),
     "messaging.operation.name": "handle",
@@ -264,12 +268,12 @@ function errorType(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-function defined(attributes: Readonly<Record<string, string | number | undefined>>): Attributes {
+function defined(attributes: Readonly<Record<string, string | number | undefined>>): otel.Attributes {
   return Object.fromEntries(
     Object.entries(attributes).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
   );
 }
 
-function pick(attributes: Attributes, ...names: readonly string[]): Attributes {
+function pick(attributes: otel.Attributes, ...names: readonly string[]): otel.Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([name]) => names.includes(name)));
 }

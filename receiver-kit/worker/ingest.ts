@@ -18,7 +18,7 @@ export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
   readonly outage: OutageLog;
   readonly #settings: Settings;
-  readonly #inProgress = new Map<string, Promise<AcceptResult>>();
+  readonly #inProgress = new Set<Promise<AcceptResult>>();
   readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
   readonly #accept: ReturnType<typeof createAcceptor>;
 
@@ -31,27 +31,22 @@ export class Ingest {
     this.#accept = createAcceptor(settings);
   }
 
-  /** A duplicate that arrives while the first is being stored resolves or rejects with it. */
   async accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
     const parsed = parseDelivery(webhook.body, this.#settings.clock.now());
     throwIfOtherWorkspace(webhook, parsed.workspace);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
-    const name = JSON.stringify([source, webhook.id]);
-    const first = this.#inProgress.get(name);
-    if (first) {
-      return first.then(() => {
-        this.counts.duplicates += 1;
-        return { outcome: "duplicate" };
-      });
+    const result = this.#store(webhook, parsed, source, context);
+    this.#inProgress.add(result);
+    try {
+      return await result;
+    } finally {
+      this.#inProgress.delete(result);
     }
-    const result = this.#store(webhook, parsed, source, context).finally(() => this.#inProgress.delete(name));
-    this.#inProgress.set(name, result);
-    return result;
   }
 
   /** Resolves once no delivery is being stored. */
   async drain(): Promise<void> {
-    await Promise.allSettled(this.#inProgress.values());
+    await Promise.allSettled(this.#inProgress);
   }
 
   async #store(

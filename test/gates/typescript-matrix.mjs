@@ -57,7 +57,7 @@ if (failed) process.exitCode = 1;
 async function install() {
   write("package.json", JSON.stringify({ name: "typed", private: true }));
   const compilers = versions.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  const packages = [...packPackages(project).values(), ...compilers, "@types/node@20"];
+  const packages = [...packPackages(project).values(), ...compilers, "@types/node@20", "@opentelemetry/api"];
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
   const { code, output } = await capture("npm", args, { cwd: project, shell });
   if (code !== 0) throw new Error(`npm install failed:\n${output}`);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import * as kit from "@workspace-tasks/receiver-kit";
 import * as rabbitmq from "@workspace-tasks/receiver-rabbitmq";
 import { connect } from "amqplib";
-import { beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, type ExpectStatic, it } from "vitest";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageEnvironment } from "../../support/package-flags.ts";
@@ -17,6 +17,12 @@ import { describeWithRabbitmq } from "../../support/with-rabbitmq.ts";
 
 let url: string;
 let names = 0;
+/** The tests run at the same time: they mostly wait. */
+const closings: (() => unknown)[] = [];
+const onEnd = (close: () => unknown) => void closings.push(close);
+afterAll(async () => {
+  for (const close of closings.reverse()) await close();
+});
 
 type Topology = Omit<rabbitmq.RabbitmqIntakeOptions, "secrets"> & { readonly name: string };
 
@@ -28,7 +34,7 @@ const createTopology = (fields: Partial<Topology> = {}): Topology => {
 
 async function startIntake(topology: Topology, fields: Partial<rabbitmq.RabbitmqIntakeOptions> = {}) {
   const intake = rabbitmq.rabbitmqIntake({ ...topology, secrets: [secretA], ...fields });
-  onTestFinished(() => intake.close({ graceMs: 0 }));
+  onEnd(() => intake.close({ graceMs: 0 }));
   await intake.start();
   return intake;
 }
@@ -39,7 +45,7 @@ async function startConsumer(
   fields: Partial<rabbitmq.RabbitmqConsumerOptions> = {},
 ) {
   const consumer = rabbitmq.rabbitmqConsumer({ ...topology, receivers, ...fields });
-  onTestFinished(() => consumer.close({ graceMs: 0 }));
+  onEnd(() => consumer.close({ graceMs: 0 }));
   await consumer.start();
   return consumer;
 }
@@ -60,7 +66,7 @@ async function startReceiver() {
   receiver.on("task.*", async (_event, { id }) => {
     handled.push(id);
   });
-  onTestFinished(() => receiver.close());
+  onEnd(() => receiver.close());
   await receiver.start();
   return { receiver, handled };
 }
@@ -79,7 +85,7 @@ function createStore(failing: (id: string) => boolean = () => false) {
 }
 
 /** Tests wait for a broker that may be busy. */
-const poll = <Value>(read: () => Value, options: { interval?: number } = {}) =>
+const poll = <Value>(expect: ExpectStatic, read: () => Value, options: { interval?: number } = {}) =>
   expect.poll(read, { timeout: 20_000, ...options });
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
@@ -89,7 +95,9 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     url = await sharedRabbitmqUrl();
   }, 300_000);
 
-  it("receivers behind RabbitMQ handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async () => {
+  it.concurrent("receivers behind RabbitMQ handle every delivery once, each task in one shard, and respond 200 after the publisher confirm", async ({
+    expect,
+  }) => {
     const topology = createTopology({ shards: 2 });
     const intake = await startIntake(topology);
     const shards = [await startReceiver(), await startReceiver()] as const;
@@ -99,8 +107,8 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     const repeated = sent[0]!;
     expect((await intake.fetch(requestOf(repeated.task, repeated.id))).status).toBe(200);
-    await poll(() => consumer.stats().messages.stored).toBe(61);
-    await poll(() => shards[0].handled.length + shards[1].handled.length).toBe(60);
+    await poll(expect, () => consumer.stats().messages.stored).toBe(61);
+    await poll(expect, () => shards[0].handled.length + shards[1].handled.length).toBe(60);
     for (const shard of [0, 1] as const) {
       const expected = sent.filter(({ task }) => rabbitmq.shardOf(task, 2) === shard).map(({ id }) => id);
       expect(shards[shard].handled.toSorted()).toEqual(expected.toSorted());
@@ -115,33 +123,38 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(queues.map(({ waiting }) => waiting)).toEqual([0, 0, 0, 0]);
   });
 
-  it("deliveries are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async () => {
+  it.concurrent("deliveries are handled in the order of their task after the inbox was unavailable, and nothing is redelivered meanwhile", async ({
+    expect,
+  }) => {
     const topology = createTopology();
     const intake = await startIntake(topology);
     let isDown = true;
     const { receiver, stored } = createStore(() => isDown);
     const consumer = await startConsumer(topology, [receiver]);
     for (const id of ids(20)) expect((await intake.fetch(requestOf("task-1", id))).status).toBe(200);
-    await poll(() => consumer.stats().messages.failed).toBeGreaterThan(20);
-    await poll(() => consumer.stats().messages.delivered).toBe(20);
+    await poll(expect, () => consumer.stats().messages.failed).toBeGreaterThan(20);
+    await poll(expect, () => consumer.stats().messages.delivered).toBe(20);
     expect(consumer.stats().messages).toMatchObject({ redelivered: 0, stored: 0 });
     isDown = false;
-    await poll(() => stored).toEqual(ids(20));
+    await poll(expect, () => stored).toEqual(ids(20));
   });
 
-  it("consumers park a delivery that alone cannot be stored, and what is no delivery, and block nothing", async () => {
+  it.concurrent("consumers park a delivery that alone cannot be stored, and what is no delivery, and block nothing", async ({
+    expect,
+  }) => {
     const topology = createTopology({ partitions: 1 });
     const intake = await startIntake(topology);
     const { receiver, stored } = createStore((id) => id === "bad");
     const consumer = await startConsumer(topology, [receiver]);
     await intake.fetch(requestOf("task-1", "bad"));
     const foreign = await connect(url);
-    onTestFinished(() => foreign.close());
+    onEnd(() => foreign.close());
     const channel = await foreign.createConfirmChannel();
     channel.publish(`${topology.name}.v1.s0of1`, "any", Buffer.from("not a delivery"));
     await channel.waitForConfirms();
     let sent = 0;
     await poll(
+      expect,
       async () => {
         await intake.fetch(requestOf(`task-${sent}`, `good-${sent}`));
         sent += 1;
@@ -149,14 +162,16 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       },
       { interval: 50 },
     ).toBe(2);
-    await poll(() => stored.length).toBe(sent);
+    await poll(expect, () => stored.length).toBe(sent);
     const parked = await channel.get(`${topology.name}.parked`, { noAck: true });
     expect(parked || undefined).toMatchObject({
       properties: { headers: { "parked-from": `${topology.name}.v1.s0of1.p0` } },
     });
   });
 
-  it("two consumers store what is in the queues of both versions, after the number of partitions was changed", async () => {
+  it.concurrent("two consumers store what is in the queues of both versions, after the number of partitions was changed", async ({
+    expect,
+  }) => {
     const topology = createTopology();
     const before = await startIntake(topology);
     for (const id of ids(10)) await before.fetch(requestOf(`task-${id}`, id));
@@ -166,21 +181,23 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     const { receiver, stored } = createStore();
     await startConsumer(topology, [receiver]);
     await startConsumer(changed, [receiver]);
-    await poll(() => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
+    await poll(expect, () => stored.toSorted()).toEqual([...ids(10), "new"].toSorted());
   });
 
-  it("an intake names the remedy when a queue exists with other arguments", async () => {
+  it.concurrent("an intake names the remedy when a queue exists with other arguments", async ({ expect }) => {
     const topology = createTopology();
     await startIntake(topology);
     const other = rabbitmq.rabbitmqIntake({ ...topology, secrets: [secretA], queueBytesMax: 5_000_000 });
-    onTestFinished(() => other.close());
+    onEnd(() => other.close());
     await expect(other.start()).rejects.toMatchObject({
       code: "BROKER_SETUP_INVALID",
       message: expect.stringMatching(/\.v1\.s0of1\.p0: it exists with other arguments.*raise version/),
     });
   });
 
-  it("an intake responds 503 when the queue is full, when no queue takes a delivery, and when the topology is missing", async () => {
+  it.concurrent("an intake responds 503 when the queue is full, when no queue takes a delivery, and when the topology is missing", async ({
+    expect,
+  }) => {
     const topology = createTopology({ partitions: 1, queueBytesMax: 5_000 });
     const intake = await startIntake(topology);
     const statuses: number[] = [];
@@ -195,13 +212,15 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(response.headers.get("retry-after")).toBe("5");
     expect(intake.stats().published.returned).toBe(1);
     // The queue is declared again.
-    await poll(async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
+    await poll(expect, async () => (await intake.fetch(requestOf("task-1", "unroutable"))).status).toBe(200);
     const missing = rabbitmq.rabbitmqIntake({ ...createTopology(), secrets: [secretA], declare: false });
-    onTestFinished(() => missing.close());
+    onEnd(() => missing.close());
     await expect(missing.start()).rejects.toMatchObject({ code: "BROKER_SETUP_INVALID" });
   });
 
-  it("an intake responds 503 within the time limit while the link is silent, and reconnect by themselves", async () => {
+  it.concurrent("an intake responds 503 within the time limit while the link is silent, and reconnect by themselves", async ({
+    expect,
+  }) => {
     await using proxy = await createFreezingProxy(Number(new URL(url).port));
     const topology = createTopology({
       ...{ urls: [`amqp://guest:guest@127.0.0.1:${proxy.port}`] },
@@ -213,21 +232,21 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect((await intake.fetch(requestOf("task-1", "before"))).status).toBe(200);
     proxy.freezeAll();
     expect((await intake.fetch(requestOf("task-1", "during"))).status).toBe(503);
-    await poll(() => intake.stats().connection.lost).toBe(1);
+    await poll(expect, () => intake.stats().connection.lost).toBe(1);
     const { unsent } = intake.stats().published;
     expect((await intake.fetch(requestOf("task-1", "later"))).status).toBe(503);
     // It did not wait for a confirm.
     expect(intake.stats().published.unsent).toBe(unsent + 1);
-    await poll(() => consumer.stats().connection.lost).toBe(1);
+    await poll(expect, () => consumer.stats().connection.lost).toBe(1);
     proxy.heal();
-    await poll(async () => (await intake.fetch(requestOf("task-1", "after"))).status).toBe(200);
-    await poll(() => stored).toContain("after");
+    await poll(expect, async () => (await intake.fetch(requestOf("task-1", "after"))).status).toBe(200);
+    await poll(expect, () => stored).toContain("after");
     expect(stored).toContain("before");
   });
 
-  it.skipIf(!hasPostgres)(
+  it.skipIf(!hasPostgres).concurrent(
     "the example receiver-rabbitmq handles deliveries and exits with 0 on SIGTERM",
-    async () => {
+    async ({ expect }) => {
       await using database = await (await sharedPostgres()).database();
       const port = await freePort();
       using example = new RunningProgram(
@@ -251,7 +270,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
       }
       const pool = database.pool();
       const rows = async (table: string) => (await pool.query(`SELECT * FROM ${table}`)).rows;
-      await poll(() => rows("task_states")).toHaveLength(20);
+      await poll(expect, () => rows("task_states")).toHaveLength(20);
       const [first, second] = [await rows("shard0.deliveries"), await rows("shard1.deliveries")];
       expect(Math.min(first.length, second.length)).toBeGreaterThan(0);
       expect(first.length + second.length).toBe(20);
@@ -260,7 +279,7 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     },
   );
 
-  it("consumers finish the batch in progress when the consumer closes", async () => {
+  it.concurrent("consumers finish the batch in progress when the consumer closes", async ({ expect }) => {
     const topology = createTopology({ partitions: 1 });
     const intake = await startIntake(topology);
     let isAccepting = false;
@@ -275,12 +294,12 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     };
     const consumer = await startConsumer(topology, [slow]);
     await intake.fetch(requestOf("task-1", "m0"));
-    await poll(() => isAccepting).toBe(true);
+    await poll(expect, () => isAccepting).toBe(true);
     await consumer.close();
     expect(stored).toEqual(["m0"]);
     const again = createStore();
     await startConsumer(topology, [again.receiver]);
     await intake.fetch(requestOf("task-1", "m1"));
-    await poll(() => again.stored).toEqual(["m1"]);
+    await poll(expect, () => again.stored).toEqual(["m1"]);
   });
 });

@@ -7,8 +7,8 @@ const lengthMax = 10_000;
 const distinctMax = 100;
 /** How long nothing is taken to be plain after hidden code was found. */
 const pauseMs = 60_000;
-/** How often the statements that follow one are learned. */
-const continuedMax = 3;
+/** How often a statement is learned again that was followed by one that was not known. */
+const surprisesMax = 3;
 
 /**
  * The statements of handlers that are known to leave nothing in the session: their text is plain, and the server has found
@@ -16,15 +16,15 @@ const continuedMax = 3;
  */
 export class PlainStatements {
   readonly #clock: Clock;
+  /** Whether a text may be plain: not after hidden code was found in what it touched. */
   readonly #candidates = new Map<string, boolean>();
   readonly #known = new Set<string>();
   /** The first of several. */
   readonly #followed = new Set<string>();
-  /** The first of several of which others are not known, and how often one had to be learned. */
+  /** Known ones that were followed by one that was not, until both are learned. */
   readonly #incomplete = new Set<string>();
-  readonly #continued = new Map<string, number>();
-  /** Candidates in whose transaction hidden code was found, which may be that of another one. */
-  readonly #suspects = new Set<string>();
+  /** How often that has happened. */
+  readonly #surprises = new Map<string, number>();
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
@@ -48,61 +48,47 @@ export class PlainStatements {
     this.#followed.add(text);
   }
 
-  /**
-   * Whether what the server has found about these statements of a handler would be new, and of use: an application that
-   * writes values into its statements never repeats one.
-   */
-  isWorthLearning(texts: readonly string[]): boolean {
-    const mayRepeat =
-      this.#candidates.size < distinctMax || texts.every((text) => this.#candidates.has(text));
-    return (
-      texts.map((text) => this.#isCandidate(text)).every(Boolean) &&
-      mayRepeat &&
-      texts.some((text) => !this.#known.has(text)) &&
-      this.#clock.monotonic() >= this.#pausedUntilMs
-    );
-  }
-
-  learn(texts: readonly string[]): void {
-    this.#bound();
-    for (const text of texts) {
-      this.#known.add(text);
-      this.#suspects.delete(text);
-    }
-    const [first] = texts;
-    if (first === undefined || texts.length === 1) return;
-    this.#followed.add(first);
-    if ((this.#continued.get(first) ?? 0) <= continuedMax) this.#incomplete.delete(first);
-  }
-
-  /** Whether it has to be learned in a transaction that has no other first statement. */
-  isSuspect(text: string): boolean {
-    return this.#suspects.has(text);
-  }
-
-  /** Hidden code was found in what was touched by an event with these, or, unless it was the only kind, by another one. */
-  suspect([first]: readonly string[], isOnlyKind: boolean): void {
-    if (first === undefined) return;
-    this.#bound();
-    if (!isOnlyKind) {
-      this.#suspects.add(first);
-      return;
-    }
-    this.#suspects.delete(first);
-    this.#candidates.set(first, false);
-  }
-
   /** Whether an event that begins with it is likely to have only known ones. */
   beginsPlain(text: string): boolean {
     return this.#known.has(text) && !this.#incomplete.has(text);
   }
 
-  /** A handler has sent what is not known after `first`. Until that is learned, each such event would run twice. */
-  addIncomplete(first: string): void {
+  /** A handler has sent what is not known after `first`. Until both are learned, each such event would run twice. */
+  addSurprise(first: string): void {
     if (this.#incomplete.has(first)) return;
     this.#bound();
     this.#incomplete.add(first);
-    this.#continued.set(first, 1 + (this.#continued.get(first) ?? 0));
+    this.#surprises.set(first, 1 + (this.#surprises.get(first) ?? 0));
+  }
+
+  /**
+   * Whether what the server finds where events begin with it would be new, and of use: an application that writes values
+   * into its statements never repeats one.
+   */
+  isWorthLearning(first: string): boolean {
+    const mayRepeat = this.#candidates.size < distinctMax || this.#candidates.has(first);
+    return (
+      this.#isCandidate(first) &&
+      mayRepeat &&
+      !this.beginsPlain(first) &&
+      (this.#surprises.get(first) ?? 0) <= surprisesMax &&
+      this.#clock.monotonic() >= this.#pausedUntilMs
+    );
+  }
+
+  /** An event has sent these. `isPlain`: no hidden code is in what was touched by it, and by others that begin with the first. */
+  learn(texts: readonly string[], isPlain: boolean): void {
+    const [first] = texts;
+    if (first === undefined) return;
+    this.#bound();
+    if (!isPlain || !texts.every((text) => this.#isCandidate(text))) {
+      this.#candidates.set(first, false);
+      this.#known.delete(first);
+      return;
+    }
+    for (const text of texts) this.#known.add(text);
+    this.#incomplete.delete(first);
+    if (texts.length > 1) this.#followed.add(first);
   }
 
   /** A transaction of known ones has run hidden code, which is new. */
@@ -122,7 +108,7 @@ export class PlainStatements {
   }
 
   #bound(): void {
-    const seen = [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#continued];
-    for (const texts of [...seen, this.#suspects]) if (texts.size >= textsMax) texts.clear();
+    const seen = [this.#candidates, this.#known, this.#followed, this.#incomplete, this.#surprises];
+    for (const texts of seen) if (texts.size >= textsMax) texts.clear();
   }
 }

@@ -39,6 +39,8 @@ export interface MemberStart {
 interface MemberOptions extends MemberStart {
   readonly turnMs: number;
   readonly clock: Clock;
+  /** It is to be learned what its first statement leaves. */
+  readonly learns: boolean;
   leave(): void;
 }
 
@@ -68,7 +70,7 @@ export class Member {
     this.#settled.promise.catch(() => {});
   }
 
-  get start(): MemberStart {
+  get start(): MemberStart & Pick<MemberOptions, "learns"> {
     return this.#options;
   }
 

@@ -36,6 +36,8 @@ export interface SharedTransactionOptions extends PostgresDatabase {
   readonly statements: PlainStatements;
   /** It has only statements that leave nothing. */
   readonly isPlain: boolean;
+  /** Its events begin with one statement, of which it is to be learned whether it leaves something. */
+  readonly isLearning: boolean;
   readonly groupSize: GroupSize;
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
@@ -138,7 +140,7 @@ export class SharedTransaction {
     const isKnown = statements.isKnown(statement);
     if (hasQueried && first !== undefined) {
       statements.addFollowed(first);
-      if (!isKnown) statements.addIncomplete(first);
+      if (!isKnown) statements.addSurprise(first);
     }
     return isKnown && !(isInterleaved && hasQueried);
   }
@@ -239,16 +241,15 @@ export class SharedTransaction {
     await this.endTurns();
     await this.endLastTurn();
     const { members } = this;
-    const { sql, notify, isPlain, statements } = this.#options;
+    const { sql, notify, isPlain, isLearning, statements } = this.#options;
     if (members.length === 0) return this.#pooled.rollBack(sql.resetSession);
     const ends = members.map(({ claim, settlement }) => settledEnd(claim, settlement));
-    const learning = isPlain ? [] : members.filter(({ texts }) => statements.isWorthLearning(texts));
-    const row = await this.#check(`SET LOCAL statement_timeout = 0; ${this.#checkOf(learning)}`);
+    const row = await this.#check(`SET LOCAL statement_timeout = 0; ${this.#finalCheck}`);
     if (row?.["xact"] !== this.#xact) throw endedBySql("a COMMIT or ROLLBACK");
     if (this.defers) throw new Error("a constraint of the database became deferrable");
     if (row?.["locks"] === true) this.#failWithLock();
     if (isPlain && row?.["is_plain"] !== true) this.#failWithHiddenCode();
-    this.#learn(learning, row?.["is_plain"] === true);
+    if (isLearning) for (const { texts } of members) statements.learn(texts, row?.["is_plain"] === true);
     const results = await this.#pooled.within(endRows(this.#pooled, this.#options, ends, this.#xact));
     if (results.some((end, index) => end?.result !== ends[index]?.outcome))
       throw results[0] ? superseded() : leaseLost();
@@ -260,19 +261,10 @@ export class SharedTransaction {
     for (const member of members) member.settle();
   }
 
-  #learn(learning: readonly Member[], isPlain: boolean): void {
-    const { statements } = this.#options;
-    const isOnlyKind = new Set(this.members.map(({ start }) => start.first)).size === 1;
-    for (const { texts } of learning) {
-      if (isPlain) statements.learn(texts);
-      else statements.suspect(texts, isOnlyKind);
-    }
-  }
-
-  #checkOf(learning: readonly Member[]): string {
-    const { sql, isPlain } = this.#options;
+  get #finalCheck(): string {
+    const { sql, isPlain, isLearning } = this.#options;
     if (isPlain) return sql.checkPlainTransaction;
-    return learning.length > 0 ? sql.checkAndLearn : sql.checkSharedTransaction;
+    return isLearning ? sql.checkAndLearn : sql.checkSharedTransaction;
   }
 
   #failWithHiddenCode(): never {

@@ -34,11 +34,15 @@ import { Member, type MemberStart } from "./shared-member.ts";
 import { SharedTransaction, type SharedTransactionOptions } from "./shared-transaction.ts";
 
 interface Dependencies
-  extends Omit<SharedTransactionOptions, "searchesLocks" | "statements" | "isPlain" | "groupSize"> {
+  extends Omit<
+    SharedTransactionOptions,
+    "searchesLocks" | "statements" | "isPlain" | "isLearning" | "groupSize"
+  > {
   /** 1: no transaction is shared. */
   readonly eventsMax: number;
 }
 
+const plain = "plain";
 const transactionsMax = 2;
 const transactionMsMax = 100;
 /** How long it is remembered that the database has deferrable constraints. */
@@ -69,8 +73,10 @@ export class SharedTransactions {
   }
 
   join(claim: InboxClaim, settlement: InboxSettlement, start: MemberStart): Member {
+    const { first } = start;
     const options = {
       ...start,
+      learns: first !== undefined && this.#statements.isWorthLearning(first),
       turnMs: this.#dependencies.turnMs,
       clock: this.#clock,
       leave: () => this.#leave(member),
@@ -108,11 +114,12 @@ export class SharedTransactions {
     const [head] = this.#waiting;
     // Another transaction took them.
     if (!head) return pooled.release();
-    const isPlain = this.#isPlain(head);
-    const isOfKind = this.#kindOf(head);
+    const kind = this.#kindOf(head);
+    const isOfKind = (member: Member) => this.#kindOf(member) === kind;
     const transaction = new SharedTransaction(pooled, {
       ...this.#dependencies,
-      ...{ isPlain, statements: this.#statements, groupSize: this.#groupSize },
+      ...{ isPlain: kind === plain, isLearning: kind !== plain && kind !== undefined },
+      ...{ statements: this.#statements, groupSize: this.#groupSize },
       searchesLocks: startedAtMs < this.#searchesLocksUntilMs,
     });
     const { members } = transaction;
@@ -146,16 +153,10 @@ export class SharedTransactions {
     }
   }
 
-  #isPlain({ start: { first } }: Member): boolean {
-    return first !== undefined && this.#statements.beginsPlain(first);
-  }
-
-  /** Which events may share a transaction with one: those with plain statements, the others, or its own kind alone. */
-  #kindOf(head: Member): (member: Member) => boolean {
-    const { first } = head.start;
-    if (first !== undefined && this.#statements.isSuspect(first)) return ({ start }) => start.first === first;
-    const isPlain = this.#isPlain(head);
-    return (member) => this.#isPlain(member) === isPlain;
+  /** Events of one kind share transactions: with plain statements, with one that is to be learned, or all others. */
+  #kindOf({ start: { first, learns } }: Member): string | undefined {
+    if (first !== undefined && this.#statements.beginsPlain(first)) return plain;
+    return learns ? first : undefined;
   }
 
   #take(isOfKind: (member: Member) => boolean): Member | undefined {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { HandlerQueries } from "../../../../receiver-kit/attempt/handler-queries.ts";
 import { leaseLost } from "../../../../receiver-kit/inbox/lazy-transaction.ts";
-import { deferred } from "../../../../sdk/kernel/deferred.ts";
 
 const failure = new Error("no such table");
 
@@ -65,25 +64,6 @@ describe("a query of a handler", () => {
     await new Promise((resolve) => setImmediate(resolve));
     await expect(query).rejects.toBe(failure);
     await expect(queries.settle()).resolves.toBeUndefined();
-  });
-
-  it("without await is waited for, and so are those that follow from it", async () => {
-    const gate = deferred<void>();
-    const done: string[] = [];
-    const { queries, handle } = watch({
-      async query(name: string) {
-        await gate.promise;
-        done.push(name);
-      },
-    });
-    void (async () => {
-      await handle.query("first");
-      await handle.query("second");
-    })();
-    const settled = queries.settle();
-    gate.resolve();
-    await settled;
-    expect(done).toEqual(["first", "second"]);
   });
 
   it("after the end of the handler is not executed: it is rejected, counted, and no unhandled rejection", async () => {

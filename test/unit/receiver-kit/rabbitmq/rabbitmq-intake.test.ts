@@ -60,14 +60,10 @@ describe("rabbitmqIntake", () => {
     expect(await accepted).toEqual({ outcome: "accepted" });
   });
 
-  it("takes the webhook-id as routing key of a body that names no task or is not JSON", async () => {
-    const { amqp, intake } = await createFixture();
-    const bodies = ["{}", "not JSON", '{"taskId":7}', `{"taskId":"${"x".repeat(300)}"}`];
-    for (const [index, body] of bodies.entries())
-      void intake.accept(webhookOf(`id-${index}`, body)).catch(() => {});
-    await turn();
-    const keys = amqp.latest.publishes.map(({ key }) => key);
-    expect(keys).toEqual(["id-0", "id-1", "id-2", "x".repeat(80)]);
+  it("publishes with a routing key of at most 80 characters", async () => {
+    const { amqp, publish } = await createFixture();
+    await publish("x".repeat(300));
+    expect(amqp.latest.publishes[0]?.key).toBe(`task-${"x".repeat(75)}`);
   });
 
   it("counts a confirm once that the broker repeats", async () => {
@@ -170,15 +166,6 @@ describe("rabbitmqIntake", () => {
     for (const { confirm } of amqp.latest.publishes) confirm();
     await Promise.all(others);
     expect(intake.stats().published).toMatchObject({ confirmed: 1_025, unsent: 2 });
-  });
-
-  it("publishes a delivery once that is sent twice at the same time", async () => {
-    const { amqp, intake } = await createFixture();
-    const both = [intake.accept(webhookOf("a")), intake.accept(webhookOf("a"))];
-    await turn();
-    expect(amqp.latest.publishes).toHaveLength(1);
-    amqp.latest.publishes[0]?.confirm();
-    expect(await Promise.all(both)).toEqual([{ outcome: "accepted" }, { outcome: "duplicate" }]);
   });
 
   it("waits a moment for a connection that was just lost, and for none that is due later", async () => {

@@ -23,7 +23,7 @@ const connection: BrokerConnectionStats = {
   ...{ state: "ready", node: "mq1:5672", lost: 2, unavailableForMs: null, blockedForMs: 2_500 },
 };
 const intake: RabbitmqIntakeStats = {
-  ...{ source: "portal", connection, failingForMs: 4_000, duplicates: 1 },
+  ...{ source: "portal", connection, failingForMs: 4_000 },
   published: { confirmed: 9, returned: 0, nacked: 0, timedOut: 1, interrupted: 0, unsent: 0 },
   rejections: { BROKER_UNAVAILABLE: 4 },
   inFlight: { messages: 5, bytes: 3_000 },
@@ -67,7 +67,7 @@ describe("the metrics", () => {
   it("have the numbers of an intake's stats(), and no others", () => {
     expect(shown(intake)).toEqual([
       ...["intake.published{outcome=confirmed} 9", "intake.published{outcome=timedOut} 1"],
-      ...["intake.duplicates{} 1", "intake.rejections{code=BROKER_UNAVAILABLE} 4"],
+      ...["intake.rejections{code=BROKER_UNAVAILABLE} 4"],
       ...["intake.in_flight{} 5", "intake.in_flight_size{} 3000", "intake.outage{} 4"],
       ...["rabbitmq.connections_lost{side=intake} 2", "rabbitmq.blocked{side=intake} 2.5"],
     ]);

@@ -6,31 +6,6 @@ import { sampleEvent } from "../../../support/sample-event.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
 
 describe("receiver.accept", () => {
-  it("settles a duplicate together with the first delivery, which is still being stored", async () => {
-    const clock = createFixtureClock();
-    const gate = deferred();
-    let inserts = 0;
-    const inner = memoryInbox({ clock });
-    const inbox = overrideInbox(inner, {
-      async insert(row) {
-        inserts++;
-        await gate.promise;
-        return inner.insert(row);
-      },
-    });
-    await using fixture = createReceiverFixture({ clock, inbox });
-    const event = sampleEvent();
-    const [first, second] = [fixture.deliver(event), fixture.deliver(event)];
-    const settled: string[] = [];
-    void second.finally(() => settled.push("second")).catch(() => {});
-    await clock.settle();
-    expect(settled).toEqual([]);
-    gate.reject(new Error("disk is full"));
-    await expect(first).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE", retryAfterSeconds: 5 });
-    await expect(second).rejects.toMatchObject({ code: "INBOX_UNAVAILABLE" });
-    expect(inserts).toBe(1);
-  });
-
   it("rejects with INBOX_UNAVAILABLE after acceptTimeoutMs, and logs the outage once", async () => {
     const clock = createFixtureClock();
     let hangs = true;

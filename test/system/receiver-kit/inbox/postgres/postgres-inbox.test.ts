@@ -43,9 +43,9 @@ async function empty(pool: Pool): Promise<void> {
     "SELECT tablename FROM pg_tables WHERE schemaname = $1 AND tablename <> 'inbox_version'",
     [schema],
   );
-  const tables = rows.map(({ tablename }) => `${schema}.${tablename}`);
-  await pool.query(`TRUNCATE ${tables.join(", ")} RESTART IDENTITY`);
-  await pool.query(`ALTER SEQUENCE ${schema}.row_numbers RESTART`);
+  // TRUNCATE would write new files.
+  const statements = rows.map(({ tablename }) => `DELETE FROM ${schema}.${tablename}`);
+  await pool.query(`${statements.join("; ")}; ALTER SEQUENCE ${schema}.row_numbers RESTART`);
 }
 
 const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> => {

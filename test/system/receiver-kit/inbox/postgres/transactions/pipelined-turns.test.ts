@@ -1,5 +1,6 @@
 // The first statement of a turn is sent behind the reset that ends the turn before, where the client can do that.
 
+import type { PostgresTransaction } from "@workspace-tasks/receiver-kit/postgres";
 import type { Pool, PoolClient } from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import type { InboxClaim } from "../../../../../../receiver-kit/inbox/inbox.ts";
@@ -52,6 +53,11 @@ async function createFixture({ pipelines = true, turnMs = 20_000 } = {}) {
   const [claimA, claimB] = fixture.claims as [InboxClaim, InboxClaim, ...InboxClaim[]];
   return {
     ...{ ...fixture, log, a, b, c, d, claimA, claimB },
+    /** Its text is not plain: it shares a transaction with events that begin with other statements. */
+    async write(handle: PostgresTransaction, name: string) {
+      const statement = `INSERT INTO ${fixture.schema}.effects VALUES ($1, pg_current_xact_id()) RETURNING name`;
+      return (await handle.query(statement, [name]))[0]?.["name"];
+    },
     /** One of the two transactions that may run at a time, so that a, b and c share the other one. */
     async hold() {
       await d.handle.query("SELECT 1");
@@ -60,8 +66,8 @@ async function createFixture({ pipelines = true, turnMs = 20_000 } = {}) {
     },
   };
 }
-type Fixture = Awaited<ReturnType<typeof createSharedTransactionFixture>>;
-type Begun = ReturnType<Fixture["begin"]>;
+type Fixture = Awaited<ReturnType<typeof createFixture>>;
+type Begun = ReturnType<Awaited<ReturnType<typeof createSharedTransactionFixture>>["begin"]>;
 
 /** No transaction ends because of its age. */
 function stopTime() {
