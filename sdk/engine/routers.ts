@@ -3,10 +3,9 @@ import type { Emit } from "../call/diagnostics.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import type { Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Credentials } from "../credentials/credentials.ts";
+import { Credentials } from "../credentials/credentials.ts";
 import {
   type ApiKeySource,
-  createCredentials,
   type KeyExchange,
   partnerLogin,
   workspaceExchange,
@@ -91,7 +90,7 @@ function openAccess(
   const { router } = exchange.operation;
   let latest: LimiterReference | undefined;
   return {
-    credentials: createCredentials({
+    credentials: new Credentials({
       ...options,
       ...parts,
       ...route,
