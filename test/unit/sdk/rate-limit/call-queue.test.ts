@@ -58,12 +58,7 @@ describe("waiting calls", () => {
     let nowMs = 0;
     const timers = { now: () => 0, monotonic: () => nowMs, schedule: () => () => {} };
     const limiter = new RateLimiter({ limit: 2 * count, windowMs: 1_000 }, timers, () => 0.5);
-    const client = {
-      maxQueued: 1_000_000,
-      maxWaitMs: 2_000_000_000,
-      redactCause: () => undefined,
-      queued: 0,
-    };
+    const client = { maxQueued: 1_000_000, redactCause: () => undefined, queued: 0 };
     const scopes: CallScope[] = [];
     const settled: Promise<unknown>[] = [];
     for (let each = 0; each < count; each += 1) {
