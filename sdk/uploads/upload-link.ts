@@ -48,16 +48,13 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
     return attempt(request, fresh.token);
   }
 
-  async function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
-    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
-    const controller = new AbortController();
-    attemptScope.onEnd(() => controller.abort());
+  function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
     attempts += 1;
-    try {
-      return await attemptScope.race(sendRequest(options, request, token, controller.signal));
-    } finally {
-      attemptScope.dispose();
-    }
+    return scope.within({ limitMs: timeoutMs, onLimit: timedOut }, (limited) => {
+      const controller = new AbortController();
+      limited.onEnd(() => controller.abort());
+      return sendRequest(options, request, token, controller.signal);
+    });
   }
 
   return {
