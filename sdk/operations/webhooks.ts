@@ -90,20 +90,20 @@ export interface Webhooks {
 }
 
 export interface WebhooksOptions
-  extends Pick<ResolvedOptions, "clock" | "random" | "deadlineMs" | "priority"> {
+  extends Pick<ResolvedOptions, "httpHostsAllowed" | "clock" | "random" | "deadlineMs" | "priority"> {
   readonly redactor: Redactor;
 }
 
 const catalog = defineOperation("WebhookEventCatalog", "webhooks.catalog");
 
 const secrets = s.objectWith<SecretStore>("a store with read and write", "read", "write");
-const ensureInput = s.strictObject({ ...endpointFields, secrets });
 const rotateInput = s.strictObject({ secrets, gracePeriodSeconds: gracePeriodField });
 
 export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhooks {
   const { send } = engine;
-  const { clock, random, redactor } = options;
-  const endpoints = createWebhookEndpoints(send);
+  const { httpHostsAllowed, clock, random, redactor } = options;
+  const endpoints = createWebhookEndpoints(send, httpHostsAllowed);
+  const ensureInput = s.strictObject({ ...endpointFields(httpHostsAllowed), secrets });
 
   /** Runs a call of several requests, with one deadline. */
   async function runWith<Result>(

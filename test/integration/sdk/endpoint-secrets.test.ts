@@ -177,13 +177,16 @@ describe("rotateEndpointSecret", () => {
       for (const old of both) expect(state.text).not.toContain(old);
     }));
 
-  it("fails for an empty store", () =>
-    withStore(async ({ client, secrets }) => {
+  it("fails for an empty store and for a grace period above seven days", () =>
+    withStore(async ({ client, secrets, requests }) => {
       const empty = failureOf(client.webhooks.rotateEndpointSecret({ secrets }));
       expect(await empty).toMatchObject({
         code: "ARGUMENT_INVALID",
         message: expect.stringMatching("webhooks.rotateEndpointSecret: secrets: .*call ensureEndpoint first"),
       });
+      const long = failureOf(client.webhooks.rotateEndpointSecret({ secrets, gracePeriodSeconds: 604_801 }));
+      expect(await long).toMatchObject({ code: "SECRET_GRACE_PERIOD_OUT_OF_RANGE" });
+      expect(await requests("rotateWebhookEndpointSecret")).toBe(0);
     }));
 });
 

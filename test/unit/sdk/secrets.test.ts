@@ -159,7 +159,7 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     respond: rejection(undefined, `Webhook endpoint limit must be between ${said}`),
   },
   WEBHOOK_ENDPOINT_URL_INVALID: {
-    respond: rejection(undefined, `Webhook endpoint url must be ${said}`),
+    call: (client) => client.webhooks.endpoints.create({ url: `http://example.com/${signingSecret}` }),
   },
   SECRET_GRACE_PERIOD_OUT_OF_RANGE: {
     respond: rejection(undefined, `Secret grace period must be between ${said}`),
