@@ -36,7 +36,7 @@ export class FailureError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  // A limiter that clients share may belong to another copy of this module.
+  // A limiter or a token that clients share may belong to another copy of this module.
   static override [Symbol.hasInstance](value: unknown): value is FailureError {
     return typeof value === "object" && value !== null && brand in value;
   }

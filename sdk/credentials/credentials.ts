@@ -1,123 +1,90 @@
+import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError } from "../call/failure.ts";
-import {
-  type ExchangedToken,
-  exchangeKey,
-  type Key,
-  type KeyExchangeOptions,
-  readKey,
-} from "./key-exchange.ts";
-import { SharedWork } from "./shared-work.ts";
+import { FailureError } from "../call/failure.ts";
+import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
+import { SharedWork } from "../call/shared-work.ts";
+import { sha256 } from "./sha256.ts";
+import { type Credential, type ExchangedToken, type RefreshReason, SharedToken } from "./shared-token.ts";
 
-// The short-lived token of one client's key. The key may come from a function, which is called for each exchange. The
-// token's states:
-//
-//   missing ──exchange──► exchanging ──ok──► fresh ──82 % of its lifetime──► due ──95 %──► expired (= missing)
-//                          │      ▲            ▲                              │
-//                   failed │      │ pause      └───────── exchanged ◄─────────┘
-//                          ▼      │ is over
-//                          pausing ┘         fresh or due ──rejected──► missing
-//
-// At most one exchange is in flight, and all calls that need a token share its result, failures included. While the pause
-// after a failure lasts, calls fail with it. Calls use a token that is due without waiting, while it is exchanged in the
-// background; so no call waits while traffic is steady.
-//
-// The limits are fractions of the lifetime: with tokens of 3 minutes a fixed margin of minutes would cause an exchange
-// per call.
+// One client's way to the token of its key. The key may come from a function, which is called when this client needs
+// another token. Calls use a token that is fresh or due without waiting, while it is refreshed in the background; so no
+// call waits while traffic is steady.
 
-export interface Credential {
-  readonly token: string;
-  /** Hash of the key that the token was issued for; identifies the rate limit it counts against. */
-  readonly keyHash: string;
-  /** The service accepted a request with this token. */
-  isAccepted: boolean;
+export interface Key {
+  readonly value: string;
+  readonly hash: string;
 }
 
-export interface CredentialsOptions extends KeyExchangeOptions {
+export interface CredentialsOptions extends SharedScope {
+  readonly random: Random;
+  /** Where the key is exchanged; tokens of different addresses are different. */
+  readonly address: string;
   readonly clientScope: CallScope;
+  /** The key to use now. Rejects with `FailureError`. */
+  readonly key: (scope: CallScope) => Promise<Key>;
+  /** One exchange, with retries while it is awaited. Rejects with `FailureError`. */
+  readonly exchange: (key: Key, work: SharedWork<Credential>) => Promise<ExchangedToken>;
+  /** Called with a token before it is used. */
+  readonly onToken: (token: string) => void;
   readonly onRefresh: (event: RefreshEvent) => void;
 }
 
 export interface RefreshEvent {
-  readonly reason: "first" | "due" | "expired" | "rejected";
+  readonly reason: RefreshReason;
   readonly ok: boolean;
   readonly durationMs: number;
 }
 
-interface CurrentToken extends Credential {
-  readonly issuedAtMs: number;
-  dueAtMs: number;
-  readonly expiresAtMs: number;
-}
-
-const dueAt = 0.82;
-const dueJitter = 0.02;
-const expiredAt = 0.95;
-/** A rejected token is not replaced again before. */
-const replacePauseMs = 5_000;
-/** "Unauthorized" without a code is a missing permission when the token is younger. */
-const trustedAgeMs = 30_000;
 /** While calls wait for the rate limit. */
 const watchMs = 5_000;
-const failedPauseMs = { keyRejected: 10_000, response: 5_000, noResponse: 1_000, max: 60_000 };
 
 export class Credentials {
   readonly #options: CredentialsOptions;
-  #current: CurrentToken | undefined;
-  #exchanging: SharedWork<Credential> | undefined;
-  #failed: { readonly failure: Failure; readonly keyHash: string; readonly untilMs: number } | undefined;
-  #reason: RefreshEvent["reason"] = "first";
-  #replacedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #tokens: SharedEntries<SharedToken>;
+  /** Of the key that was used last; looked up again when it has no token. */
+  #shared: SharedToken | undefined;
+  /** The token returned last; another client may have exchanged it. */
+  #known: Credential | undefined;
+  #renewing: SharedWork<Credential> | undefined;
   #waitingInQueue = 0;
   #cancelWatch = () => {};
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
-    // Before the first exchange: an error of an upload's stream can come first.
-    if (typeof options.source === "string") options.redactor.remember(options.source);
+    this.#tokens = new SharedEntries("tokens", options);
   }
 
   /** The token, if it is usable now. */
   current(): Credential | undefined {
-    const nowMs = this.#nowMs();
-    if (this.#current && nowMs >= this.#current.expiresAtMs) this.#drop("expired");
-    if (this.#current && nowMs >= this.#current.dueAtMs) this.#exchanging ??= this.#startExchange();
-    return this.#current;
+    const shared = this.#shared;
+    const current = shared?.current();
+    if (!shared || !current) return undefined;
+    if (shared.isDue()) this.#renewing ??= this.#renew();
+    return this.#use(current);
   }
 
   /** A usable token, waited for as long as the scope. Rejects with `FailureError`. */
   async get(scope: CallScope): Promise<Credential> {
+    const { clientScope } = this.#options;
     for (;;) {
-      const ended = scope.failure ?? this.#options.clientScope.failure;
+      const ended = scope.failure ?? clientScope.failure;
       if (ended) throw new FailureError(ended);
       const current = this.current();
       if (current) return current;
-      this.#exchanging ??= this.#startExchange();
-      const exchanging = this.#exchanging;
+      this.#renewing ??= this.#renew();
+      const renewing = this.#renewing;
       try {
-        return await exchanging.join(scope);
+        return await renewing.join(scope);
       } catch (error) {
         // Otherwise it ended because the calls before this one did not wait for it.
-        if (!exchanging.scope.failure) throw error;
+        if (!renewing.scope.failure) throw error;
       }
     }
   }
 
-  /**
-   * Whether a call whose token was rejected should be sent again.
-   *
-   * @param mayBePermission the key's owner may not do this, or the token is bad
-   */
-  reject({ token, isAccepted }: Credential, mayBePermission: boolean): boolean {
-    const current = this.#current;
-    if (current?.token !== token) return true;
-    const nowMs = this.#nowMs();
-    if (mayBePermission && nowMs < current.issuedAtMs + trustedAgeMs) return false;
-    // One replica of the service may not know a token that the others accept.
-    if (nowMs < this.#replacedAtMs + replacePauseMs) return isAccepted;
-    this.#replacedAtMs = nowMs;
-    this.#drop("rejected");
-    return true;
+  /** Whether a call whose token was rejected should be sent again. See `SharedToken`. */
+  reject(rejected: Credential, mayBePermission: boolean): boolean {
+    return this.#shared?.reject(rejected, mayBePermission) ?? true;
   }
 
   /** Refreshes the token while a call waits for the rate limit, until the returned function is called. */
@@ -138,74 +105,49 @@ export class Credentials {
     this.#cancelWatch = this.#options.clock.schedule(watchMs, refresh, { background: true });
   }
 
-  #nowMs(): number {
-    return this.#options.clock.monotonic();
-  }
-
-  #drop(reason: RefreshEvent["reason"]): void {
-    this.#current = undefined;
-    this.#reason = reason;
-  }
-
-  #startExchange(): SharedWork<Credential> {
+  #renew(): SharedWork<Credential> {
     const { clientScope: parent, clock } = this.#options;
     return new SharedWork({
       ...{ parent, clock },
-      run: (work) => this.#exchange(work),
+      run: (work) => this.#readKeyAndRefresh(work),
       onSettled: () => {
-        this.#exchanging = undefined;
+        this.#renewing = undefined;
       },
     });
   }
 
-  async #exchange(work: SharedWork<Credential>): Promise<Credential> {
+  async #readKeyAndRefresh(work: SharedWork<Credential>): Promise<Credential> {
+    const { clock, random, address, key: readKey } = this.#options;
     try {
-      const key = await readKey(this.#options, work.scope);
-      const sentAtMs = this.#nowMs();
-      const failed = this.#failed;
-      if (failed?.keyHash === key.hash && sentAtMs < failed.untilMs) throw new FailureError(failed.failure);
-      const exchanged = await this.#send(key, sentAtMs, work);
-      this.#current = this.#tokenOf(exchanged, key.hash, sentAtMs);
-      return this.#current;
+      const key = await readKey(work.scope);
+      if (work.scope.failure) throw new FailureError(work.scope.failure);
+      const id = sha256(`${address}\n${key.hash}`);
+      this.#shared = this.#tokens.getOrCreate(id, () => new SharedToken(clock));
+      const run = (reason: RefreshReason) => this.#exchange(key, reason, work);
+      return this.#use(await this.#shared.refresh({ keyHash: key.hash, random, work, run }));
     } catch (error) {
-      // The current token works until it expires; the next exchange is tried after a pause.
-      if (this.#current) this.#current.dueAtMs = this.#nowMs() + failedPauseMs.response;
+      this.#shared?.postpone();
       throw error;
     }
   }
 
-  async #send(key: Key, sentAtMs: number, work: SharedWork<Credential>): Promise<ExchangedToken> {
-    const reason = this.#current ? "due" : this.#reason;
-    const report = (ok: boolean) =>
-      this.#options.onRefresh({ reason, ok, durationMs: this.#nowMs() - sentAtMs });
+  async #exchange(key: Key, reason: RefreshReason, work: SharedWork<Credential>): Promise<ExchangedToken> {
+    const { clock, exchange, onRefresh } = this.#options;
+    const sentAtMs = clock.monotonic();
+    const report = (ok: boolean) => onRefresh({ reason, ok, durationMs: clock.monotonic() - sentAtMs });
     try {
-      const exchanged = await exchangeKey(this.#options, key, work);
+      const exchanged = await exchange(key, work);
       report(true);
       return exchanged;
     } catch (error) {
       report(false);
-      if (error instanceof FailureError && !work.scope.failure) {
-        const untilMs = this.#nowMs() + pauseMs(error.failure, work.isAwaited);
-        this.#failed = { failure: error.failure, keyHash: key.hash, untilMs };
-      }
       throw error;
     }
   }
 
-  #tokenOf({ token, lifetimeMs }: ExchangedToken, keyHash: string, sentAtMs: number): CurrentToken {
-    const issuedAtMs = this.#nowMs();
-    // Counted from the request; from later when the exchange took most of the lifetime, so that the token has a use.
-    const startMs = Math.max(sentAtMs, issuedAtMs - lifetimeMs / 2);
-    const dueAtMs = startMs + lifetimeMs * (dueAt + dueJitter * (this.#options.random() - 0.5));
-    const expiresAtMs = startMs + lifetimeMs * expiredAt;
-    return { token, keyHash, isAccepted: false, issuedAtMs, dueAtMs, expiresAtMs };
+  #use(credential: Credential): Credential {
+    if (credential !== this.#known) this.#options.onToken(credential.token);
+    this.#known = credential;
+    return credential;
   }
-}
-
-/** A refresh that no call waited for was sent once, without retries: the next call may try. */
-function pauseMs({ code, httpStatus, retryAfterMs = 0 }: Failure, isAwaited: boolean): number {
-  if (code === "API_KEY_REJECTED") return failedPauseMs.keyRejected;
-  if (!isAwaited) return 0;
-  if (httpStatus === undefined) return failedPauseMs.noResponse;
-  return Math.min(Math.max(failedPauseMs.response, retryAfterMs), failedPauseMs.max);
 }

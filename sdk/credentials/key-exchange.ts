@@ -7,11 +7,13 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
+import type { SharedWork } from "../call/shared-work.ts";
 import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
+import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
 import { wrongKind } from "./key-kind.ts";
 import { sha256 } from "./sha256.ts";
-import type { SharedWork } from "./shared-work.ts";
+import type { Credential, ExchangedToken } from "./shared-token.ts";
 import { tokenLifetimeMs } from "./token-lifetime.ts";
 
 /** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
@@ -49,20 +51,25 @@ export interface KeyExchangeOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly sendAttempt: SendAttempt;
   readonly clock: Clock;
+  readonly customClock: boolean;
   readonly random: Random;
   readonly redactor: Redactor;
   readonly timeoutMs: number;
   readonly maxRetries: number;
+  readonly clientScope: CallScope;
+  readonly onRefresh: (event: RefreshEvent) => void;
 }
 
-export interface Key {
-  readonly value: string;
-  readonly hash: string;
-}
-
-export interface ExchangedToken {
-  readonly token: string;
-  readonly lifetimeMs: number;
+export function createCredentials(options: KeyExchangeOptions): Credentials {
+  // Before the first exchange: an error of an upload's stream can come first.
+  if (typeof options.source === "string") options.redactor.remember(options.source);
+  return new Credentials({
+    ...options,
+    address: `${options.exchange.name} ${options.url.href}`,
+    onToken: options.redactor.remember,
+    key: (scope) => readKey(options, scope),
+    exchange: (key, work) => exchangeKey(options, key, work),
+  });
 }
 
 /** True for a key or token that can be sent in a header; a line end at its end is the most common error. */
@@ -70,8 +77,7 @@ export function isSendableKey(key: string): boolean {
   return key.length <= secretLengthMax && /^[\x21-\x7e]+$/.test(key);
 }
 
-/** The key to use now. Rejects with `FailureError`. */
-export async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<Key> {
+async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<Key> {
   const { source, exchange, redactor } = options;
   const value: unknown = typeof source === "string" ? source : await callSource(options, source, scope);
   if (typeof value !== "string" || !isSendableKey(value)) {
@@ -101,11 +107,10 @@ async function callSource(
   }
 }
 
-/** One exchange, with retries while calls wait for it. Rejects with `FailureError`. */
-export async function exchangeKey(
+async function exchangeKey(
   options: KeyExchangeOptions,
   key: Key,
-  work: SharedWork<unknown>,
+  work: SharedWork<Credential>,
 ): Promise<ExchangedToken> {
   const { exchange, redactor, url, headers, random, timeoutMs, maxRetries } = options;
   const { operation, readToken } = exchange;

@@ -3,9 +3,10 @@ import type { Emit } from "../call/diagnostics.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import type { Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { Credentials } from "../credentials/credentials.ts";
+import type { Credentials } from "../credentials/credentials.ts";
 import {
   type ApiKeySource,
+  createCredentials,
   type KeyExchange,
   partnerLogin,
   workspaceExchange,
@@ -90,7 +91,7 @@ function openAccess(
   const { router } = exchange.operation;
   let latest: LimiterReference | undefined;
   return {
-    credentials: new Credentials({
+    credentials: createCredentials({
       ...options,
       ...parts,
       ...route,

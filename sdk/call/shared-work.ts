@@ -1,6 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import type { CallScope } from "../call/call-scope.ts";
-import { failure } from "../call/failure.ts";
+import type { CallScope } from "./call-scope.ts";
+import { failure } from "./failure.ts";
 
 export interface SharedWorkOptions<Value> {
   /** The work ends with it. */
@@ -15,14 +15,14 @@ export interface SharedWorkOptions<Value> {
 const unawaitedMs = 2_000;
 
 /**
- * Work that many calls may wait for, such as a token exchange. Each waits as long as its own scope. After the last has left
+ * Work that many may wait for, such as a token exchange. Each waits as long as its own scope. After the last has left
  * the work is ended soon, so that it keeps no process alive.
  */
 export class SharedWork<Value> {
   readonly scope: CallScope;
   readonly #clock: Clock;
   readonly #result: Promise<Value>;
-  #waiting = 0;
+  readonly #waiters = new Set<Waiter>();
   #isSettled = false;
   #cancelEnd = () => {};
 
@@ -35,30 +35,34 @@ export class SharedWork<Value> {
       this.scope.dispose();
       onSettled();
     });
-    // Without a call that waits its failure is of no use.
+    // Without a waiter its failure is of no use.
     this.#result.catch(() => {});
   }
 
-  /** Whether a call waits. */
+  /** Whether a call waits, and not only work that no call waits for. */
   get isAwaited(): boolean {
-    return this.#waiting > 0;
+    return [...this.#waiters].some((waiter) => waiter.isAwaited);
   }
 
   /** Waits for the result, at most as long as the scope. */
-  async join(scope: CallScope): Promise<Value> {
-    this.#waiting += 1;
+  async join(scope: CallScope, waiter: Waiter = { isAwaited: true }): Promise<Value> {
+    this.#waiters.add(waiter);
     this.#cancelEnd();
     try {
       return await scope.race(this.#result);
     } finally {
-      this.#waiting -= 1;
+      this.#waiters.delete(waiter);
       this.#endUnlessJoined();
     }
   }
 
   #endUnlessJoined(): void {
-    if (this.isAwaited || this.#isSettled) return;
+    if (this.#waiters.size > 0 || this.#isSettled) return;
     const end = () => this.scope.end(failure("ABORTED", "no call waits for this any more"));
     this.#cancelEnd = this.#clock.schedule(unawaitedMs, end, { background: true });
   }
+}
+
+interface Waiter {
+  readonly isAwaited: boolean;
 }
