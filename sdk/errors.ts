@@ -114,10 +114,7 @@ export class WorkspaceTasksError extends Error {
   /** The service's name for the request, for its support. */
   declare readonly requestId: string | undefined;
   // Private: partial data can hold a signing secret, and `util.inspect` prints every public field.
-  readonly #data: unknown;
-  readonly #errors: readonly GraphQLErrorEntry[];
-  readonly #headers: Readonly<Record<string, string>>;
-  readonly #extensions: Readonly<Record<string, unknown>> | undefined;
+  readonly #details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -128,32 +125,29 @@ export class WorkspaceTasksError extends Error {
     for (const [name, value] of Object.entries({ retryAfterMs, httpStatus, operationName, requestId })) {
       if (value !== undefined) Object.assign(this, { [name]: value });
     }
-    this.#data = details.data;
-    this.#errors = details.errors ?? [];
-    this.#headers = details.headers ?? {};
-    this.#extensions = details.extensions;
+    this.#details = details;
     Object.defineProperty(this, brand, { value: true });
     Object.defineProperty(this, "name", { value: new.target.name, configurable: true });
   }
 
   /** The `data` of a response that has errors too. */
   get data(): unknown {
-    return this.#data;
+    return this.#details.data;
   }
 
   /** The entries of the response's `errors`, messages redacted. */
   get errors(): readonly GraphQLErrorEntry[] {
-    return this.#errors;
+    return this.#details.errors ?? [];
   }
 
   /** Headers of the response by lower-case name, without cookies; redacted. Empty without a response. */
   get headers(): Readonly<Record<string, string>> {
-    return this.#headers;
+    return this.#details.headers ?? {};
   }
 
   /** `extensions` of the response, if it has them; redacted. Each entry of `errors` has its own. */
   get extensions(): Readonly<Record<string, unknown>> | undefined {
-    return this.#extensions;
+    return this.#details.extensions;
   }
 
   toJSON(): Record<string, unknown> {

@@ -112,10 +112,7 @@ export type {
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { Priority } from "./rate-limit/call-queue.ts";
-export {
-  type PostgresRateLimitStoreOptions,
-  postgresRateLimitStore,
-} from "./rate-limit/postgres-rate-limit-store.ts";
+export { postgresRateLimitStore } from "./rate-limit/postgres-rate-limit-store.ts";
 export type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
 export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";

@@ -53,6 +53,19 @@ export class CallScope {
     return new CallScope(this.#clock, limits, this);
   }
 
+  /** Runs work in a scope that ends with this one, or earlier. The work may throw, return no promise or never settle. */
+  async within<Value>(
+    limits: ScopeLimits,
+    work: (scope: CallScope) => Value | PromiseLike<Value>,
+  ): Promise<Value> {
+    const scope = this.child(limits);
+    try {
+      return await scope.race((async () => work(scope))());
+    } finally {
+      scope.dispose();
+    }
+  }
+
   remainingMs(): number {
     return Math.max(0, this.#endsAtMs - this.#clock.monotonic());
   }

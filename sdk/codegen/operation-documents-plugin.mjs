@@ -1,14 +1,10 @@
 // A code generator plugin: the text of each operation under `sdk/operations`, with the fragments that it uses and the
 // router that serves it. `compare` sends them to a service to see whether they still fit.
-import { Kind, print, visit } from "graphql";
-import { routersOf } from "./operation-table-plugin.mjs";
+import { print, visit } from "graphql";
+import { definitionsIn, routersOf } from "./operation-table-plugin.mjs";
 
 export function plugin(schema, documents) {
-  const definitions = documents.flatMap((file) => file.document.definitions);
-  const fragments = new Map(
-    definitions.filter((d) => d.kind === Kind.FRAGMENT_DEFINITION).map((d) => [d.name.value, d]),
-  );
-  const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
+  const { fragments, operations } = definitionsIn(documents);
   const rows = operations.map((operation) => {
     const root = schema.getRootType(operation.operation);
     const routers = routersOf(schema, fragments, operation.selectionSet, root, ["BASE", "GATEWAY"]);

@@ -6,11 +6,7 @@ import { getDirectiveValues, getNamedType, isCompositeType, Kind, typeFromAST } 
 const allRouters = ["BASE", "GATEWAY"];
 
 export function plugin(schema, documents) {
-  const definitions = documents.flatMap((file) => file.document.definitions);
-  const fragments = new Map(
-    definitions.filter((d) => d.kind === Kind.FRAGMENT_DEFINITION).map((d) => [d.name.value, d]),
-  );
-  const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
+  const { fragments, operations } = definitionsIn(documents);
   const rows = operations.map((operation) => row(schema, fragments, operation));
   return [
     "/** Every operation, with what the schema's `@router` and `@public` say about it. */",
@@ -19,6 +15,13 @@ export function plugin(schema, documents) {
     "} as const;",
     "",
   ].join("\n");
+}
+
+export function definitionsIn(documents) {
+  const definitions = documents.flatMap((file) => file.document.definitions);
+  const fragments = definitions.filter((d) => d.kind === Kind.FRAGMENT_DEFINITION);
+  const operations = definitions.filter((d) => d.kind === Kind.OPERATION_DEFINITION);
+  return { fragments: new Map(fragments.map((d) => [d.name.value, d])), operations };
 }
 
 function row(schema, fragments, operation) {

@@ -99,14 +99,11 @@ async function callSource(
   const unavailable = (what: string, cause?: unknown) =>
     failure("API_KEY_UNAVAILABLE", `${exchange.name}: the function that returns the key ${what}`, { cause });
   const onLimit = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
-  const limited = scope.child({ limitMs: timeoutMs, onLimit });
-  const call = async () => source();
   try {
-    return await limited.race(call());
+    return await scope.within({ limitMs: timeoutMs, onLimit }, () => source());
   } catch (error) {
-    throw new FailureError(limited.failure ?? unavailable("failed", redactor.cause(error)));
-  } finally {
-    limited.dispose();
+    if (error instanceof FailureError) throw error;
+    throw new FailureError(unavailable("failed", redactor.cause(error)));
   }
 }
 

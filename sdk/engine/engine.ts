@@ -74,16 +74,9 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     openScope: (limits) => clientScope.child(limits),
     async workspaceToken(scope) {
       const { credentials } = routers.route("base").access();
-      const limited = scope.child({ limitMs: options.deadlineMs ?? deadlineMsDefaults[options.priority] });
-      try {
-        const credential = await credentials.get(limited);
-        return {
-          token: credential.token,
-          replace: () => credentials.reject(credential, false),
-        };
-      } finally {
-        limited.dispose();
-      }
+      const limitMs = options.deadlineMs ?? deadlineMsDefaults[options.priority];
+      const credential = await scope.within({ limitMs }, (limited) => credentials.get(limited));
+      return { token: credential.token, replace: () => credentials.reject(credential, false) };
     },
     rateLimitSnapshot: (router = "base") => routers.snapshot(router),
     async close() {

@@ -9,6 +9,10 @@ export function nodeProblem(
   { node, bun, deno }: Readonly<Record<string, string | undefined>> = globalThis.process?.versions ?? {},
 ): string | undefined {
   if (node === undefined || bun !== undefined || deno !== undefined) return undefined;
-  if (node.localeCompare(oldestNode, "en", { numeric: true }) >= 0) return undefined;
+  if (numberOf(node) >= numberOf(oldestNode)) return undefined;
   return `expected Node ${oldestNode} or newer, got ${node}; update Node`;
 }
+
+/** Grows with the version. */
+const numberOf = (version: string) =>
+  version.split(".").reduce((sum, part) => 1_000 * sum + Number.parseInt(part, 10), 0);

@@ -2,6 +2,7 @@
 // the task, by a failure that is not transient, by its deadline, its signal or `close`.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, failure, onProgressFailed, toError } from "../call/failure.ts";
@@ -108,7 +109,6 @@ interface WaitDependencies {
 /** One call of `waitFor`. */
 export class TaskWait {
   readonly taskId: string;
-  readonly settled: Promise<Task>;
   isOver = false;
   /** Infinity while `onProgress` is running. */
   nextPollAtMs: number;
@@ -122,8 +122,7 @@ export class TaskWait {
   #missing = 0;
   #failuresInARow = 0;
   #lastSeen = "";
-  #resolve: (task: Task) => void = () => {};
-  #reject: (error: unknown) => void = () => {};
+  readonly #result = deferred<Task>();
 
   constructor(taskId: string, options: WaitInput, dependencies: WaitDependencies) {
     this.taskId = taskId;
@@ -131,14 +130,14 @@ export class TaskWait {
     this.#options = options;
     this.#dependencies = dependencies;
     this.#intervalMs = options.pollIntervalMs;
-    this.settled = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
     dependencies.scope.onEnd((ended) => {
       const outcome = this.#polls === 0 ? "not_sent" : "unknown";
       this.#failWith({ ...ended, outcome });
     });
+  }
+
+  get settled(): Promise<Task> {
+    return this.#result.promise;
   }
 
   polled(task: Task | undefined): void {
@@ -177,7 +176,7 @@ export class TaskWait {
 
   #fail(error: unknown): void {
     this.isOver = true;
-    this.#reject(error);
+    this.#result.reject(error);
   }
 
   #next(task: Task | undefined, hasChanged: boolean): void {
@@ -185,7 +184,7 @@ export class TaskWait {
     if (task?.status === "FAILED") this.#fail(new TaskFailedError(task, this.#polls));
     else if (task?.status === "COMPLETED") {
       this.isOver = true;
-      this.#resolve(task);
+      this.#result.resolve(task);
     } else this.#pollAgain(hasChanged);
   }
 

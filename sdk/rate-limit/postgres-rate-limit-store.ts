@@ -21,12 +21,6 @@ export interface PostgresQuery {
   readonly query_timeout: number;
 }
 
-export interface PostgresRateLimitStoreOptions {
-  /** Schema of the table. Default: the first of the connection's search path. */
-  readonly schema?: string | undefined;
-}
-
-const storeOptions = s.strictObject({ schema: s.optional(s.string) });
 // Below the limit of the SDK for a store, whose error says less.
 const queryTimeoutMs = 4_000;
 const lockTimeoutMs = 3_000;
@@ -35,12 +29,55 @@ const poolArgument = s.objectWith<PostgresPool>("a pool with query", "query");
 
 const undefinedTable = "42P01";
 
+const table = "workspace_tasks_rate_limit";
+// For the rest of the statement.
+const withLockTimeout = `set_config('lock_timeout', '${lockTimeoutMs}', true)`;
+const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`;
+const sql = {
+  // Without the lock two processes that start together collide inside `create table if not exists`. Any role can hold
+  // it, so it is waited for briefly.
+  createTable: `
+    begin;
+    set local lock_timeout = ${lockTimeoutMs};
+    select pg_advisory_xact_lock(hashtext('workspace-tasks rate limit table'));
+    create table if not exists ${table} (
+      key_hash text primary key,
+      blocked_until timestamptz not null default '-infinity',
+      granted_at timestamptz[] not null default '{}',
+      permits integer[] not null default '{}'
+    );
+    commit;`,
+  // The last permits are those of this statement, 0 of them if none are free.
+  acquire: `
+    insert into ${table} as existing (key_hash, granted_at, permits)
+    select $1, array[clock_timestamp()], array[least($3::integer, $2::integer)] from ${withLockTimeout}
+    on conflict (key_hash) do update set (granted_at, permits) = (
+      select array_agg(granted_at) || min(now), array_agg(permits) || case
+        when existing.blocked_until > min(now) then 0
+        else greatest(0, least($3::integer, $2::integer - coalesce(sum(permits), 0)))::integer
+      end
+      from (select clock_timestamp() as now) as clock
+      left join unnest(existing.granted_at, existing.permits) as granted(granted_at, permits)
+        on permits > 0 and granted_at > now - ${milliseconds("$4")}
+    )
+    returning permits[cardinality(permits)] as granted, 1000 * extract(epoch from greatest(
+      blocked_until,
+      (select min(at) from unnest(granted_at, permits) as each(at, count) where count > 0) + ${milliseconds("$4")}
+    ) - clock_timestamp())::float8 as retry_ms`,
+  block: `
+    insert into ${table} as existing (key_hash, blocked_until)
+    select $1, clock_timestamp() + ${milliseconds("$2")} from ${withLockTimeout}
+    on conflict (key_hash)
+    do update set blocked_until = greatest(existing.blocked_until, excluded.blocked_until)`,
+};
+
 /**
  * Lets processes that use one API key share its rate limit through PostgreSQL 9.5 or newer. Takes a pool of the package
  * `pg`; pass the result as `rateLimit.store`, the same one to all clients of the key in a process. Beyond the interface.
  *
- * Creates the table `workspace_tasks_rate_limit` on first use. Stores hashes of keys, never a key. The pool stays yours: it
- * is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at most, after which its client is destroyed.
+ * Creates the table `workspace_tasks_rate_limit` on first use, in the first schema of the search path. Stores hashes of
+ * keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at
+ * most, after which its client is destroyed.
  *
  * @example examples/sdk.test.ts#rate-limit-store
  * ```ts
@@ -48,26 +85,13 @@ const undefinedTable = "42P01";
  * const client = createClient({ baseUrl, apiKey, rateLimit: { store: postgresRateLimitStore(pool) } });
  * ```
  */
-export function postgresRateLimitStore(
-  pool: PostgresPool,
-  options: PostgresRateLimitStoreOptions = {},
-): RateLimitStore {
-  const { schema } = s.parse(
-    storeOptions,
-    options,
-    ({ message }) => new ConfigurationError(`postgresRateLimitStore: ${message}`),
-  );
+export function postgresRateLimitStore(pool: PostgresPool): RateLimitStore {
   s.parse(
     poolArgument,
     pool,
     ({ message }) =>
       new ConfigurationError(`postgresRateLimitStore: pool: ${message}; pass a Pool of the package pg`),
   );
-  return createStore(pool, schema);
-}
-
-function createStore(pool: PostgresPool, schema: string | undefined): RateLimitStore {
-  const sql = statements(schema === undefined ? "" : `"${schema.replaceAll('"', '""')}".`);
 
   async function run(text: string, values: unknown[]): Promise<readonly unknown[]> {
     const query = { text, values, query_timeout: queryTimeoutMs };
@@ -88,50 +112,6 @@ function createStore(pool: PostgresPool, schema: string | undefined): RateLimitS
     async block(key, durationMs) {
       await run(sql.block, [key, durationMs]);
     },
-  };
-}
-
-function statements(prefix: string) {
-  const table = `${prefix}workspace_tasks_rate_limit`;
-  // For the rest of the statement.
-  const withLockTimeout = `set_config('lock_timeout', '${lockTimeoutMs}', true)`;
-  const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`;
-  return {
-    // Without the lock two processes that start together collide inside `create table if not exists`. Any role can hold
-    // it, so it is waited for briefly.
-    createTable: `
-      begin;
-      set local lock_timeout = ${lockTimeoutMs};
-      select pg_advisory_xact_lock(hashtext('workspace-tasks rate limit table'));
-      create table if not exists ${table} (
-        key_hash text primary key,
-        blocked_until timestamptz not null default '-infinity',
-        granted_at timestamptz[] not null default '{}',
-        permits integer[] not null default '{}'
-      );
-      commit;`,
-    // The last permits are those of this statement, 0 of them if none are free.
-    acquire: `
-      insert into ${table} as existing (key_hash, granted_at, permits)
-      select $1, array[clock_timestamp()], array[least($3::integer, $2::integer)] from ${withLockTimeout}
-      on conflict (key_hash) do update set (granted_at, permits) = (
-        select array_agg(granted_at) || min(now), array_agg(permits) || case
-          when existing.blocked_until > min(now) then 0
-          else greatest(0, least($3::integer, $2::integer - coalesce(sum(permits), 0)))::integer
-        end
-        from (select clock_timestamp() as now) as clock
-        left join unnest(existing.granted_at, existing.permits) as granted(granted_at, permits)
-          on permits > 0 and granted_at > now - ${milliseconds("$4")}
-      )
-      returning permits[cardinality(permits)] as granted, 1000 * extract(epoch from greatest(
-        blocked_until,
-        (select min(at) from unnest(granted_at, permits) as each(at, count) where count > 0) + ${milliseconds("$4")}
-      ) - clock_timestamp())::float8 as retry_ms`,
-    block: `
-      insert into ${table} as existing (key_hash, blocked_until)
-      select $1, clock_timestamp() + ${milliseconds("$2")} from ${withLockTimeout}
-      on conflict (key_hash)
-      do update set blocked_until = greatest(existing.blocked_until, excluded.blocked_until)`,
   };
 }
 

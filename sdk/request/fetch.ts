@@ -1,29 +1,24 @@
-// The option `fetch`, typed by what the client uses of it and not by the types of one implementation: the global function,
-// undici's own and node-fetch's have types that do not agree with each other.
+// The option `fetch`, typed by what the client uses of it and not by the types of one implementation: the global function
+// and undici's own have types that do not agree with each other.
 
-/** Sends one HTTP request, as the global `fetch` does. Those of undici and node-fetch fit without a cast. */
+/** Sends one HTTP request, as the global `fetch` does. That of undici fits without a cast. */
 export type Fetch = (url: URL | string, init: FetchInit) => Promise<FetchResponse>;
 
 /** What the client sends. An absent body is no property: with `exactOptionalPropertyTypes` some types reject `undefined`. */
 export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  readonly body?: string | FetchBytes;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   /** A followed redirect would carry the key or the token to another host. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
 }
 
-/** A `Buffer` where there are types of Node, because node-fetch's types have no other bytes; never shared memory. */
-export type FetchBytes = (typeof globalThis extends { readonly Buffer: { alloc(size: number): infer Bytes } }
-  ? Bytes
-  : Uint8Array) & { readonly buffer: ArrayBuffer };
-
 /** What the client reads of a response. */
 export interface FetchResponse {
   readonly status: number;
   readonly headers: FetchHeaders;
-  /** A web stream or a stream of Node; of anything else `text` is called. */
+  /** A web stream; of anything else `text` is called, and its size is checked then. */
   readonly body?: unknown;
   text(): Promise<string>;
 }

@@ -26,21 +26,21 @@ export interface GuardedStore {
 const storeTimeoutMs = 5_000;
 
 export function guardStore(store: SecretStore, scope: CallScope): GuardedStore {
-  async function limited<Value>(method: keyof SecretStore, run: () => Promise<Value>): Promise<Value> {
+  async function limited<Value>(
+    method: keyof SecretStore,
+    run: () => Value | PromiseLike<Value>,
+  ): Promise<Value> {
     const onLimit = () => storeFailed(method, `expected a result within ${storeTimeoutMs} ms, got none`);
-    const limit = scope.child({ limitMs: storeTimeoutMs, onLimit });
     try {
-      return await limit.race(run());
+      return await scope.within({ limitMs: storeTimeoutMs, onLimit }, run);
     } catch (cause) {
-      throw limit.failure ? cause : new FailureError(storeFailed(method, "it failed, see cause", cause));
-    } finally {
-      limit.dispose();
+      if (cause instanceof FailureError) throw cause;
+      throw new FailureError(storeFailed(method, "it failed, see cause", cause));
     }
   }
 
   async function read(): Promise<string | null> {
-    // `async`: it may throw, or return no promise.
-    const text: unknown = await limited("read", async () => store.read());
+    const text: unknown = await limited("read", () => store.read());
     if (text === null || text === undefined || typeof text === "string") return text ?? null;
     throw new FailureError(storeFailed("read", `expected a string or null, got a ${typeof text}`));
   }
@@ -48,7 +48,7 @@ export function guardStore(store: SecretStore, scope: CallScope): GuardedStore {
   return {
     read,
     async replace(next, previous) {
-      const written: unknown = await limited("write", async () => store.write(next, previous));
+      const written: unknown = await limited("write", () => store.write(next, previous));
       return written === true || (written !== false && (await read()) === next);
     },
   };

@@ -8,13 +8,7 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
-import {
-  type Fetch,
-  type FetchBytes,
-  type FetchResponse,
-  headOf,
-  type ResponseHead,
-} from "../request/fetch.ts";
+import { type Fetch, type FetchResponse, headOf, type ResponseHead } from "../request/fetch.ts";
 import { networkFailure, notResponse } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
@@ -54,16 +48,13 @@ export function createUploadLink(options: UploadLinkOptions): UploadLink {
     return attempt(request, fresh.token);
   }
 
-  async function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
-    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: timedOut });
-    const controller = new AbortController();
-    attemptScope.onEnd(() => controller.abort());
+  function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
     attempts += 1;
-    try {
-      return await attemptScope.race(sendRequest(options, request, token, controller.signal));
-    } finally {
-      attemptScope.dispose();
-    }
+    return scope.within({ limitMs: timeoutMs, onLimit: timedOut }, (limited) => {
+      const controller = new AbortController();
+      limited.onEnd(() => controller.abort());
+      return sendRequest(options, request, token, controller.signal);
+    });
   }
 
   return {
@@ -109,7 +100,7 @@ async function sendRequest(
     response = await fetch(new URL(url), {
       method,
       headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
-      ...(body && { body: bufferOf(body) }),
+      ...(body && { body: unshared(body) }),
       redirect: "manual",
       signal,
     });
@@ -122,13 +113,9 @@ async function sendRequest(
   return head;
 }
 
-/** The same memory, as a `Buffer` where there is one. */
-function bufferOf(bytes: Uint8Array): FetchBytes {
-  const { buffer, byteOffset, byteLength } = bytes;
-  // `fetch` takes no shared memory.
-  if (!(buffer instanceof ArrayBuffer)) return bufferOf(new Uint8Array(bytes));
-  if (typeof Buffer === "undefined") return bytes as FetchBytes;
-  return Buffer.from(buffer, byteOffset, byteLength);
+/** The same memory, unless it is shared, which `fetch` does not take. */
+function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }
 
 function timedOut(limitMs: number): Failure {

@@ -17,7 +17,7 @@ export interface ScriptedService {
   readonly exchanges: readonly ReceivedRequest[];
 }
 
-// Clients of one key and address share their tokens and their rate limit.
+// Clients of one key and address share their rate limit.
 let services = 0;
 
 /** A client of a service that responds to its calls in turn, the last response again and again. */

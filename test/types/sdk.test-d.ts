@@ -1,4 +1,3 @@
-import type { Agent } from "node:http";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { DocumentTypeDecoration, TypedDocumentNode } from "@graphql-typed-document-node/core";
 import * as sdk from "@workspace-tasks/sdk";
@@ -23,7 +22,7 @@ describe("the options of createClient", () => {
   });
 });
 
-// As undici 7, node-fetch 2 and node-fetch 3 declare their functions, as far as the compiler compares them.
+// As undici 7 declares its function, as far as the compiler compares them.
 interface UndiciResponse {
   readonly status: number;
   readonly headers: {
@@ -47,49 +46,22 @@ interface UndiciInit {
   signal?: AbortSignal | null;
   dispatcher?: { dispatch(): boolean };
 }
-interface NodeFetchResponse {
-  readonly status: number;
-  readonly headers: {
-    get(name: string): string | null;
-    forEach(callback: (value: string, name: string) => void): void;
-    raw(): Record<string, string[]>;
-  };
-  readonly body: NodeJS.ReadableStream | null;
-  text(): Promise<string>;
-}
-interface NodeFetchInit {
-  method?: string;
-  headers?: NodeFetchResponse["headers"] | Record<string, string> | Iterable<readonly [string, string]>;
-  body?: Buffer | URLSearchParams | NodeJS.ReadableStream | string;
-  redirect?: "error" | "follow" | "manual";
-  signal?: {
-    readonly aborted: boolean;
-    readonly addEventListener: (type: "abort", listener: (this: AbortSignal) => void) => void;
-  } | null;
-  agent?: Agent;
-}
 
 describe("the option fetch", () => {
-  it("accepts the functions of the platform, of undici and of node-fetch without a cast", () => {
+  it("accepts the functions of the platform and of undici without a cast", () => {
     expectTypeOf<typeof globalThis.fetch>().toExtend<sdk.Fetch>();
     expectTypeOf<
       (input: string | URL | { url: string }, init?: UndiciInit) => Promise<UndiciResponse>
     >().toExtend<sdk.Fetch>();
-    expectTypeOf<
-      (url: URL | string | { href: string }, init?: NodeFetchInit) => Promise<NodeFetchResponse>
-    >().toExtend<sdk.Fetch>();
   });
 
-  it("accepts a function that adds a dispatcher or an agent, and one for a test", () => {
+  it("accepts a function that adds a dispatcher, and one for a test", () => {
     const undiciFetch = {} as (input: string | URL, init?: UndiciInit) => Promise<UndiciResponse>;
-    const nodeFetch = {} as (url: URL | string, init?: NodeFetchInit) => Promise<NodeFetchResponse>;
     const dispatcher = { dispatch: () => true };
-    const agent = {} as Agent;
     sdk.createClient({
       baseUrl: "https://x",
       fetch: (url, init) => undiciFetch(url, { ...init, dispatcher }),
     });
-    sdk.createClient({ baseUrl: "https://x", fetch: (url, init) => nodeFetch(url, { ...init, agent }) });
     sdk.createClient({
       baseUrl: "https://x",
       fetch: (url, init) => globalThis.fetch(new Request(url, init)),

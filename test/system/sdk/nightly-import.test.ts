@@ -14,7 +14,7 @@ it("the example nightly-import, killed ten times, imports each client once and w
   timeout: 120_000,
 }, async () => {
   // No import may end between two looks at its journal, also on a busy machine.
-  const slow = { chances: [{ probability: 1, fault: { kind: "delay", delayMs: 150 } }] } as const;
+  const slow = { chances: [{ probability: 1, fault: { kind: "delay", delayMs: 50 } }] } as const;
   await using mock = await createMockServer({ faults: { api: [slow] } });
   const folder = await mkdtemp(join(tmpdir(), "workspace-tasks-nightly-"));
   try {

@@ -42,7 +42,7 @@ async function countedBy({ control }: MockServer) {
 describeWithPostgres("a rate limit in PostgreSQL", () => {
   it.concurrent("three processes stay within a shared rate limit, also when a fourth that holds permits of it is killed, and no call fails", async () => {
     await using database = await postgres.database();
-    const [requests, windowMs] = [60, 2_000];
+    const [requests, windowMs] = [60, 500];
     await using mock = await createMockServer({ settings: { rateLimit: { requests, windowMs } } });
     const { apiKey, baseUrl } = mock;
     const common = { apiKey, baseUrl, databaseUrl: database.url, requests, windowMs, concurrency: requests };
@@ -53,11 +53,11 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
         .poll(async () => (await countedBy(mock)).accepted.length, { timeout: 60_000 })
         .toBeGreaterThan(count);
     await acceptedMin(0);
-    const others = [1, 2, 3].map(() => runProcess({ ...common, calls: 0.8 * requests }));
+    const others = [1, 2, 3].map(() => runProcess({ ...common, calls: 0.5 * requests }));
     await acceptedMin(requests);
     killed.child.kill("SIGKILL");
     await end;
-    expect(await Promise.all(others)).toEqual(Array(3).fill({ succeeded: 0.8 * requests, failures: [] }));
+    expect(await Promise.all(others)).toEqual(Array(3).fill({ succeeded: 0.5 * requests, failures: [] }));
     const { accepted, rejected } = await countedBy(mock);
     // Rare ones: on a busy machine a request can take longer than the store allows for.
     expect(rejected).toBeLessThan(0.1 * accepted.length);

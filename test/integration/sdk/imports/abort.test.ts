@@ -17,7 +17,7 @@ import { withFolder } from "../../../support/with-folder.ts";
 
 type Fetch = NonNullable<CreateClientOptions["fetch"]>;
 
-const clients: readonly ImportClient[] = clientsWithUrls(3, 2).map((client, index) => ({
+const clients: readonly ImportClient[] = clientsWithUrls(3, 1).map((client, index) => ({
   ...client,
   artifacts: client.artifacts?.map(({ name, type, externalId }) => {
     const file = () => new Blob([`document ${index}`]);

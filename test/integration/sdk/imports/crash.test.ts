@@ -45,7 +45,7 @@ describe("a process that stops anywhere", () => {
     const found: string[] = [];
     const isFound = () => found.some((problem) => problem.startsWith("client-0 is exists and has 0 tasks"));
     const input = { clients: clientsWithFiles(2, 1), keepsJournal: false };
-    for await (const { problems } of stopEverywhere(input, 97)) {
+    for await (const { problems } of stopEverywhere(input, 997)) {
       found.push(...problems);
       if (isFound()) break;
     }

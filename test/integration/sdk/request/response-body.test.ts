@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import type { CreateClientOptions } from "../../../../sdk/options.ts";
@@ -12,86 +11,52 @@ afterEach(closeServers);
 
 const token = { exchangeSurfaceRefreshTokenForAccessTokens: { userToken: "user", workspaceToken: "opaque" } };
 
-/** As node-fetch and cross-fetch respond: the body is a stream of Node. */
-function nodeFetch(bodies: Readable[], create: () => Readable): Fetch {
-  return async (_, init) => {
-    const isExchange = String(init?.body).includes("ExchangeApiKey");
-    const body = isExchange ? Readable.from([JSON.stringify({ data: token })]) : create();
-    bodies.push(body);
-    return { ok: true, status: 200, headers: new Headers(), body } as unknown as Response;
-  };
-}
-
 let hosts = 0;
 
-function engineWith(create: () => Readable, options: Partial<CreateClientOptions> = {}) {
-  const bodies: Readable[] = [];
-  const fetch = nodeFetch(bodies, create);
-  const engine = createTestEngine({
-    apiKey: "key_1234567890",
-    // Clients of one address share a token.
-    baseUrl: `http://host-${hosts++}.localhost`,
-    maxRetries: 0,
-    fetch,
-    ...options,
-  });
-  return { engine, bodies };
+function engineWith(respond: () => unknown, options: Partial<CreateClientOptions> = {}) {
+  const fetch: Fetch = async (_, init) =>
+    String(init?.body).includes("ExchangeApiKey") ? Response.json({ data: token }) : (respond() as Response);
+  const baseUrl = `http://host-${hosts++}.localhost`;
+  return createTestEngine({ apiKey: "key_1234567890", baseUrl, maxRetries: 0, fetch, ...options });
 }
 
-describe("a response whose body is a stream of Node", () => {
+describe("a response of another fetch", () => {
   it("is read, with characters split between chunks", async () => {
     const bytes = Buffer.from('{"data":{"probe":"Zürich 🏔"}}');
-    const { engine } = engineWith(() => Readable.from([...bytes].map((byte) => Buffer.of(byte))));
-    expect(await engine.execute(probe.query, {})).toEqual({ probe: "Zürich 🏔" });
+    const body = ReadableStream.from([...bytes].map((byte) => Uint8Array.of(byte)));
+    expect(await engineWith(() => new Response(body)).execute(probe.query, {})).toEqual({
+      probe: "Zürich 🏔",
+    });
   });
 
-  it("is destroyed at maxResponseBytes", async () => {
-    const endless = () => Readable.from(Array.from({ length: 1_000 }, () => Buffer.alloc(1_000)));
-    const { engine, bodies } = engineWith(endless, { maxResponseBytes: 10_000 });
-    const failure = await failureOf(engine.execute(probe.query, {}));
-    expect(failure.message).toContain("maxResponseBytes");
-    expect(bodies[1]?.destroyed).toBe(true);
+  it("is larger than maxResponseBytes also without a stream", async () => {
+    const respond = () => ({ status: 200, headers: new Headers(), text: async () => "x".repeat(10_001) });
+    const engine = engineWith(respond, { maxResponseBytes: 10_000 });
+    expect((await failureOf(engine.execute(probe.query, {}))).message).toContain("maxResponseBytes");
   });
 
-  it("is destroyed when it stalls until timeoutMs", async () => {
-    const stalled = () => new Readable({ read() {} });
-    const { engine, bodies } = engineWith(stalled, { timeoutMs: 50 });
-    expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "REQUEST_TIMEOUT" });
-    expect(bodies[1]?.destroyed).toBe(true);
-  });
-});
-
-describe("a response of another fetch", () => {
-  it("whose body cannot be closed does not keep a call from ending at timeoutMs", async () => {
-    const deaf = () =>
-      Object.assign(new Readable({ read() {} }), {
-        destroy() {
-          throw new Error("not now");
-        },
-      }) as Readable;
-    const { engine } = engineWith(deaf, { timeoutMs: 50 });
-    expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "REQUEST_TIMEOUT" });
-  });
+  it.each(["is cancelled", "that cannot be cancelled does not keep the call from ending"])(
+    "%s when it stalls until timeoutMs",
+    async (title) => {
+      let isCancelled = false;
+      const cancel = () => {
+        isCancelled = true;
+        if (title !== "is cancelled") throw new Error("not now");
+      };
+      const engine = engineWith(() => new Response(new ReadableStream({ cancel })), { timeoutMs: 50 });
+      expect(await failureOf(engine.execute(probe.query, {}))).toMatchObject({ code: "REQUEST_TIMEOUT" });
+      expect(isCancelled).toBe(true);
+    },
+  );
 
   it("whose headers cannot be read is RESPONSE_INVALID, and its slot is not lost", async () => {
-    const fetch = nodeFetch([], () => Readable.from(['{"data":null}']));
     const forEach = () => {
       throw new Error("no such method");
     };
     const headers = { get: () => null, forEach };
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
-    let calls = 0;
-    const hostile: Fetch = async (input, init) =>
-      calls++ === 0
-        ? fetch(input, init)
-        : ({ status: 200, headers, text: async () => '{"data":{"probe":1}}' } as unknown as Response);
-    const engine = createTestEngine({
-      apiKey: "key_1234567890",
-      baseUrl: `http://host-${hosts++}.localhost`,
-      maxRetries: 0,
-      fetch: hostile,
-      logger,
-    });
+    const respond = () => ({ status: 200, headers, text: async () => '{"data":{"probe":1}}' });
+    const engine = engineWith(respond, { logger });
     for (let call = 0; call < 121; call += 1) {
       const failure = await failureOf(engine.execute(probe.mutation, {}, { deadlineMs: 5_000 }));
       const code = call < 120 ? "RESPONSE_INVALID" : "RATE_LIMIT_WAIT_EXCEEDED";

@@ -101,18 +101,18 @@ describe("deadlineMs", () => {
 });
 
 describe("the signal of a call", () => {
-  it("the signal of a call has no listener after 10,000 calls", async () => {
+  it("the signal of a call has no listener after 1,000 calls", async () => {
     const { service, engine } = createEngineFixture({
-      limit: 20_000,
-      client: { rateLimit: { requests: 20_000, maxQueued: 20_000 } },
+      limit: 2_000,
+      client: { rateLimit: { requests: 2_000 } },
     });
     const { signal } = new AbortController();
     for (let batch = 0; batch < 10; batch += 1) {
-      const calls = Array.from({ length: 1_000 }, () => engine.execute(probe.query, {}, { signal }));
+      const calls = Array.from({ length: 100 }, () => engine.execute(probe.query, {}, { signal }));
       await service.clock.advance(5_000);
       await Promise.all(calls);
     }
-    expect(service.log.accepted).toBe(10_000);
+    expect(service.log.accepted).toBe(1_000);
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 

@@ -31,6 +31,7 @@ describe("nodeProblem", () => {
     [{ node: "20.9.0" }, "got 20.9.0"],
     [{ node: oldestNode }, undefined],
     [{ node: "24.0.0" }, undefined],
+    [{ node: "25.0.0-nightly20260101" }, undefined],
     [{ node: "18.0.0", bun: "1.2.0" }, undefined],
     [{}, undefined],
   ])("of %j is %s", (versions, problem) => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { CallScope } from "../../../../sdk/call/call-scope.ts";
 import { failure } from "../../../../sdk/call/failure.ts";
 import { CallQueue, type Queueable } from "../../../../sdk/rate-limit/call-queue.ts";
-import type { Permit } from "../../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../../sdk/rate-limit/rate-limiter.ts";
+import type { Permit } from "../../../../sdk/rate-limit/waiting-call.ts";
 import { growthOf } from "../../../support/cpu-ms.ts";
 import { seeded } from "../../../support/latency.ts";
 
@@ -58,12 +58,7 @@ describe("waiting calls", () => {
     let nowMs = 0;
     const timers = { now: () => 0, monotonic: () => nowMs, schedule: () => () => {} };
     const limiter = new RateLimiter({ limit: 2 * count, windowMs: 1_000 }, timers, () => 0.5);
-    const client = {
-      maxQueued: 1_000_000,
-      maxWaitMs: 2_000_000_000,
-      redactCause: () => undefined,
-      queued: 0,
-    };
+    const client = { maxQueued: 1_000_000, redactCause: () => undefined, queued: 0 };
     const scopes: CallScope[] = [];
     const settled: Promise<unknown>[] = [];
     for (let each = 0; each < count; each += 1) {
