@@ -33,7 +33,6 @@ export const mockServerErrorCodes = [
   "CLOCK_BLOCKED",
   "WAIT_TIMED_OUT",
   "SNAPSHOT_INVALID",
-  "SCENARIO_FAILED",
   "INTERNAL",
   // The control client alone.
   "NETWORK_FAILED",

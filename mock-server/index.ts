@@ -10,7 +10,6 @@ export type {
 } from "./control/deliveries/delivery-routes.ts";
 export type { EndpointDetail, EndpointSummary } from "./control/endpoints/endpoint-routes.ts";
 export type { ExpectedRequests, RecordedRequest, RequestFilter } from "./control/requests/request-routes.ts";
-export type { ScenarioInput, ScenarioReport } from "./control/scenarios/scenario-routes.ts";
 export type { SeedView } from "./control/settings/settings-routes.ts";
 export type {
   SetStageStatusInput,

@@ -6,7 +6,6 @@ import { keyRoutes } from "./keys/key-routes.ts";
 import { mockRoutes } from "./mock/mock-routes.ts";
 import { overrideRoutes } from "./overrides/override-routes.ts";
 import { requestRoutes } from "./requests/request-routes.ts";
-import { scenarioRoutes } from "./scenarios/scenario-routes.ts";
 import { searchRoutes } from "./search/search-routes.ts";
 import { settingsRoutes } from "./settings/settings-routes.ts";
 import { taskRoutes } from "./tasks/task-routes.ts";
@@ -30,5 +29,4 @@ export const contract = {
   ...uploadRoutes,
   ...faultRoutes,
   ...overrideRoutes,
-  ...scenarioRoutes,
 };

@@ -12,7 +12,6 @@ import { createKeyControls } from "./keys/key-controls.ts";
 import { createMockControls, type MockControlsOptions } from "./mock/mock-controls.ts";
 import { createOverrideControls } from "./overrides/override-controls.ts";
 import { createRequestControls } from "./requests/request-controls.ts";
-import { createScenarioControls } from "./scenarios/play-scenario.ts";
 import { createSearchControls } from "./search/search-controls.ts";
 import { createSettingsControls } from "./settings/settings-controls.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
@@ -41,7 +40,7 @@ export type ControlsOptions = MockControlsOptions & {
 
 export function createControls(options: ControlsOptions): Controls {
   const { worlds, directory = null } = options;
-  const controls = {
+  return {
     ...createMockControls(options),
     ...createWorldControls(directory),
     ...createSettingsControls(worlds),
@@ -57,7 +56,6 @@ export function createControls(options: ControlsOptions): Controls {
     ...createFaultControls(worlds),
     ...createOverrideControls(worlds),
   };
-  return { ...controls, ...createScenarioControls(controls) };
 }
 
 type Method = (...parameters: unknown[]) => unknown;

@@ -31,7 +31,7 @@ function operationOf(route: Route): Json {
   return {
     summary,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(input && !hasQuery ? { requestBody: { content: jsonContent(bodySchema(route, input)) } } : {}),
+    ...(input && !hasQuery ? { requestBody: { content: jsonContent(schemaOf(input, "input")) } } : {}),
     responses: {
       [status]: response
         ? { description: "Done.", content: jsonContent(schemaOf(response, "output")) }
@@ -55,15 +55,6 @@ const pathParameters = (path: string) =>
 function queryParameters(query: z.ZodType) {
   const { properties = {} } = schemaOf(query, "input") as { properties?: Record<string, unknown> };
   return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
-}
-
-/** References within a recursive schema start at the root of the document. */
-function bodySchema(route: Route, body: z.ZodType): Json {
-  const path = pathOf(route).replaceAll("/", "~1");
-  const place = `#/paths/${path}/${methodOf(route).toLowerCase()}/requestBody/content/application~1json/schema`;
-  return JSON.parse(
-    JSON.stringify(schemaOf(body, "input")).replaceAll('"#/$defs/', `"${place}/$defs/`),
-  ) as Json;
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {

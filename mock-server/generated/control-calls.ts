@@ -129,6 +129,4 @@ export const controlCalls = {
   removeOverride: ["DELETE /overrides/{id}"],
   /** Removes all overrides. */
   clearOverrides: ["DELETE /overrides"],
-  /** Executes the steps of a scenario in order; responds after the last one. */
-  playScenario: ["POST /scenarios", "body"],
 } as const;

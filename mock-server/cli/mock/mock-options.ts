@@ -18,7 +18,6 @@ export const mockFlagsWith = (secret: string) => ({
     fallback: 1,
   }),
   state: flags.text("<file.json>", "resume from this snapshot, and update it"),
-  scenario: flags.text("<file.json>", "run these steps before the mock is ready"),
   deliverTo: flags.flag("<url>", `send every event there, ${secret}`, {
     parse: (value) => (isHttpUrl(value) ? value : undefined),
     expected: receiverExpected,

@@ -1,7 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
-import type { ScenarioInput } from "../../control/scenarios/scenario-routes.ts";
 import type { MockServer } from "../../create-mock.ts";
 import { isMockServerError } from "../../errors.ts";
 import { findSnapshotFile, readSnapshotFile } from "../../node/snapshot-file.ts";
@@ -43,7 +41,6 @@ interface StartContext {
 async function startLocked(options: MockOptions, { lock, warn }: StartContext): Promise<RunningMock> {
   const { state, deliverTo } = options;
   const snapshot = state === undefined ? null : await readSnapshotFile(state).catch(unusable(state));
-  const scenario = options.scenario === undefined ? null : await readScenarioFile(options.scenario);
   const settings = withDeliveries(await readSettings(options), options);
   const mock = await createMockServer(serverOptionsOf(options, settings)).catch((error: unknown) => {
     throw explainStart(error, options);
@@ -51,7 +48,6 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
   try {
     if (snapshot) await mock.control.restoreSnapshot(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
-    if (scenario) await mock.control.playScenario(scenario);
     const saving = state === undefined ? null : await saveState(mock, state, warn);
     const stop = async () => {
       try {
@@ -89,15 +85,6 @@ const unusable = (path: string) => (error: unknown) => {
   const reason = `${reasonOf(error)}; choose another file, or move this one away`;
   throw new CommandError(`--state: cannot use ${path}: ${reason}`);
 };
-
-async function readScenarioFile(path: string): Promise<ScenarioInput> {
-  try {
-    const { parseScenario } = await import("../../control/scenarios/read-scenario.ts");
-    return parseScenario(await readFile(path, "utf8"));
-  } catch (error) {
-    throw new CommandError(`--scenario: cannot read ${path}: ${reasonOf(error)}`);
-  }
-}
 
 /** Registers the endpoint unless the restored state has it. Returns its signing secret. */
 async function registerReceiver({ control }: MockServer, url: string): Promise<string> {

@@ -17,6 +17,5 @@ export const errorStatuses: { readonly [Code in MockServerErrorCode]?: number } 
   CLOCK_BLOCKED: 409,
   BODY_TOO_LARGE: 413,
   SNAPSHOT_INVALID: 422,
-  SCENARIO_FAILED: 422,
   INTERNAL: 500,
 };

@@ -25,9 +25,7 @@ import type {
   deliveryRoutes,
 } from "./delivery-routes.ts";
 
-export type DeliveryControls = ControlsOf<typeof deliveryRoutes>;
-
-export function createDeliveryControls(worlds: WorldHolder): DeliveryControls {
+export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof deliveryRoutes> {
   const find = (deliveryId: string): DeliveryRecord =>
     found(worlds.current.state.deliveries.get(deliveryId), `delivery "${deliveryId}" not found`);
   return {

@@ -68,7 +68,7 @@ const deliverySearch = {
   ...fields.timeRange,
 };
 
-export const expectedDeliveries = z.strictObject({
+const expectedDeliveries = z.strictObject({
   ...deliveryFilter,
   attempted: z.boolean().optional().describe("`true`: only those with at least one attempt."),
   responseStatus: z.int().optional().describe("HTTP status of the last response."),

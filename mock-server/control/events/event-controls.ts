@@ -14,9 +14,7 @@ import { viewDeliverySummary } from "../deliveries/delivery-controls.ts";
 import type { DeliverySummary } from "../deliveries/delivery-routes.ts";
 import type { eventRoutes } from "./event-routes.ts";
 
-export type EventControls = ControlsOf<typeof eventRoutes>;
-
-export function createEventControls(worlds: WorldHolder): EventControls {
+export function createEventControls(worlds: WorldHolder): ControlsOf<typeof eventRoutes> {
   return {
     syncDocuments(input) {
       const { clientId, documents } = syncDocuments(worlds.current, input);

@@ -4,7 +4,7 @@ import { defineRoute } from "../contract/route.ts";
 import { deliverySummary } from "../deliveries/delivery-routes.ts";
 import { payloadSchema } from "./payload-schema.ts";
 
-export const documentsPull = z.strictObject({
+const documentsPull = z.strictObject({
   connectionId: id,
   clientId: id
     .optional()
@@ -26,7 +26,7 @@ export const documentsPull = z.strictObject({
     .describe("Files left out in addition to those that are already held. Default: 0."),
 });
 
-export const newCatalogEvent = z.strictObject({
+const newCatalogEvent = z.strictObject({
   name: z.string().min(1),
   description: z.string().optional(),
   version: z.string().optional(),
@@ -35,7 +35,7 @@ export const newCatalogEvent = z.strictObject({
   payloadSchema: payloadSchema.optional().describe("JSON Schema (Draft 7)."),
 });
 
-export const eventToSend = z.strictObject({
+const eventToSend = z.strictObject({
   name: z.string().min(1),
   payload: z.record(z.string(), z.unknown()),
   workspaceId: id.optional().describe("Default: that of the endpoint, or the first workspace."),

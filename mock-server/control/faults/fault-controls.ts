@@ -8,7 +8,7 @@ import type { ControlsOf } from "../contract/route.ts";
 import { checkFaultPlan } from "./check-fault-plan.ts";
 import type { FaultsView, faultRoutes } from "./fault-routes.ts";
 
-export type FaultControls = ControlsOf<typeof faultRoutes>;
+type FaultControls = ControlsOf<typeof faultRoutes>;
 
 export function createFaultControls(worlds: WorldHolder): FaultControls {
   const getFaults = (): FaultsView => {

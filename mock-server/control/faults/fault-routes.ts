@@ -22,7 +22,7 @@ const faults = z.object({
   fired: z.array(fired),
 });
 
-export const newFaults = faultPlanSchema.extend({
+const newFaults = faultPlanSchema.extend({
   profile: z
     .literal("contract")
     .optional()

@@ -20,9 +20,11 @@ export interface MockControlsOptions {
   readonly version: string;
 }
 
-export type MockControls = ControlsOf<typeof mockRoutes>;
-
-export function createMockControls({ worlds, clock, version }: MockControlsOptions): MockControls {
+export function createMockControls({
+  worlds,
+  clock,
+  version,
+}: MockControlsOptions): ControlsOf<typeof mockRoutes> {
   const virtual = "advance" in clock ? clock : null;
   const worldClock = createWorldClock(worlds, clock);
   const now = () => isoTime(clock.now());

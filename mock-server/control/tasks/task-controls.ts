@@ -16,9 +16,7 @@ import { listPage } from "../lists/list-page.ts";
 import { createTextMatch } from "../lists/text-match.ts";
 import type * as routes from "./task-routes.ts";
 
-export type TaskControls = ControlsOf<typeof routes.taskRoutes>;
-
-export function createTaskControls(worlds: WorldHolder): TaskControls {
+export function createTaskControls(worlds: WorldHolder): ControlsOf<typeof routes.taskRoutes> {
   return {
     startTask(input) {
       const world = worlds.current;

@@ -12,7 +12,7 @@ const stagePlan = stagePlanSchema.extend({
   durationMs: stagePlanSchema.shape.durationMs.optional().describe("Default: 0."),
 });
 
-export const taskPlan = z.strictObject({
+const taskPlan = z.strictObject({
   progression: taskPlanSchema.shape.progression
     .optional()
     .describe("Default: as in the mock's plan for the task type."),
@@ -20,7 +20,7 @@ export const taskPlan = z.strictObject({
   outcome: taskOutcomeSchema.optional().describe("How the task ends when no stage has failed."),
 });
 
-export const newTask = z.strictObject({
+const newTask = z.strictObject({
   workspaceId: id.optional().describe("Default: the client's, else the first workspace."),
   clientId: id.optional().describe("Default: a new client."),
   taskType: z.string().min(1),
@@ -31,7 +31,7 @@ export const newTask = z.strictObject({
     .optional(),
 });
 
-export const taskChange = z.strictObject({
+const taskChange = z.strictObject({
   status: taskStatusSchema,
   errorMessage: z.string().optional(),
   customerError: customerError.sent.nullable().optional(),
@@ -42,7 +42,7 @@ export const taskChange = z.strictObject({
     .describe("Whether a failure is not classified yet. Default: by its time since the task's start."),
 });
 
-export const stageChange = z.strictObject({
+const stageChange = z.strictObject({
   subTaskType: z.string().min(1),
   status: taskStatusSchema,
   errorMessage: z.string().optional(),

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { createMockServer, type Snapshot } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { parseScenario } from "../../../mock-server/control/scenarios/read-scenario.ts";
 import {
   recordSchemas,
   snapshotSchema,
@@ -41,23 +40,6 @@ describe("a recorded snapshot of the mock", () => {
     const schema = z.toJSONSchema(snapshotSchema, { io: "input", unrepresentable: "any" }) as JsonSchema;
     const recorded = JSON.parse(text(`fields-of-mock-snapshot-${snapshotVersion}.json`));
     expect([...new Set(fieldsOf(schema, schema, ""))].toSorted()).toEqual(recorded);
-  });
-});
-
-describe("a recorded scenario", () => {
-  it.each(versions("scenario"))("%s is read, with a step of every kind", (name) => {
-    const { steps } = parseScenario(text(name));
-    expect(steps.map((step) => step.do).toSorted()).toEqual([
-      ...["add-catalog-event", "advance-clock", "clear-faults", "expect-deliveries", "repeat", "send-event"],
-      ...[
-        "set-faults",
-        "set-stage-status",
-        "set-task-plan",
-        "set-task-status",
-        "start-task",
-        "sync-documents",
-      ],
-    ]);
   });
 });
 

@@ -115,13 +115,6 @@ export function fakeTimersSuite({ it, expect, useFakeTimers }: Runner): void {
     expect(await clock.runUntil(Promise.resolve(7))).toBe(7);
   });
 
-  withMock("a long scenario is played", { listen: false }, async ({ control }) => {
-    const { steps } = await control.playScenario({
-      steps: [{ do: "repeat", times: 250, steps: [{ do: "clear-faults" }] }],
-    });
-    expect(steps).toBe(250);
-  });
-
   it("a call that gets no response has a time limit", async () => {
     useFakeTimers();
     const control = createControlClient({ baseUrl: "http://127.0.0.1:1", fetch: never, timeoutMs: 20 });

@@ -86,7 +86,6 @@ const examples: { readonly [Method in Name]: (ids: Ids) => readonly unknown[] } 
   addFaults: () => [{ api: [{ instructions: [{ kind: "stall" }] }] }],
   removeFault: () => ["1"],
   clearFaults: () => [],
-  playScenario: () => [{ steps: [{ do: "start-task", as: "task", taskType: "BINDER" }] }],
 };
 
 /** Equal seeds give equal ids, so two mocks that were set up alike differ only in how they are called. */

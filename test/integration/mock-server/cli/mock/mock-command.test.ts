@@ -169,16 +169,6 @@ describe("mock", () => {
     });
   });
 
-  it("mock --scenario runs a scenario before it is ready", () =>
-    withFolder(async (folder) => {
-      const path = join(folder, "scenario.json");
-      await writeFile(path, JSON.stringify({ steps: [{ do: "start-task", taskType: "BINDER" }] }));
-      await withMock(["--scenario", path], async (ready) => {
-        const snapshot = await (await fetch(`${ready["baseUrl"]}/_mock/v1/snapshot`)).json();
-        expect(snapshot).toMatchObject({ state: { tasks: [{ type: "BINDER" }] } });
-      });
-    }));
-
   const receiverUrl =
     "--deliver-to: expected an https URL, or an http URL of this computer such as http://127.0.0.1:3000/webhooks";
   it.each([
@@ -196,7 +186,7 @@ describe("mock", () => {
       ["--deliver-only", "loopback", "--deliver-to", "https://hooks.example/"],
       "--deliver-only: loopback sends nothing to hooks.example of --deliver-to; omit one of them",
     ],
-    [["--scenarios", "x"], "unknown flag --scenarios; did you mean --scenario?"],
+    [["--stat", "x"], "unknown flag --stat; did you mean --state?"],
     [["--seed"], "--seed: expected a value; write --seed <n>"],
     [["exce"], 'expected flags, or exec as the first argument, got "exce"; did you mean exec?'],
   ])("mock rejects %j", async (argv, sentence) => {
@@ -275,24 +265,4 @@ describe("mock", () => {
       expect(attempts[0]?.error).toBe("not sent: this mock delivers to loopback only");
     });
   });
-
-  it("mock explains why it cannot read a scenario", () =>
-    withFolder(async (folder) => {
-      const missing = await mock("--port", "0", "--scenario", "/nope.json");
-      expect(missing).toMatchObject({
-        code: 1,
-        err: "workspace-tasks mock: --scenario: cannot read /nope.json: ENOENT\n",
-      });
-      const path = join(folder, "scenario.json");
-      await writeFile(path, JSON.stringify({ steps: [{ do: "dance" }] }));
-      const { code, err } = await mock("--port", "0", "--scenario", path);
-      expect(code).toBe(1);
-      expect(err).toMatch(/^workspace-tasks mock: --scenario: cannot read .+ steps\.0\.do: .+\n$/);
-      await writeFile(path, JSON.stringify({ steps: [{ do: "advance-clock", by: "1h" }] }));
-      const failing = await mock("--port", "0", "--scenario", path);
-      expect([failing.code, failing.out]).toEqual([1, ""]);
-      expect(failing.err).toContain(
-        "workspace-tasks mock: scenario step 1 (advance-clock): a real clock cannot be advanced",
-      );
-    }));
 });
