@@ -10,7 +10,7 @@ import type { Service } from "./http/service.ts";
 import { type HostedWorld, hostWorld, type MockWorld, toMockWorld, type WorldSetup } from "./mock-world.ts";
 import { worldsMax } from "./settings/bounds.ts";
 import { withSettings } from "./settings/settings.ts";
-import type { restoreWorld } from "./snapshot/restore-world.ts";
+import { restoreWorld, takeSnapshot } from "./snapshot/snapshot.ts";
 import type { Snapshot } from "./snapshot/snapshot-schema.ts";
 import { realClock } from "./time/real-clock.ts";
 import { createVirtualClock } from "./time/virtual-clock.ts";
@@ -92,7 +92,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
     // Nothing is awaited from here on: two worlds that are created at once cannot get one name.
     const { emit } = main().worlds.current;
     const name = checkedName(input.name);
-    const seed = input.seed ?? origin?.snapshot.seed ?? seedOf(shared, name);
+    const seed = input.seed ?? origin?.seed ?? seedOf(shared, name);
     const ownSettings = withSettings(
       settings,
       from === undefined ? shared.settings : source.worlds.current.settings,
@@ -109,7 +109,7 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
       directory: null,
     });
     if (origin) {
-      const world = origin.restoreWorld(hosted.worlds, origin.snapshot);
+      const world = restoreWorld(hosted.worlds, origin);
       if (input.faults) world.faults.replace(input.faults);
     }
     try {
@@ -161,13 +161,8 @@ export function createNamedWorlds(options: NamedWorldsOptions): NamedWorlds {
   };
 }
 
-interface Origin {
-  readonly snapshot: Snapshot;
-  readonly restoreWorld: typeof restoreWorld;
-}
-
 /** What a world starts from; `null` for one that starts from its seed. */
-async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Origin | null> {
+async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Snapshot | null> {
   if (input.from === undefined && input.snapshot === undefined) return null;
   if (input.from !== undefined && input.snapshot !== undefined) {
     throw new MockServerError("BODY_INVALID", "expected from or snapshot, got both");
@@ -175,14 +170,10 @@ async function originOf(input: NewWorld, { worlds }: HostedWorld): Promise<Origi
   if (input.seed !== undefined) {
     throw new MockServerError("BODY_INVALID", "seed: a copy has the seed of its origin");
   }
-  const { restoreWorld } = await import("./snapshot/restore-world.ts");
-  if (input.snapshot) {
-    const { readSnapshot } = await import("./snapshot/read-snapshot.ts");
-    return { snapshot: readSnapshot(input.snapshot), restoreWorld };
-  }
-  const { takeSnapshot } = await import("./snapshot/snapshot.ts");
-  const snapshot = structuredClone(takeSnapshot(worlds.current, worlds.seedData.workspaceId));
-  return { snapshot, restoreWorld };
+  if (!input.snapshot) return structuredClone(takeSnapshot(worlds.current, worlds.seedData.workspaceId));
+  // Loaded when first needed, with zod.
+  const { readSnapshot } = await import("./snapshot/read-snapshot.ts");
+  return readSnapshot(input.snapshot);
 }
 
 /** A name has the same seed in every run, in whichever order worlds are created. */

@@ -4,10 +4,13 @@
 // schedules them from there.
 
 import { fromBase64, joinBytes, toBase64 } from "@workspace-tasks/kernel/bytes.ts";
-import { recordProgress } from "../rules/tasks/progression.ts";
+import { rescheduleDeliveries } from "../rules/deliveries/deliveries.ts";
+import { resumeImports } from "../rules/partner/imports.ts";
+import { recordProgress, resumeProgress } from "../rules/tasks/progression.ts";
 import type { StateLists } from "../state/records.ts";
 import type { State } from "../state/state.ts";
 import type { World } from "../world/world.ts";
+import type { WorldHolder } from "../world/world-holder.ts";
 import { keyOf } from "./record-key.ts";
 import type { Snapshot } from "./snapshot-schema.ts";
 
@@ -27,14 +30,18 @@ export function takeSnapshot(world: World, seedWorkspaceId: string): Snapshot {
   };
 }
 
-/** Fills an empty world from a validated snapshot; its records become the world's. Schedules nothing. */
-export function fillFromSnapshot(world: World, snapshot: Snapshot): void {
-  fromLists(world.state, snapshot.state);
-  world.random.restore(snapshot.random);
-  world.limiter.restore(snapshot.limits);
-  world.faults.restore(snapshot.faults);
-  world.journal.restore(snapshot.journal.entries, snapshot.journal.count);
-}
+/** Restores a validated snapshot, whose records become the world's, and reschedules its timers. */
+export const restoreWorld = (worlds: WorldHolder, snapshot: Snapshot): World =>
+  worlds.restore(snapshot, (world) => {
+    fromLists(world.state, snapshot.state);
+    world.random.restore(snapshot.random);
+    world.limiter.restore(snapshot.limits);
+    world.faults.restore(snapshot.faults);
+    world.journal.restore(snapshot.journal.entries, snapshot.journal.count);
+    resumeProgress(world, snapshot.state.progress);
+    rescheduleDeliveries(world);
+    resumeImports(world);
+  });
 
 type Noun = Exclude<keyof State, "uploadContents" | "progress">;
 

@@ -1,6 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { MockServerError } from "../../errors.ts";
-import { takeSnapshot } from "../../snapshot/snapshot.ts";
+import { restoreWorld, takeSnapshot } from "../../snapshot/snapshot.ts";
 import type { FaultPlan } from "../../state/fault.ts";
 import { durationForms, parseDurationMs } from "../../time/duration.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
@@ -76,7 +76,6 @@ export function createMockControls({
     async restoreSnapshot(snapshot) {
       // Loaded when first needed: the schemas of a snapshot cost time that a start should not pay.
       const { readSnapshot } = await import("../../snapshot/read-snapshot.ts");
-      const { restoreWorld } = await import("../../snapshot/restore-world.ts");
       restoreWorld(worlds, readSnapshot(snapshot, worlds.current.settings.bounds));
     },
   };
