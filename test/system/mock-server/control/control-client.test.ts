@@ -159,33 +159,24 @@ describe("input that is wrong", () => {
     const withInput = (Object.keys(contract) as Name[]).filter(
       (name) => contract[name].input && !name.startsWith("waitFor"),
     );
-    const fields = fc.constantFrom(
-      "taskType",
-      "role",
-      "by",
-      "name",
-      "payload",
-      "status",
-      "limit",
-      "url",
-      "steps",
-    );
+    const fields = fc.constantFrom("taskType", "role", "by", "name", "payload", "status", "limit", "url");
     const input = fc.oneof(
       fc.jsonValue({ maxDepth: 2 }),
       fc.dictionary(fields, fc.jsonValue({ maxDepth: 2 })),
     );
+    // Both mocks get the same calls, so they stay alike.
+    const [inProcess, overHttp] = [await setUp(), await setUp()];
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...withInput), input, async (name, given) => {
-        const [inProcess, overHttp] = [await setUp(), await setUp()];
         const [id] = examples[name](inProcess.ids);
         const parameters = contract[name].call.includes("{") ? [id, given] : [given];
         expect(await outcomeOf(checkedControlClient(overHttp.mock), name, parameters)).toEqual(
           await outcomeOf(inProcess.mock.control, name, parameters),
         );
-        await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
       }),
       { numRuns: 150, seed: 20_260_115 },
     );
+    await Promise.all([inProcess.mock.close(), overHttp.mock.close()]);
   });
 });
 
