@@ -6,7 +6,7 @@ const sliding: RateLimitPolicy = { requests: 3, windowMs: 1_000, window: "slidin
 const fixed: RateLimitPolicy = { ...sliding, window: "fixed" };
 
 describe("createRateLimiter", () => {
-  it("still counts what was requested before the limit was lowered", () => {
+  it("counts what a limiter with another limit has counted, after a restore", () => {
     const before = createRateLimiter({ ...sliding, requests: 5 });
     for (const nowMs of [0, 100, 200, 300, 400]) expect(before.take("k", nowMs).granted).toBe(true);
     const lowered = createRateLimiter({ ...sliding, requests: 2 });
