@@ -53,6 +53,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 20 } },
     // One more than the cores of a CI machine: many tests wait for processes, browsers and time limits.
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 });

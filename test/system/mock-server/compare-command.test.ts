@@ -86,7 +86,7 @@ async function interrupt({ mock, origin, deleting }: SlowMock, ...signals: reado
 const listed = async ({ control }: MockServer) =>
   (await control.listEndpoints()).data.map(({ url, id }) => `${url}  ${id}`);
 
-describe("workspace-tasks compare", () => {
+describe.concurrent("workspace-tasks compare", () => {
   it("SIGTERM says at once what is removed, and removes it", async () => {
     await using service = await startSlowMock();
     const { code, out, err } = await interrupt(service, "SIGTERM");
