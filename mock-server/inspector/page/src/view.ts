@@ -1,5 +1,5 @@
+import type { Overview } from "@workspace-tasks/mock-server/control";
 import type { Filter } from "./address.ts";
-import type { Overview } from "./api-types.ts";
 
 export interface ViewProps {
   readonly id: string | null;

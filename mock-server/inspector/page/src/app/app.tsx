@@ -1,6 +1,6 @@
+import type { Overview } from "@workspace-tasks/mock-server/control";
 import { useEffect } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { Overview } from "../api-types.ts";
 import { Bar, useClock, useNow } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useKeys } from "../parts/controls/keys.ts";

@@ -1,5 +1,5 @@
+import type { ClockView } from "@workspace-tasks/mock-server/control";
 import { useEffect, useState } from "preact/hooks";
-import type { ClockView } from "../api-types.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { worldName } from "../state/worlds.ts";

@@ -1,4 +1,4 @@
-import type { RecordedRequest } from "../api-types.ts";
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 
 export const nameOf = ({ operationName, operations }: RecordedRequest) =>
   operationName ?? (operations.join(", ") || "(no valid document)");

@@ -1,11 +1,11 @@
+import type { EndpointDetail, EndpointSummary } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { Button, LinkButton } from "../parts/controls/button.tsx";
 import { TextField } from "../parts/controls/fields.tsx";
 import { ListView } from "../parts/lists/list-view.tsx";
-import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { type Column, column } from "../parts/lists/rows.tsx";
 import { EndpointName } from "../parts/status/delivery-state.tsx";
 import {
   describeHealth,
@@ -88,8 +88,7 @@ export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
           <LinkButton label="Send an event" href={hashOf("endpoints", "send", filter)} />
         </div>
       }
-      list={{ rows, loading: read === undefined, done: true, loadOlder: () => {} }}
-      lines={2}
+      list={{ rows, loading: read === undefined }}
       keyOf={({ endpoint }) => endpoint.id}
       columns={columnsOf(nowMs)}
       nothing={
@@ -173,6 +172,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
           asksFirst
           onRun={() => control.deleteEndpoint(id).then(() => goTo("endpoints"))}
           name={`Delete ${url}`}
+          class="toned tone-bad"
         />
         <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />
       </Actions>

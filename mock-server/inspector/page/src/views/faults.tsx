@@ -1,5 +1,5 @@
+import type { FaultsView as Faults, FiredFaultView } from "@workspace-tasks/mock-server/control";
 import { hashOf } from "../address.ts";
-import type { FaultsView as Faults, FiredFaultView } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { Absent } from "../parts/status/waiting.tsx";

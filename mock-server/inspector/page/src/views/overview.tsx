@@ -1,10 +1,9 @@
+import type { Overview, RecordedRequest } from "@workspace-tasks/mock-server/control";
 import type { ComponentChildren } from "preact";
 import { hashOf } from "../address.ts";
-import type { Overview, RecordedRequest } from "../api-types.ts";
 import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { LinkButton } from "../parts/controls/button.tsx";
-import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import {
   describeDue,
@@ -24,22 +23,25 @@ import { formatExact, formatReset, formatTimeNear, plural, shortId } from "../te
 import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
+import { StartPanels } from "./setup.tsx";
 import "./overview.css";
 
-const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
-
-export function OverviewView(props: ViewProps) {
-  const { overview, nowMs } = props;
+export function OverviewView({ overview, nowMs }: ViewProps) {
   return (
     <>
       <div class="title-bar">
         <h2>Overview</h2>
         <Actions>
           <LinkButton label="Connect" href={hashOf("setup")} />
-          <ActionButton label="Reset the mock" asksFirst onRun={() => control.reset()} />
+          <ActionButton
+            label="Reset the mock"
+            asksFirst
+            onRun={() => control.reset()}
+            class="toned tone-bad"
+          />
         </Actions>
       </div>
-      {overview && isUnused(overview) && <Start {...props} />}
+      {overview && isUnused(overview) && <StartPanels />}
       <div class="panels tiles">
         <Tasks counts={overview?.tasks} />
         <section class="panel">

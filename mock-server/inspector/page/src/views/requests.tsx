@@ -1,8 +1,7 @@
-import type { RecordedRequest } from "../api-types.ts";
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 import { ListView } from "../parts/lists/list-view.tsx";
 import { usePages } from "../parts/lists/pages.ts";
-import { timeColumn } from "../parts/lists/time-column.ts";
-import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../parts/lists/rows.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
 import { control } from "../state/resource.ts";
 import { formatDuration } from "../text/format.ts";

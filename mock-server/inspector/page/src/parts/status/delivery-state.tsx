@@ -1,4 +1,4 @@
-import type { DeliverySummary } from "../../api-types.ts";
+import type { DeliverySummary } from "@workspace-tasks/mock-server/control";
 import { formatDuration } from "../../text/format.ts";
 import { deliveryStatuses, StatusBadge } from "./status.tsx";
 

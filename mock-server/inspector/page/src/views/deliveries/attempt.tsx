@@ -1,17 +1,14 @@
+import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
-import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Select } from "../../parts/controls/fields.tsx";
-import { lazyView } from "../../parts/lazy-view.tsx";
 import { Notice } from "../../parts/status/status.tsx";
 import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
+import { Difference } from "../../parts/values/difference.tsx";
 import { Headers, type HttpHeaders, linesOf } from "../../parts/values/text-block.tsx";
 import { firstWords, toCurl, withDuration } from "../../text/format.ts";
-
-// Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
-const Difference = lazyView(() => import("../../parts/values/difference.tsx"), "Difference");
 
 interface Props {
   readonly attempt: DeliveryAttempt;

@@ -1,5 +1,5 @@
+import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { describeNext } from "../../parts/status/delivery-state.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";

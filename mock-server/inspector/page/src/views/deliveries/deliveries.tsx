@@ -1,10 +1,9 @@
+import type { DeliverySummary, EndpointSummary } from "@workspace-tasks/mock-server/control";
 import { type Filter, hashOf } from "../../address.ts";
-import type { DeliverySummary, EndpointSummary } from "../../api-types.ts";
 import { valuesOf } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
-import { timeColumn } from "../../parts/lists/time-column.ts";
-import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
 import {
   DeliveryBadge,
   EndpointName,
@@ -114,9 +113,8 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
           options: endpointOptions(endpoints, filter["endpointId"]),
         },
       ]}
-      actions={<ReplayRejected query={query} rows={list.rows} hasMore={!list.done} />}
+      actions={<ReplayRejected query={query} rows={list.rows} hasMore={list.showOlder !== undefined} />}
       chart={<DeliveryHistogram query={query} filter={filter} nowMs={nowMs} />}
-      lines={2}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(list.rows, nowMs)}

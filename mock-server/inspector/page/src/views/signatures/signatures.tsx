@@ -1,5 +1,5 @@
+import type { DeliveryAttempt } from "@workspace-tasks/mock-server/control";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { DeliveryAttempt } from "../../api-types.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";

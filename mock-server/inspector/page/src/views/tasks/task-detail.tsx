@@ -1,6 +1,6 @@
+import type { TaskDetail as Task } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
-import type { TaskDetail as Task } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import {
   DeliveryBadge,

@@ -1,12 +1,11 @@
+import type { ListedTask } from "@workspace-tasks/mock-server/control";
 import { defaultSettings } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { ListedTask } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Select } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
-import { timeColumn } from "../../parts/lists/time-column.ts";
-import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
 import { control } from "../../state/resource.ts";
