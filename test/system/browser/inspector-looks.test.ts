@@ -63,7 +63,7 @@ async function idsIn({ control }: MockServer): Promise<Ids> {
 const views: Readonly<Record<string, readonly [address: string | ((ids: Ids) => string), shows: string]>> = {
   overview: ["overview", ".two-line-items .toned"],
   tasks: ["tasks", "[role=option]"],
-  task: [({ task }) => `tasks/${task}`, ".timeline .open"],
+  task: [({ task }) => `tasks/${task}`, "[aria-label=Stages] li"],
   deliveries: ["deliveries", "[role=option]"],
   delivery: [({ waiting }) => `deliveries/${waiting}`, ".attempts .toned"],
   signatures: ["signatures", ".signature-check .nothing"],

@@ -143,9 +143,9 @@ describe("the detail of a delivery", () => {
     const id = await deliveryOf("/unauth");
     await troubled.mock.control.replayDelivery(id);
     await inspector.show(`#/deliveries/${id}`);
-    const { detail, page } = inspector;
+    const { detail } = inspector;
     const table = detail.getByRole("table", { name: "Attempts" });
-    await inspector.button("Attempt 2").waitFor();
+    await inspector.button("Attempt 2").click();
     expect(await table.getByRole("columnheader").allTextContents()).toEqual([
       "#",
       "time",
@@ -153,14 +153,11 @@ describe("the detail of a delivery", () => {
       "duration",
     ]);
     const headers = detail.getByRole("region", { name: "Request headers" });
-    // The attempt before may have been made in the same second, and so with the same signature.
-    await page.getByLabel("compared with attempt").selectOption("1");
     await headers.getByText(/^\+webhook-signature: /).waitFor();
     await headers.getByText(/^-webhook-signature: /).waitFor();
     await headers.getByText(/^ webhook-id: /).waitFor();
     expect(await detail.getByRole("heading", { name: /^Body/ }).count()).toBe(1);
     await inspector.button("Attempt 1").click();
-    await page.getByLabel("compared with attempt").selectOption("");
     await headers.getByText(/^\+/).waitFor({ state: "detached" });
   });
 

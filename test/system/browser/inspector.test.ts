@@ -43,7 +43,7 @@ describe("the tasks view of the inspector", () => {
 
     await inspector.button("+1m: advance the clock").click();
     await rows.filter({ hasText: "COMPLETED" }).waitFor();
-    const events = detail.locator(".items").getByRole("listitem");
+    const events = detail.locator(".task-events > li");
     await events
       .filter({ hasText: /\dtask\.completed/ })
       .getByText("delivered")
@@ -65,7 +65,7 @@ describe("the tasks view of the inspector", () => {
     await detail.getByText("failed in the inspector").waitFor();
     await inspector.button("Run again").click();
     await inspector.button("Complete").click();
-    await detail.getByText("COMPLETED").waitFor();
+    await inspector.rows.getByText("COMPLETED").waitFor();
     const [task] = (await mock.control.listTasks()).data;
     expect(task).toMatchObject({ status: "COMPLETED", stages: 1, stagesDone: 1 });
   });
@@ -147,7 +147,7 @@ describe("the faults view of the inspector", () => {
     const { page } = inspector;
     await inspector.show("#/faults");
     await inspector.button("Add: On calls to the API").click();
-    await inspector.button("End the rule: 429 of the service, retry after 1 s").click();
+    await inspector.button("End the rule: 429 of the service, retry after 1 s the next time").click();
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("Add the contract's faults").click();
     await page.getByText("20 % of the time").first().waitFor();

@@ -25,13 +25,13 @@ export function Bar({ views }: { readonly views: readonly string[] }) {
   return (
     <header class="bar">
       <h1>
-        <svg class="logo" viewBox="0 0 20 20" aria-hidden="true">
+        <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
           <rect x="1" y="1" width="18" height="18" rx="5" fill="var(--accent)" />
           <path d="M5.5 10.5l3 3 6-7" fill="none" stroke="var(--accent-text)" stroke-width="2" />
         </svg>
         <span class="product">workspace-tasks</span> <span class="muted">{worldName ?? "mock"}</span>
       </h1>
-      <span class={`connection tone-${tone}`} role="status">
+      <span class={`badge tone-${tone}`} role="status">
         {label}
       </span>
       <Search />

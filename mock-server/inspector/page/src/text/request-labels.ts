@@ -11,5 +11,3 @@ export function reasonOf({ errors, rejection, faults, status }: RecordedRequest)
     (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}`.trimEnd() : `${status}`)
   );
 }
-
-export const results: readonly RecordedRequest["result"][] = ["succeeded", "limited", "rejected", "faulty"];

@@ -5,7 +5,7 @@ import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
 import { control, useResource } from "../state/resource.ts";
-import { describeFault, describePlan } from "../text/fault-labels.ts";
+import { describeFault, describeMatch, describeRule } from "../text/fault-labels.ts";
 import { formatTimeNear, shortId } from "../text/format.ts";
 import type { ViewProps } from "../view.ts";
 import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
@@ -41,9 +41,11 @@ export function FaultsView({ nowMs }: ViewProps) {
 }
 
 function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
-  const lines = describePlan(plan);
-  const idOf = (side: string, index: number) =>
-    rules.find((rule) => rule.side === side && rule.index === index)?.id;
+  const active = rules.flatMap(({ id, side, index }) => {
+    const rule = plan[side]?.[index];
+    const text = rule ? describeRule(rule) : "";
+    return rule && text !== "" ? [{ id, side, text, where: describeMatch(rule) }] : [];
+  });
   return (
     <ListPanel
       title="Active faults"
@@ -55,18 +57,18 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
         </details>
       }
     >
-      {lines.map(({ side, rule, what, often, where }, index) => (
-        <li key={`${side} ${rule} ${index}`}>
+      {active.map(({ id, side, text, where }) => (
+        <li key={id}>
           <span class="badge tone-calm">{side === "api" ? "API" : "delivery"}</span>
           <span>
-            {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
+            {text} {where && <span class="muted mono">{where}</span>}
           </span>
           <Actions class="tools at-end">
             <ActionButton
               label="End"
-              onRun={() => control.removeFault(String(idOf(side, rule)))}
+              onRun={() => control.removeFault(String(id))}
               class="quiet"
-              name={`End the rule: ${what}`}
+              name={`End the rule: ${text}`}
             />
           </Actions>
         </li>

@@ -20,7 +20,7 @@ import { type Activity, isAttempt } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { formatExact, formatReset, formatTimeNear, plural, shortId } from "../text/format.ts";
-import { nameOf, reasonOf } from "../text/request-labels.ts";
+import { nameOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
 import { StartPanels } from "./setup.tsx";
@@ -60,7 +60,6 @@ export function OverviewView({ overview, nowMs }: ViewProps) {
         <Endpoints overview={overview} nowMs={nowMs} />
         <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
         <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
-        <RejectedRequests nowMs={nowMs} />
         <Recent nowMs={nowMs} />
       </div>
     </>
@@ -126,11 +125,13 @@ function Requests({ total, nowMs }: RequestsProps) {
         const key = keys?.data.find(({ id }) => id === keyId);
         const max = used + remaining;
         return (
-          <div key={keyId} class="rate-limit">
-            <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
-            <b>
-              {used}/{max}
-            </b>
+          <div key={keyId}>
+            <div class="ends">
+              <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
+              <b>
+                {used}/{max}
+              </b>
+            </div>
             <meter
               aria-label={`requests of key ${shortId(keyId)}`}
               value={used}
@@ -209,35 +210,6 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
             <span class="toned tone-bad">{delivery.lastError}</span>
             <EndpointName url={delivery.url} />
           </div>
-        </li>
-      ))}
-    </ListPanel>
-  );
-}
-
-function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
-  const log = useResource("newest requests", ["request"], () =>
-    control.listRequests({ order: "desc", limit: rejectedListed, result: "rejected" }),
-  );
-  const rejected = log?.data ?? [];
-  return (
-    <ListPanel
-      title="Rejected requests"
-      nothing={log && "No request has been rejected."}
-      class="two-line-items"
-      footer={
-        rejected.length === rejectedListed && (
-          <a href={hashOf("requests", null, { result: "rejected" })}>All rejected requests</a>
-        )
-      }
-    >
-      {rejected.map((request) => (
-        <li key={request.sequence}>
-          <div>
-            <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-            <span class="at-end muted">{formatTimeNear(request.at, nowMs)}</span>
-          </div>
-          <div class="toned tone-bad">{reasonOf(request)}</div>
         </li>
       ))}
     </ListPanel>

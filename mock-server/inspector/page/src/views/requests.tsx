@@ -5,9 +5,9 @@ import { type Column, column, timeColumn } from "../parts/lists/rows.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
 import { control } from "../state/resource.ts";
 import { formatDuration } from "../text/format.ts";
-import { nameOf, reasonOf, results } from "../text/request-labels.ts";
+import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
-import { RequestHistogram } from "./histograms.tsx";
+import { RequestHistogram, results } from "./histograms.tsx";
 import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
@@ -30,9 +30,11 @@ function reasonIfAny(request: RecordedRequest): string {
   return request.result === "succeeded" ? "" : reasonOf(request);
 }
 
+const resultNames = Object.keys(results) as readonly RecordedRequest["result"][];
+
 export function RequestsView({ id, filter, nowMs }: ViewProps) {
   const query = {
-    result: results.find((known) => known === filter["result"]),
+    result: resultNames.find((known) => known === filter["result"]),
     text: filter["text"]?.trim() || undefined,
     from: filter["from"],
     to: filter["to"],
@@ -47,7 +49,7 @@ export function RequestsView({ id, filter, nowMs }: ViewProps) {
       filter={filter}
       fields={[
         { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
-        { name: "result", label: "result", options: results },
+        { name: "result", label: "result", options: resultNames },
       ]}
       chart={<RequestHistogram query={query} filter={filter} nowMs={nowMs} />}
       list={list}

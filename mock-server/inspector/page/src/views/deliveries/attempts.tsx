@@ -1,7 +1,6 @@
 import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { Button } from "../../parts/controls/button.tsx";
-import { describeNext } from "../../parts/status/delivery-state.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
@@ -32,7 +31,6 @@ export function Attempts({ delivery, nowMs }: Props) {
             </tr>
           </thead>
           <tbody>
-            <NextRow delivery={delivery} nowMs={nowMs} />
             {attempts.toReversed().map((each) => (
               <Row
                 key={each.number}
@@ -66,27 +64,6 @@ export function Attempts({ delivery, nowMs }: Props) {
   );
 }
 
-function NextRow({ delivery, nowMs }: Props) {
-  const { nextTry, triesMax, nextAttemptAt, due } = delivery;
-  const next = describeNext(delivery, nowMs);
-  if (next === null) return null;
-  const isPlanned = nextAttemptAt !== null && due === null;
-  return (
-    <tr class="tone-wait">
-      <td>next</td>
-      <td title={isPlanned ? formatExact(nextAttemptAt) : undefined}>
-        {isPlanned ? formatTimeNear(nextAttemptAt, nowMs) : "–"}
-      </td>
-      <td colSpan={2}>
-        <span class="toned">{next}</span>{" "}
-        <span class="muted">
-          try {nextTry} of {triesMax}
-        </span>
-      </td>
-    </tr>
-  );
-}
-
 interface RowProps {
   readonly attempt: DeliveryAttempt;
   readonly before: DeliveryAttempt | undefined;
@@ -107,7 +84,7 @@ function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
         {formatTimeNear(startedAt, nowMs)} {before && <span class="muted">+{formatDuration(gapMs)}</span>}
       </td>
       <td>
-        <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>
+        <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>{" "}
         {kind !== "scheduled" && <StatusBadge status={kind} />}
         {faults.length > 0 && <StatusBadge status="fault" tone="wait" />}
       </td>

@@ -16,14 +16,14 @@ import { deliveryStatuses } from "../../parts/status/status.tsx";
 import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
-import { DeliveryHistogram, type DeliveryQuery } from "../histograms.tsx";
+import { DeliveryHistogram, type DeliveryQuery, outcomes } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import { ReplayRejected } from "./replay-rejected.tsx";
 
-const outcomes = ["delivered", "rejected", "waiting", "cancelled"] as const;
+const outcomeNames = Object.keys(outcomes) as readonly (keyof typeof outcomes)[];
 const statuses = ["paused", "failed"] as const;
 const statusOptions = [
-  ...outcomes,
+  ...outcomeNames,
   ...statuses.map((value) => ({ value, text: deliveryStatuses[value]?.label ?? value })),
 ];
 
@@ -72,7 +72,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
 
 function queryOf({ text = "", endpointId, lastResponse, status, from, to }: Filter): DeliveryQuery {
   return {
-    outcome: outcomes.find((known) => known === status),
+    outcome: outcomeNames.find((known) => known === status),
     status: statuses.find((known) => known === status),
     lastResponse: valuesOf(responses).find((known) => known === lastResponse),
     from,
