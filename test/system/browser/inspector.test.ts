@@ -147,7 +147,7 @@ describe("the faults view of the inspector", () => {
     const { page } = inspector;
     await inspector.show("#/faults");
     await inspector.button("Add: On calls to the API").click();
-    await inspector.button("End the rule: 429 of the service, retry after 1 s the next time").click();
+    await inspector.button("End the rule: 429 of the service, retry after 1 s, the next time").click();
     await page.getByText("No fault is active.").waitFor();
     await inspector.button("Add the contract's faults").click();
     await page.getByText("20 % of the time").first().waitFor();

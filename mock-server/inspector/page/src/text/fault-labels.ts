@@ -44,10 +44,10 @@ export function describeRule({ instructions = [], chances = [] }: Rule): string 
     if (last?.what === what) last.count++;
     else runs.push({ what, count: 1 });
   }
-  const next = runs.map(({ what, count }) => `${what} the next ${times(count)}`);
+  const next = runs.map(({ what, count }) => `${what}, the next ${times(count)}`);
   const often = chances.map(
     ({ probability, fault }) =>
-      `${describeFault(fault)} ${Number((probability * 100).toFixed(2))} % of the time`,
+      `${describeFault(fault)}, ${Number((probability * 100).toFixed(2))} % of the time`,
   );
   return [next.join(", then "), ...often].filter((text) => text !== "").join(", ");
 }

@@ -148,8 +148,8 @@ function Stages({ task: { subTasks, stagesAhead, stageEndsAt }, nowMs }: StagesP
         return (
           <li key={`planned ${index}`}>
             <StatusBadge status="planned" /> <span>{subTaskType}</span>
-            <span class="at-end muted">
-              in {formatDuration(Math.max(0, untilMs))}, for {formatDuration(durationMs)}
+            <span class="at-end muted" title={`for ${formatDuration(durationMs)}`}>
+              in {formatDuration(Math.max(0, untilMs))}
             </span>
           </li>
         );
