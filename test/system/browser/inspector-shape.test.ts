@@ -125,7 +125,7 @@ it("the page has dates, and the newest first, on a virtual clock that was advanc
   await start();
   const just = inspector.panel("Just now");
   await just.getByText("01-15 12:00:00").first().waitFor();
-  const times = await just.locator(".mono").evaluateAll((all) => all.map((each) => each.title));
+  const times = await just.locator("time").evaluateAll((all) => all.map((each) => each.title));
   expect(times).toEqual([...times].sort().reverse());
   await page.getByRole("link", { name: /^Deliveries/ }).click();
   await inspector.rows.getByText("01-15 12:00:00").waitFor();

@@ -5,8 +5,6 @@ export interface ViewProps {
   readonly id: string | null;
   readonly filter: Filter;
   readonly overview: Overview | undefined;
-  /** The mock's time. */
-  readonly nowMs: number;
 }
 
 /** `Tasks` of the view `tasks`. */

@@ -18,6 +18,7 @@ import { StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
 import { goTo } from "../route.ts";
+import { useNowMs } from "../state/clock.ts";
 import { control, useResource } from "../state/resource.ts";
 import { formatRelative, formatTime } from "../text/format.ts";
 import type { ViewProps } from "../view.ts";
@@ -60,7 +61,8 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
 ];
 
-export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
+export function EndpointsView({ id, filter, overview }: ViewProps) {
+  const nowMs = useNowMs();
   const topics = ["endpoint", "workspace", "clock"];
   const read = useResource("endpoints", topics, () => control.listEndpoints());
   const endpoints = read?.data ?? [];
@@ -72,7 +74,7 @@ export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
     if (selected === "new") return <NewEndpoint />;
     if (selected === "send") return <SendEvent endpoints={endpoints} />;
     const row = rows.find(({ endpoint }) => endpoint.id === selected);
-    if (row) return <Endpoint key={selected} {...row} nowMs={nowMs} />;
+    if (row) return <Endpoint key={selected} {...row} />;
     const text = `There is no endpoint with the id ${selected}; it may have been deleted.`;
     return <Absent value={read && null} text={text} />;
   };
@@ -132,11 +134,8 @@ function NewEndpoint() {
   );
 }
 
-interface Props extends Row {
-  readonly nowMs: number;
-}
-
-function Endpoint({ endpoint, health, nowMs }: Props) {
+function Endpoint({ endpoint, health }: Row) {
+  const nowMs = useNowMs();
   const { url, id, enabled } = endpoint;
   return (
     <section class="panel" aria-label={url}>
@@ -160,7 +159,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
           changed: formatTime(endpoint.updatedAt),
         }}
       />
-      <Secrets endpoint={endpoint} nowMs={nowMs} />
+      <Secrets endpoint={endpoint} />
       <Actions>
         <ActionButton
           label={enabled ? "Pause" : "Resume"}
@@ -181,7 +180,8 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
 }
 
 /** The secrets are in the page only after a press of the button, and until the next rotation. */
-function Secrets({ endpoint, nowMs }: Omit<Props, "health">) {
+function Secrets({ endpoint }: Pick<Row, "endpoint">) {
+  const nowMs = useNowMs();
   const [fetched, setFetched] = useState<EndpointDetail | null>(null);
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
   const fetchSecrets = () => control.getEndpoint(endpoint.id).then(setFetched);

@@ -4,13 +4,13 @@ import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
+import { Time } from "../parts/values/time.tsx";
 import { control, useResource } from "../state/resource.ts";
 import { describeFault, describeMatch, describeRule } from "../text/fault-labels.ts";
-import { formatTimeNear, shortId } from "../text/format.ts";
-import type { ViewProps } from "../view.ts";
+import { shortId } from "../text/format.ts";
 import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 
-export function FaultsView({ nowMs }: ViewProps) {
+export function FaultsView() {
   const faults = useResource("faults", ["fault", "faults"], () => control.getFaults());
   return (
     <>
@@ -31,7 +31,7 @@ export function FaultsView({ nowMs }: ViewProps) {
       {faults ? (
         <div class="panels wide-panels">
           <Active faults={faults} />
-          <Fired fired={faults.fired} nowMs={nowMs} />
+          <Fired fired={faults.fired} />
         </div>
       ) : (
         <Absent />
@@ -79,7 +79,7 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
 
 const firedShown = 200;
 
-function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; readonly nowMs: number }) {
+function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
   return (
     <ListPanel title={`Fired (${fired.length})`} nothing="None yet.">
       {fired
@@ -87,7 +87,9 @@ function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; re
         .reverse()
         .map(({ sequence, at, side, fault, subject }) => (
           <li key={sequence}>
-            <span class="muted mono">{formatTimeNear(at, nowMs)}</span>
+            <span class="muted mono">
+              <Time at={at} />
+            </span>
             <span>{describeFault(fault)}</span>
             <span class="at-end muted one-line">
               {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}

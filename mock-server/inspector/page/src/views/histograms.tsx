@@ -10,7 +10,6 @@ interface Props<Query> {
   readonly query?: Query;
   /** Of the list, which gets the range. */
   readonly filter?: Filter;
-  readonly nowMs: number;
 }
 
 export const outcomes = { delivered: "good", rejected: "bad", waiting: "wait", cancelled: "calm" } as const;

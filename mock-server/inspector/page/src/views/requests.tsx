@@ -3,6 +3,7 @@ import { ListView } from "../parts/lists/list-view.tsx";
 import { usePages } from "../parts/lists/pages.ts";
 import { type Column, column, timeColumn } from "../parts/lists/rows.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
+import { useNowMs } from "../state/clock.ts";
 import { control } from "../state/resource.ts";
 import { formatDuration } from "../text/format.ts";
 import { nameOf, reasonOf } from "../text/request-labels.ts";
@@ -32,7 +33,8 @@ function reasonIfAny(request: RecordedRequest): string {
 
 const resultNames = Object.keys(results) as readonly RecordedRequest["result"][];
 
-export function RequestsView({ id, filter, nowMs }: ViewProps) {
+export function RequestsView({ id, filter }: ViewProps) {
+  const nowMs = useNowMs();
   const query = {
     result: resultNames.find((known) => known === filter["result"]),
     text: filter["text"]?.trim() || undefined,
@@ -51,7 +53,7 @@ export function RequestsView({ id, filter, nowMs }: ViewProps) {
         { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
         { name: "result", label: "result", options: resultNames },
       ]}
-      chart={<RequestHistogram query={query} filter={filter} nowMs={nowMs} />}
+      chart={<RequestHistogram query={query} filter={filter} />}
       list={list}
       keyOf={({ sequence }) => String(sequence)}
       columns={columnsOf(list.rows, nowMs)}

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { formatExact, formatTimeNear } from "../../text/format.ts";
+import { formatTimeNear } from "../../text/format.ts";
 import { Button } from "../controls/button.tsx";
 import { useKeys } from "../controls/keys.ts";
+import { Time } from "../values/time.tsx";
 import "./rows.css";
 
 export interface Column<Row> {
@@ -36,10 +37,9 @@ export function timeColumn<Row>(
   timeOf: (row: Row) => string,
   nowMs: number,
 ): Column<Row> {
-  const textOf = (row: Row) => formatTimeNear(timeOf(row), nowMs);
-  const hasDates = [rows[0], rows.at(-1)].some((row) => row && textOf(row).length > 8);
+  const hasDates = [rows[0], rows.at(-1)].some((row) => row && formatTimeNear(timeOf(row), nowMs).length > 8);
   const width = hasDates ? "106px" : "66px";
-  const cell = (row: Row) => <span title={formatExact(timeOf(row))}>{textOf(row)}</span>;
+  const cell = (row: Row) => <Time at={timeOf(row)} />;
   // A phone needs the width for what a row is about.
   return column(title, [width, width, null], cell, { class: "muted", value: timeOf });
 }

@@ -4,17 +4,13 @@ import { Button } from "../../parts/controls/button.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
-import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
+import { Time } from "../../parts/values/time.tsx";
+import { formatDuration } from "../../text/format.ts";
 import { Attempt } from "./attempt.tsx";
 import "./attempts.css";
 
-interface Props {
-  readonly delivery: DeliveryDetail;
-  readonly nowMs: number;
-}
-
 /** All attempts as one table; below it the chosen one, at first the last, and the body that all of them sent. */
-export function Attempts({ delivery, nowMs }: Props) {
+export function Attempts({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { attempts } = delivery;
   const [chosen, setChosen] = useState<number | null>(null);
   const attempt = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1);
@@ -38,7 +34,6 @@ export function Attempts({ delivery, nowMs }: Props) {
                 before={attempts[each.number - 2]}
                 isChosen={each === attempt}
                 onChoose={() => setChosen(each.number)}
-                nowMs={nowMs}
               />
             ))}
           </tbody>
@@ -69,10 +64,9 @@ interface RowProps {
   readonly before: DeliveryAttempt | undefined;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
-  readonly nowMs: number;
 }
 
-function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
+function Row({ attempt, before, isChosen, onChoose }: RowProps) {
   const { number, kind, status, error, startedAt, durationMs, faults } = attempt;
   const gapMs = before ? Date.parse(startedAt) - Date.parse(before.startedAt) : 0;
   return (
@@ -80,8 +74,8 @@ function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
       <td>
         <Button label={number} name={`Attempt ${number}`} class="quiet" onClick={onChoose} />
       </td>
-      <td title={formatExact(startedAt)}>
-        {formatTimeNear(startedAt, nowMs)} {before && <span class="muted">+{formatDuration(gapMs)}</span>}
+      <td>
+        <Time at={startedAt} /> {before && <span class="muted">+{formatDuration(gapMs)}</span>}
       </td>
       <td>
         <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>{" "}

@@ -13,6 +13,7 @@ import {
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
 import { deliveryStatuses } from "../../parts/status/status.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
@@ -62,7 +63,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
     (delivery) => (
       <>
         <DeliveryBadge delivery={delivery} />
-        <NextAttempt delivery={delivery} nowMs={nowMs} />
+        <NextAttempt delivery={delivery} />
       </>
     ),
     { class: "two-lines", value: ({ status, nextAttemptAt }) => `${status} ${nextAttemptAt}` },
@@ -89,7 +90,8 @@ function endpointOptions(endpoints: readonly EndpointSummary[], chosen: string |
   return isListed ? options : [...options, { value: chosen, text: `endpoint ${shortId(chosen)}` }];
 }
 
-export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
+export function DeliveriesView({ id, filter }: ViewProps) {
+  const nowMs = useNowMs();
   const query = queryOf(filter);
   const list = usePages(
     JSON.stringify(query),
@@ -114,7 +116,7 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
         },
       ]}
       actions={<ReplayRejected query={query} rows={list.rows} hasMore={list.showOlder !== undefined} />}
-      chart={<DeliveryHistogram query={query} filter={filter} nowMs={nowMs} />}
+      chart={<DeliveryHistogram query={query} filter={filter} />}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(list.rows, nowMs)}
@@ -124,7 +126,7 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
           event there.
         </>
       }
-      detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} nowMs={nowMs} />}
+      detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} />}
     />
   );
 }

@@ -4,17 +4,14 @@ import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { DeliveryBadge, describeNext, isDue } from "../../parts/status/delivery-state.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
 import { deliveryMarkdown } from "../../text/delivery-markdown.ts";
 import { formatExact, shortId } from "../../text/format.ts";
 import { Attempts } from "./attempts.tsx";
 
-interface Props {
-  readonly id: string;
-  readonly nowMs: number;
-}
-
-export function DeliveryDetail({ id, nowMs }: Props) {
+export function DeliveryDetail({ id }: { readonly id: string }) {
+  const nowMs = useNowMs();
   const delivery = useResource(
     `delivery ${id}`,
     ["delivery", "clock", "endpoint"],
@@ -62,7 +59,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
           }}
         />
       </section>
-      <Attempts delivery={delivery} nowMs={nowMs} />
+      <Attempts delivery={delivery} />
     </>
   );
 }

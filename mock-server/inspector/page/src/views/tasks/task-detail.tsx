@@ -11,16 +11,14 @@ import {
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
+import { Time } from "../../parts/values/time.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
-import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
+import { formatDuration, formatTime } from "../../text/format.ts";
 import "./task-detail.css";
 
-interface Props {
-  readonly id: string;
-  readonly nowMs: number;
-}
-
-export function TaskDetail({ id, nowMs }: Props) {
+export function TaskDetail({ id }: { readonly id: string }) {
+  const nowMs = useNowMs();
   const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
   if (!task) return <Absent value={task} text="There is no task with this id." />;
   return (
@@ -51,7 +49,7 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Stages</h4>
         {task.subTasks.length === 0 && <p class="muted">No stage has started.</p>}
-        <Stages task={task} nowMs={nowMs} />
+        <Stages task={task} />
         {task.status === "RUNNING" && <MoveStage task={task} />}
       </section>
       <section class="panel">
@@ -60,7 +58,9 @@ export function TaskDetail({ id, nowMs }: Props) {
         <ul class="items task-events">
           {task.events.map((event) => (
             <li key={event.eventId}>
-              <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
+              <span class="muted mono">
+                <Time at={event.occurredAt} />
+              </span>
               <a href={hashOf("deliveries", null, { text: event.eventId })}>{event.name}</a>
               <span class="event-deliveries">
                 {event.deliveries.map((delivery) => (
@@ -121,13 +121,9 @@ function MoveStage({ task }: { readonly task: Task }) {
   );
 }
 
-interface StagesProps {
-  readonly task: Task;
-  readonly nowMs: number;
-}
-
 /** Stages that have started, then those that are planned. */
-function Stages({ task: { subTasks, stagesAhead, stageEndsAt }, nowMs }: StagesProps) {
+function Stages({ task: { subTasks, stagesAhead, stageEndsAt } }: { readonly task: Task }) {
+  const nowMs = useNowMs();
   let startMs = Date.parse(stageEndsAt ?? "");
   const planned = stageEndsAt === null ? [] : stagesAhead;
   return (
