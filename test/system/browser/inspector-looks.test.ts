@@ -2,14 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { MockServer } from "@workspace-tasks/mock-server";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { buildPage } from "./support/built-page.ts";
-import { createInspectorFixture, fillFixture, type InspectorFixture } from "./support/inspector-fixture.ts";
-import { InspectorPage, phone, widescreen } from "./support/inspector-page.ts";
+import { createInspectorFixture, fillFixture } from "./support/inspector-fixture.ts";
+import { InspectorPage, phone, shareInspector, widescreen } from "./support/inspector-page.ts";
 import { violations } from "./support/violations.ts";
 
 /** `WORKSPACE_TASKS_PICTURES=1` puts the pictures where the documentation shows them. */
@@ -18,75 +16,45 @@ const pictures = keepPictures
   ? fileURLToPath(new URL("../../../docs/images/", import.meta.url))
   : mkdtempSync(join(tmpdir(), "inspector-pictures-"));
 
-let fixture: InspectorFixture;
-let inspector: InspectorPage;
-beforeAll(async () => {
-  buildPage();
-  mkdirSync(pictures, { recursive: true });
-  fixture = await createInspectorFixture();
+const shared = shareInspector(async () => {
+  const fixture = await createInspectorFixture();
   await fillFixture(fixture);
-  inspector = await InspectorPage.open(fixture.mock, { hash: "#/none" });
+  return fixture;
 });
-afterEach(async () => {
-  inspector.throwComplaints();
-  await inspector.show("#/none");
-});
-afterAll(async () => {
-  await inspector[Symbol.asyncDispose]();
-  await fixture[Symbol.asyncDispose]();
+beforeAll(() => mkdirSync(pictures, { recursive: true }));
+afterAll(() => {
   if (!keepPictures) rmSync(pictures, { recursive: true });
 });
 
-interface Ids {
-  readonly waiting: string;
-  readonly rejected: string;
-  readonly task: string;
-  readonly endpoint: string;
-}
-
-/** What the fixture has, for the views with a selected row. */
-async function idsIn({ control }: MockServer): Promise<Ids> {
-  const [waiting] = (await control.listDeliveries({ order: "desc", rejected: true, event: "task.failed" }))
-    .data;
-  const [rejected] = (await control.listRequests({ order: "desc", result: "rejected" })).data;
-  const [task] = (await control.listTasks({ order: "desc", status: "RUNNING" })).data;
-  const [endpoint] = (await control.listEndpoints()).data;
-  return {
-    waiting: waiting?.id ?? "",
-    rejected: String(rejected?.sequence),
-    task: task?.taskId ?? "",
-    endpoint: endpoint?.id ?? "",
-  };
-}
-
-/** Every view, with and without a selected row: its address, and an element that appears last. */
-const views: Readonly<Record<string, readonly [address: string | ((ids: Ids) => string), shows: string]>> = {
+/** Every view, with and without a selected row: its address, an element that appears last, and what is clicked before. */
+const views: Readonly<Record<string, readonly [address: string, shows: string, ...clicks: string[]]>> = {
   overview: ["overview", ".two-line-items .toned"],
-  tasks: ["tasks", "[role=option]"],
-  task: [({ task }) => `tasks/${task}`, "[aria-label=Stages] li"],
-  deliveries: ["deliveries", "[role=option]"],
-  delivery: [({ waiting }) => `deliveries/${waiting}`, ".attempts .toned"],
+  tasks: ["tasks", ".row[role=option]"],
+  task: ["tasks", "[aria-label=Stages] li", ".row:has-text('RUNNING')"],
+  deliveries: ["deliveries", ".row[role=option]"],
+  delivery: ["deliveries", ".attempts .toned", ".row:has-text('task.failed'):has-text('503')"],
   signatures: ["signatures", ".signature-check .nothing"],
-  signature: [({ waiting }) => `signatures/${waiting}%2F1`, ".notice.tone-wait"],
+  signature: ["deliveries", ".notice.tone-wait", ".row:has-text('503')", "text=Check the signature"],
   endpoints: ["endpoints", ".health-strip .tone-good"],
-  endpoint: [({ endpoint }) => `endpoints/${endpoint}`, ".detail .facts"],
+  endpoint: ["endpoints", ".detail .facts", ".row[role=option]"],
   "new endpoint": ["endpoints/new", ".detail input"],
   "send an event": ["endpoints/send", ".detail textarea"],
-  requests: ["requests", "[role=option]"],
-  request: [({ rejected }) => `requests/${rejected}`, ".detail pre"],
+  requests: ["requests", ".row[role=option]"],
+  request: ["requests", ".detail pre", ".row:has-text('rejected')"],
   faults: ["faults", ".items .badge"],
   run: ["run", ".code-editor .cm-line"],
   setup: ["setup", "[aria-label=Worlds] b"],
   unknown: ["nowhere", "main .nothing"],
 };
 
-async function show(view: string, size?: typeof phone): Promise<void> {
-  const [address = "", shows = ""] = views[view] ?? [];
-  await inspector.show(
-    `#/${typeof address === "string" ? address : address(await idsIn(fixture.mock))}`,
-    size,
-  );
+async function show(view: string): Promise<InspectorPage> {
+  const { inspector } = shared();
+  const [address = "", shows = "", ...clicks] = views[view] ?? [];
+  await inspector.page.emulateMedia({ colorScheme: "light" });
+  await inspector.show(`#/${address}`);
+  for (const selector of clicks) await inspector.page.locator(selector).first().click();
   await inspector.page.locator(shows).first().waitFor({ state: "attached" });
+  return inspector;
 }
 
 /** That the name of each control begins as it is labelled is no rule by default. */
@@ -110,9 +78,7 @@ const phoneRules = {
 it.each(Object.keys(views))(
   "%s of the inspector passes the accessibility checks and does not scroll sideways, wide and light, and on a phone and dark",
   async (view) => {
-    const { page } = inspector;
-    await page.emulateMedia({ colorScheme: "light" });
-    await show(view);
+    const { page } = await show(view);
     expect(await violations(page, { rules })).toEqual([]);
     expect(await overflowPixels(page)).toBe(0);
     await page.setViewportSize(phone);
@@ -124,7 +90,7 @@ it.each(Object.keys(views))(
 );
 
 it("the help dialog of the inspector passes the accessibility checks", async () => {
-  await inspector.show("#/overview");
+  const inspector = await show("overview");
   await inspector.button("? Keys and words").click();
   await inspector.page.getByRole("dialog").waitFor();
   expect(await violations(inspector.page, { rules })).toEqual([]);
@@ -167,8 +133,7 @@ describe("pictures of the inspector", () => {
     ["deliveries", "delivery"],
     ["signatures", "signature"],
   ])("%s is at most 200 KB", async (name, view) => {
-    await inspector.page.emulateMedia({ colorScheme: "light" });
-    await show(view);
+    const inspector = await show(view);
     if (view === "overview") await makeTraffic(inspector.page);
     if (view === "signature") await breakSignature(inspector.page);
     const path = join(pictures, `inspector-${name}.png`);
@@ -178,7 +143,7 @@ describe("pictures of the inspector", () => {
 
   /** Keys with different shares of their rate limits. */
   async function makeTraffic(page: Page): Promise<void> {
-    const { mock } = fixture;
+    const { mock } = shared();
     for (const requests of [14, 52]) {
       const { apiKey } = await mock.control.createApiKey({ access: "read_only" });
       const token = await workspaceToken(mock, apiKey);

@@ -1,37 +1,23 @@
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { buildPage } from "./support/built-page.ts";
 import { createInspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
-import { InspectorPage, phone } from "./support/inspector-page.ts";
+import { InspectorPage, phone, shareInspector } from "./support/inspector-page.ts";
 import { createTroubledMock, type TroubledMock } from "./support/troubled-mock.ts";
 
 // What the page shows of a mock with five endpoints of which one works.
 
-let troubled: TroubledMock;
-let inspector: InspectorPage;
-beforeAll(async () => {
-  buildPage();
-  troubled = await createTroubledMock();
-  inspector = await InspectorPage.open(troubled.mock, { hash: "#/none" });
-});
-afterEach(async () => {
-  inspector.throwComplaints();
-  await inspector.show("#/none");
-});
-afterAll(async () => {
-  await inspector[Symbol.asyncDispose]();
-  await troubled[Symbol.asyncDispose]();
-});
+const shared = shareInspector(createTroubledMock);
 
 const small = { width: 1024, height: 768 };
 
 async function deliveryOf(path: keyof TroubledMock["urls"]) {
-  const { data } = await troubled.mock.control.listDeliveries({ text: troubled.urls[path], limit: 1 });
+  const { data } = await shared().mock.control.listDeliveries({ text: shared().urls[path], limit: 1 });
   return data[0]?.id ?? "";
 }
 
 describe("a list of deliveries", () => {
   it("says in each row which endpoint it is for, with and without a detail, at every width (I1)", async () => {
+    const { inspector } = shared();
     for (const size of [{ width: 1440, height: 900 }, phone, small]) {
       await inspector.show("#/deliveries", size);
       const name = inspector.rows.filter({ hasText: "/unauth" }).first().locator(".endpoint-name");
@@ -48,8 +34,9 @@ describe("a list of deliveries", () => {
   });
 
   it("shows only a range of its chart that is dragged, or selected by keys, and all again (I3, I6)", async () => {
-    await inspector.show("#/deliveries");
+    const { inspector } = shared();
     const { page, rows } = inspector;
+    await inspector.show("#/deliveries");
     const chart = page.getByRole("slider", { name: /^Time of deliveries/ });
     const { x = 0, y = 0, width = 0 } = (await chart.boundingBox()) ?? {};
     await rows.first().waitFor();
@@ -71,6 +58,7 @@ describe("a list of deliveries", () => {
   });
 
   it("is sorted by a column, and has milliseconds on its times (I6)", async () => {
+    const { inspector } = shared();
     await inspector.show("#/requests");
     const { rows } = inspector;
     await inspector.button("took: sort").click();
@@ -86,6 +74,7 @@ describe("a list of deliveries", () => {
 
 describe("the overview of a mock with trouble", () => {
   it("shows health, and nothing that was due in the past (I3, I4)", async () => {
+    const { inspector } = shared();
     await inspector.show("#/overview");
     const refused = inspector.panel("Endpoints").getByRole("listitem").filter({ hasText: "/refused" });
     await refused.getByText("failing").waitFor();
@@ -104,11 +93,12 @@ describe("the overview of a mock with trouble", () => {
   });
 
   it("counts what is rejected now and what failed, and shows each response as it arrives (I2)", async () => {
+    const { inspector } = shared();
     await inspector.show("#/overview");
     const { page } = inspector;
     await page.getByRole("heading", { name: "Rejected now" }).waitFor();
     await page.getByText(/^\d+ failed attempts in the last hour$/).waitFor();
-    await troubled.mock.control.replayDelivery(await deliveryOf("/unauth"));
+    await shared().mock.control.replayDelivery(await deliveryOf("/unauth"));
     await page.locator(".toned.tone-bad").getByText("401 → /unauth").first().waitFor();
   });
 });
@@ -140,8 +130,9 @@ it("the page has dates, and the newest first, on a virtual clock that was advanc
 
 describe("the detail of a delivery", () => {
   it("has one table of attempts, the differences of their headers, and the body once (I5)", async () => {
+    const { inspector } = shared();
     const id = await deliveryOf("/unauth");
-    await troubled.mock.control.replayDelivery(id);
+    await shared().mock.control.replayDelivery(id);
     await inspector.show(`#/deliveries/${id}`);
     const { detail } = inspector;
     const table = detail.getByRole("table", { name: "Attempts" });
@@ -162,17 +153,19 @@ describe("the detail of a delivery", () => {
   });
 
   it("is copied as a link to it, and as Markdown (I8)", async () => {
+    const { inspector } = shared();
     const id = await deliveryOf("/unauth");
     await inspector.show(`#/deliveries/${id}`);
     await inspector.button("Copy link").click();
-    await expect.poll(() => inspector.clipboard).toBe(`${troubled.mock.inspectorUrl}#/deliveries/${id}`);
+    await expect.poll(() => inspector.clipboard).toBe(`${shared().mock.inspectorUrl}#/deliveries/${id}`);
     await inspector.button("Copy as Markdown").click();
-    await expect.poll(() => inspector.clipboard).toContain(`### task.running → ${troubled.urls["/unauth"]}`);
+    await expect.poll(() => inspector.clipboard).toContain(`### task.running → ${shared().urls["/unauth"]}`);
     expect(await inspector.clipboard).toMatch(/\| 1 \| .* UTC \| 401 \| \d+ ms \| status 401 \|/);
   });
 });
 
 it("every view has its tools in one line at 1024 pixels, and a hint of more tabs on a phone (I11)", async () => {
+  const { inspector } = shared();
   const { page } = inspector;
   for (const view of ["tasks", "deliveries", "requests"]) {
     await inspector.show(`#/${view}`, small);
@@ -186,6 +179,7 @@ it("every view has its tools in one line at 1024 pixels, and a hint of more tabs
 });
 
 it("how to connect, the partner key included, is at hand after the first task (I12)", async () => {
+  const { inspector } = shared();
   await inspector.show("#/overview");
   const { page } = inspector;
   await page.getByRole("link", { name: "Connect" }).click();

@@ -7,12 +7,12 @@ import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { sharedChromium } from "./support/chromium.ts";
 import { receiverUrls, rejectedDelivery } from "./support/inspector-fixture.ts";
-import { InspectorPage, labelsStay, phone, shareInspector } from "./support/inspector-page.ts";
+import { InspectorPage, labelsStay, phone, shareResetInspector } from "./support/inspector-page.ts";
 
 // The tasks of a person who debugs an integration, each without a terminal and with its number of steps: a click, a key,
 // or a text that is pasted.
 
-const shared = shareInspector({ hostsAllowed: ["devbox.example"] });
+const shared = shareResetInspector({ hostsAllowed: ["devbox.example"] });
 
 class Steps {
   count = 0;

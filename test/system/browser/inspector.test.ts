@@ -3,9 +3,9 @@ import { expect } from "vitest";
 import { callGraphql, exchangeApiKey, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { receiverUrls, rejectedDelivery } from "./support/inspector-fixture.ts";
-import { InspectorPage, phone, shareInspector } from "./support/inspector-page.ts";
+import { InspectorPage, phone, shareResetInspector } from "./support/inspector-page.ts";
 
-const shared = shareInspector();
+const shared = shareResetInspector();
 
 describe("the overview of the inspector", () => {
   it("counts requests, and what a key has used of its rate limit until its window ends", async () => {

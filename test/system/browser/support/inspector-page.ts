@@ -3,7 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { buildPage } from "./built-page.ts";
 import { sharedChromium } from "./chromium.ts";
-import { createInspectorFixture, type InspectorFixture } from "./inspector-fixture.ts";
+import { createInspectorFixture } from "./inspector-fixture.ts";
 
 export interface PageOptions {
   readonly width?: number;
@@ -109,32 +109,47 @@ export class InspectorPage implements AsyncDisposable {
   }
 }
 
-interface SharedInspector extends InspectorFixture {
-  readonly inspector: InspectorPage;
+interface Shared extends AsyncDisposable {
+  readonly mock: MockServer;
 }
 
-/** One mock and one page for the tests of a file. Each test begins with a reset mock, and with a page that shows no view. */
-export function shareInspector(options: MockServerOptions = {}): () => SharedInspector {
-  let shared: SharedInspector;
-  let unused: string | null;
-  const views = () => shared.inspector.page.getByRole("navigation", { name: "Views" }).textContent();
+/**
+ * One mock and one page for the tests of a file. Each test begins with a page that shows no view.
+ * @param reset what else a test leaves behind
+ */
+export function shareInspector<Fixture extends Shared>(
+  create: () => Promise<Fixture>,
+  reset: () => Promise<void> = async () => {},
+) {
+  let shared: Fixture & { readonly inspector: InspectorPage };
   beforeAll(async () => {
     buildPage();
-    const fixture = await createInspectorFixture(options);
+    const fixture = await create();
     shared = { ...fixture, inspector: await InspectorPage.open(fixture.mock, { hash: "#/none" }) };
-    await shared.inspector.page.locator(".views .count").first().waitFor();
-    unused = await views();
   });
   afterEach(async () => {
     shared.inspector.throwComplaints();
     await shared.inspector.show("#/none");
-    await shared.mock.control.reset();
-    shared.respond("billing", 204);
-    await expect.poll(views).toBe(unused);
+    await reset();
   });
   afterAll(async () => {
     await shared.inspector[Symbol.asyncDispose]();
     await shared[Symbol.asyncDispose]();
   });
   return () => shared;
+}
+
+/** As above; each test also begins with a reset mock, of which the page knows. */
+export function shareResetInspector(options: MockServerOptions = {}) {
+  const shared = shareInspector(
+    () => createInspectorFixture(options),
+    async () => {
+      shared().respond("billing", 204);
+      await shared().mock.control.reset();
+      const views = shared().inspector.page.getByRole("navigation", { name: "Views" });
+      const unused = "OverviewTasks0Deliveries0SignaturesEndpoints0Requests0FaultsRunSetup";
+      await expect.poll(() => views.textContent()).toBe(unused);
+    },
+  );
+  return shared;
 }
