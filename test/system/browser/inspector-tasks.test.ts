@@ -1,30 +1,18 @@
 import { readFileSync } from "node:fs";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import type { Locator, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { expect } from "vitest";
 import { jsonPost } from "../../support/json-post.ts";
 import { callGraphql, workspaceToken } from "../../support/mock-client.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
-import { buildPage } from "./support/built-page.ts";
 import { sharedChromium } from "./support/chromium.ts";
-import { createInspectorFixture, type InspectorFixture, receiverUrls } from "./support/inspector-fixture.ts";
-import { InspectorPage, labelsStay, type PageOptions, phone } from "./support/inspector-page.ts";
+import { receiverUrls, rejectedDelivery } from "./support/inspector-fixture.ts";
+import { InspectorPage, labelsStay, phone, shareResetInspector } from "./support/inspector-page.ts";
 
 // The tasks of a person who debugs an integration, each without a terminal and with its number of steps: a click, a key,
 // or a text that is pasted.
 
-let fixture: InspectorFixture;
-beforeAll(async () => {
-  buildPage();
-  fixture = await createInspectorFixture({ hostsAllowed: ["devbox.example"] });
-});
-afterEach(async () => {
-  await fixture.mock.control.reset();
-  fixture.respond("billing", 204);
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const shared = shareResetInspector({ hostsAllowed: ["devbox.example"] });
 
 class Steps {
   count = 0;
@@ -50,36 +38,20 @@ class Steps {
   }
 }
 
-async function open(options: PageOptions = {}) {
-  const inspector = await InspectorPage.open(fixture.mock, options);
-  await inspector.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+async function show(hash = "#/overview", size?: typeof phone) {
+  const { mock, respond, inspector } = shared();
+  const { page } = inspector;
+  await inspector.show(hash, size);
   const view = (name: string) =>
-    inspector.page.getByRole("navigation").getByRole("link", { name: new RegExp(`^${name}`) });
-  return { inspector, page: inspector.page, steps: new Steps(inspector.page), view };
-}
-
-const clipboardOf = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
-
-/** A task whose delivery the receiver has rejected. */
-async function rejectedTask() {
-  const { mock, respond } = fixture;
-  await mock.control.createEndpoint({ url: receiverUrls.billing });
-  respond("billing", 500);
-  const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
-  await mock.clock.advance(0);
-  const [delivery] = (await mock.control.listDeliveries()).data;
-  return { taskId, deliveryId: delivery?.id ?? "" };
+    page.getByRole("navigation").getByRole("link", { name: new RegExp(`^${name}`) });
+  return { mock, respond, inspector, page, steps: new Steps(page), view };
 }
 
 describe("tasks of a developer in the inspector", () => {
   it("why a delivery was rejected is read after 1 step, and it is replayed after 2", async () => {
-    await rejectedTask();
-    const opened = await open();
-    await using inspector = opened.inspector;
-    const { page, steps } = opened;
-    const rejected = page.locator("section", {
-      has: page.getByRole("heading", { name: "Rejected now" }),
-    });
+    await rejectedDelivery(shared());
+    const { respond, inspector, page, steps } = await show();
+    const rejected = inspector.panel("Rejected now");
     await rejected.getByText("2/8 · 5 s").waitFor();
     await page.getByRole("link", { name: "Deliveries 1 rejected" }).waitFor();
     await steps.click(rejected.getByRole("link", { name: "task.running" }));
@@ -87,7 +59,7 @@ describe("tasks of a developer in the inspector", () => {
     expect((await words.boundingBox())?.y).toBeLessThan(600);
     await inspector.detail.getByRole("heading", { level: 4, name: "Attempt 1 500" }).waitFor();
     expect(steps.count).toBe(1);
-    fixture.respond("billing", 204);
+    respond("billing", 204);
     await steps.press("r");
     await inspector.button("Attempt 2").waitFor();
     await inspector.detail.getByText("delivered").first().waitFor();
@@ -95,9 +67,8 @@ describe("tasks of a developer in the inspector", () => {
   });
 
   it("the next three calls get the service's own 429 after 3 steps", async () => {
-    const token = await workspaceToken(fixture.mock);
-    const { inspector: opened, page, steps, view } = await open();
-    await using inspector = opened;
+    const token = await workspaceToken(shared().mock);
+    const { mock, inspector, page, steps, view } = await show();
     await steps.click(view("Faults"));
     const form = page.getByRole("region", { name: "On calls to the API" });
     await steps.paste(form.getByLabel(/^How often/), "3");
@@ -106,7 +77,7 @@ describe("tasks of a developer in the inspector", () => {
     await page.getByRole("link", { name: "3 faults are active" }).waitFor();
     for (const expected of [429, 429, 429, 200]) {
       const request = jsonPost({ query: "{ me { __typename } }" }, token);
-      const response = await fixture.mock.fetch("/graphql", request);
+      const response = await mock.fetch("/graphql", request);
       const { status, headers } = response;
       expect([status, headers.get("retry-after")]).toEqual([expected, expected === 429 ? "1" : null]);
       expect((await response.text()).includes('"RATE_LIMITED"')).toBe(expected === 429);
@@ -116,12 +87,11 @@ describe("tasks of a developer in the inspector", () => {
   });
 
   it("all events of a task are found by an id from a log, after 3 steps", async () => {
-    const { taskId } = await rejectedTask();
-    await fixture.mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
-    const { inspector: opened, page, steps } = await open({ hash: "#/faults" });
-    await using inspector = opened;
+    const { taskId } = await rejectedDelivery(shared());
+    await shared().mock.control.setTaskStatus(taskId, { status: "COMPLETED" });
+    const { inspector, page, steps } = await show("#/faults");
     await steps.press("/");
-    await steps.paste(page.getByRole("combobox", { name: "Search everything" }), taskId);
+    await steps.paste(page.getByRole("searchbox", { name: "Search everything" }), taskId);
     await steps.press("Enter");
     await inspector.detail.getByText("task.completed").waitFor();
     await inspector.detail.getByText("task.running").waitFor();
@@ -129,16 +99,15 @@ describe("tasks of a developer in the inspector", () => {
   });
 
   it("a colleague gets the whole state as a file after 2 steps, and restores it after 4", async () => {
-    await rejectedTask();
-    const { inspector: opened, page, steps, view } = await open();
-    await using inspector = opened;
+    await rejectedDelivery(shared());
+    const { mock, inspector, page, steps, view } = await show();
     await steps.click(view("Setup"));
     const download = page.waitForEvent("download");
     await steps.click(inspector.button("Export state"));
     const file = await (await download).path();
     expect(steps.count).toBe(2);
     expect(JSON.parse(readFileSync(file, "utf8")).state.deliveries).toHaveLength(1);
-    await fixture.mock.control.reset();
+    await mock.control.reset();
     const restoring = new Steps(page);
     await restoring.click(view("Setup"));
     restoring.count++;
@@ -150,31 +119,29 @@ describe("tasks of a developer in the inspector", () => {
   });
 
   it("a request is copied as a curl command that works, after 3 steps", async () => {
-    const token = await workspaceToken(fixture.mock);
-    await callGraphql(fixture.mock, "query Mine { me { __typename } }", { token });
-    const { inspector: opened, page, steps, view } = await open();
-    await using inspector = opened;
+    const token = await workspaceToken(shared().mock);
+    await callGraphql(shared().mock, "query Mine { me { __typename } }", { token });
+    const { inspector, page, steps, view } = await show();
     await steps.click(view("Requests"));
     await steps.click(inspector.rows.filter({ hasText: "Mine" }));
     await steps.click(inspector.button("Copy as curl"));
     await inspector.button("Copied").waitFor();
     expect(steps.count).toBe(3);
-    const command = await clipboardOf(page);
+    const command = await inspector.clipboard;
     const authorization = /authorization: (Bearer [\w.-]+)/.exec(command)?.[1] ?? "";
     expect(authorization).not.toContain(token);
     const [, url = "", body = ""] = /POST \\\n {2}'([^']+)'[\s\S]*--data-raw '([^']+)'/.exec(command) ?? [];
     const headers = { "content-type": "application/json", authorization };
     const response = await fetch(url, { method: "POST", headers, body });
     expect(await response.json()).toEqual({ data: { me: { __typename: "WorkspaceUser" } } });
-    await inspector.page.getByRole("link", { name: "Open in Run" }).click();
+    await page.getByRole("link", { name: "Open in Run" }).click();
     await page.locator(".cm-content").getByText("query Mine").waitFor();
   });
 });
 
 describe("the editor of the inspector", () => {
   it("takes what is typed quickly, and keeps it and the response while another view is open", async () => {
-    const { inspector: opened, page, view } = await open({ ...phone, hash: "#/run" });
-    await using inspector = opened;
+    const { inspector, page, view } = await show("#/run", phone);
     const editor = page.locator(".cm-content");
     await editor.click();
     await page.keyboard.press("Control+A");
@@ -200,8 +167,7 @@ describe("the editor of the inspector", () => {
   });
 
   it("shows the start of a response of megabytes, with each value as it was written", async () => {
-    const { inspector: opened, page } = await open({ hash: "#/run" });
-    await using inspector = opened;
+    const { inspector, page } = await show("#/run");
     const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text: "x".repeat(100) }));
     const body = `{"exact":12345678901234567890,"rows":${JSON.stringify(rows)}}`;
     await page.route("**/graphql", (route) => route.fulfill({ contentType: "application/json", body }));
@@ -213,22 +179,21 @@ describe("the editor of the inspector", () => {
     await page.getByRole("group", { name: "Response body as" }).getByText("Exact").click();
     await json.getByText('"exact":12345678901234567890').waitFor();
     expect((await json.textContent())?.length).toBeLessThan(100_000);
+    await page.unroute("**/graphql");
   });
 });
 
 describe("the first minute in the inspector", () => {
   it("shows URL, key and snippets of a new mock, creates an endpoint, sends it an event and replays it", async () => {
-    const { mock } = fixture;
-    const { inspector: opened, page, view } = await open();
-    await using inspector = opened;
+    const { mock, respond, inspector, page, view } = await show();
     await inspector.button("Copy the API key").click();
-    await expect.poll(() => clipboardOf(page)).toBe(mock.apiKey);
+    await expect.poll(() => inspector.clipboard).toBe(mock.apiKey);
     const snippet = page.getByRole("region", { name: "Snippets" });
     await snippet.getByText(mock.baseUrl).waitFor();
     await page.getByRole("button", { name: "Receiver" }).click();
     await snippet.getByText("createReceiver").first().waitFor();
 
-    fixture.respond("billing", 500);
+    respond("billing", 500);
     await view("Endpoints").click();
     await page.getByRole("link", { name: "New endpoint" }).click();
     await page.getByLabel("URL of the receiver").fill(receiverUrls.billing);
@@ -240,11 +205,11 @@ describe("the first minute in the inspector", () => {
     await page.getByRole("link", { name: "Its deliveries" }).first().click();
     await inspector.rows.getByText("documents.synced").waitFor();
     await inspector.button("Replay rejected (1)").waitFor();
-    fixture.respond("billing", 204);
+    respond("billing", 204);
     await inspector.button("Replay rejected (1)").click();
-    await inspector.button("Send 1 again?").click();
+    await inspector.button("Press again to confirm").click();
     await inspector.rows.getByText("delivered").waitFor();
-    await page.getByRole("alert").getByText("Replayed 1 delivery: 1 accepted, 0 not.").waitFor();
+    await page.getByRole("alert").getByText("1 replay started").waitFor();
     const [delivery] = (await mock.control.listDeliveries()).data;
     expect((await mock.control.getDelivery(delivery?.id ?? "")).attempts[0]?.requestBody).toContain(
       "of-this-test",
@@ -264,34 +229,40 @@ describe("the first minute in the inspector", () => {
 });
 
 describe("the inspector", () => {
-  it("works in the ninth tab, because hidden tabs hold no connection", async () => {
-    const { inspector: opened, page: first } = await open();
-    await using _ = opened;
-    const hidden =
-      "Object.defineProperty(document, 'hidden', { configurable: true, get: () => window.isHidden ?? true })";
-    for (let tab = 0; tab < 7; tab++) {
-      const page = await first.context().newPage();
-      await page.addInitScript(hidden);
-      await page.goto(fixture.mock.inspectorUrl);
-      await page.getByRole("status").getByText("paused").waitFor();
-    }
-    const last = await first.context().newPage();
-    await last.goto(`${fixture.mock.inspectorUrl}#/tasks`);
-    await last.getByRole("status").getByText("live").waitFor();
+  it("works in the seventh tab, because hidden tabs hold no connection", async () => {
+    const { mock, inspector } = shared();
+    const context = inspector.page.context();
+    const openTab = async (hash: string, isHidden: boolean) => {
+      const page = await context.newPage();
+      if (isHidden)
+        await page.addInitScript(
+          "Object.defineProperty(document, 'hidden', { configurable: true, get: () => window.isHidden ?? true })",
+        );
+      await page.goto(`${mock.inspectorUrl}${hash}`);
+      await page
+        .getByRole("status")
+        .getByText(isHidden ? "paused" : "live")
+        .waitFor();
+      return page;
+    };
+    const hidden = await Promise.all(Array.from({ length: 5 }, () => openTab("", true)));
+    const last = await openTab("#/tasks", false);
     await last.getByText("No task. Start one above").waitFor();
     // A tab that is shown again catches up.
-    const shown = first.context().pages()[1] as Page;
+    const [shown = last] = hidden;
     await shown.bringToFront();
-    await fixture.mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+    await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
     await shown.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))");
     await shown.getByRole("link", { name: "1 tasks" }).waitFor();
+    for (const page of [...hidden, last]) await page.close();
+    await inspector.page.bringToFront();
   });
 
   it("checks signatures and copies over plain http from another host", async () => {
-    const { deliveryId } = await rejectedTask();
-    const { port } = new URL(fixture.mock.baseUrl);
+    const { deliveryId } = await rejectedDelivery(shared());
+    const { port } = new URL(shared().mock.baseUrl);
     const page = await (await sharedChromium()).newPage();
-    await page.addInitScript(labelsStay);
+    await page.addInitScript(labelsStay());
     await page.goto(`http://devbox.example:${port}/_mock/#/signatures/${deliveryId}%2F1`);
     expect(await page.evaluate("isSecureContext")).toBe(false);
     await page.getByText("The signature is right").waitFor();
@@ -302,45 +273,43 @@ describe("the inspector", () => {
   });
 
   it("returns from a row to its list with the back button of a phone, and names unknown addresses", async () => {
-    const { deliveryId } = await rejectedTask();
-    const { inspector: opened, page } = await open({ ...phone, hash: "#/deliveries?text=task" });
-    await using inspector = opened;
+    const { deliveryId } = await rejectedDelivery(shared());
+    const { inspector, page } = await show("#/deliveries?text=task", phone);
     await inspector.rows.first().click();
     await inspector.button("Attempt 1").waitFor();
+    expect(await page.getByRole("listbox").isVisible()).toBe(false);
     await page.goBack();
     await inspector.detail.waitFor({ state: "detached" });
     expect(new URL(page.url()).hash).toBe("#/deliveries?text=task");
-    await page.goto(`${fixture.mock.inspectorUrl}#/signatures/none%2F1`);
-    await page.getByText("The mock has no such attempt").waitFor();
-    await page.goto(`${fixture.mock.inspectorUrl}#/signatures/${deliveryId}%2F9`);
-    await page.getByText("The mock has no such attempt").waitFor();
-    await page.goto(`${fixture.mock.inspectorUrl}#/nowhere`);
-    await page.getByText("There is no view “nowhere”.").waitFor();
+    for (const attempt of ["none%2F1", `${deliveryId}%2F9`]) {
+      await inspector.show("#/nowhere");
+      await page.getByText("There is no view “nowhere”.").waitFor();
+      await inspector.show(`#/signatures/${attempt}`);
+      await page.getByText("The mock has no such attempt").waitFor();
+    }
     // The browser itself logs the status of the response.
     expect(inspector.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
   });
 
   it("says so when a view cannot be loaded, because the mock was replaced by another version", async () => {
-    const { inspector: opened, page, view } = await open();
-    await using inspector = opened;
-    await page.route(/assets\/faults-.*\.js/, (route) => route.fulfill({ status: 404 }));
-    await view("Faults").click();
+    await using inspector = await InspectorPage.open(shared().mock);
+    const { page, complaints } = inspector;
+    await page.route(/assets\/run-.*\.js/, (route) => route.fulfill({ status: 404 }));
+    await inspector.show("#/run");
     await page.getByText("This view could not be loaded.").waitFor();
-    await page.unroute(/assets\/faults-.*\.js/);
+    await page.unroute(/assets\/run-.*\.js/);
     await inspector.button("Load the page again").click();
-    await page.getByText("No fault is active.").waitFor();
-    expect(inspector.complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
+    await page.locator(".cm-content").waitFor();
+    expect(complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
   });
 
-  it("creates a world with a page of its own, which survives that the world is dropped", async () => {
+  it("links to the page of another world, which survives that the world is dropped", async () => {
     await using mock = await createMockServer({ clock: "virtual" });
+    await mock.control.createWorld({ name: "mine" });
     await using inspector = await InspectorPage.open(mock, { hash: "#/setup" });
     const { page } = inspector;
-    await page.getByLabel("Name of a new world").fill("mine");
-    await inspector.button("Create empty").click();
     await page.getByRole("link", { name: "mine" }).click();
     await page.getByRole("heading", { level: 1, name: "mine" }).waitFor();
-    await page.getByRole("button", { name: "Start a task" }).waitFor();
     await page.getByRole("button", { name: "Start a task" }).click();
     await page.getByRole("heading", { name: "TAX_PREP" }).waitFor();
     expect((await mock.control.listTasks()).data).toEqual([]);

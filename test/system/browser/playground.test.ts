@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { sampleOutputs } from "../../support/sample-outputs.ts";
 import { describeWithChromium as describe, itWithChromium as it } from "../../support/with-chromium.ts";
 import { sharedChromium } from "./support/chromium.ts";
@@ -8,16 +8,20 @@ import type { StaticSite } from "./support/static-site.ts";
 import { violations } from "./support/violations.ts";
 
 let site: StaticSite;
+/** Each run of a program gets a new world; a test that changes more than a program opens a page of its own. */
+let playground: PlaygroundPage;
 beforeAll(async () => {
   site = await servePlayground();
+  playground = await PlaygroundPage.open(site);
 });
+afterEach(() => playground.throwComplaints());
 afterAll(async () => {
+  await playground[Symbol.asyncDispose]();
   await site[Symbol.asyncDispose]();
 });
 
 describe("the playground", () => {
   it("runs each sample with its output", async () => {
-    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     for (const [title, lines] of Object.entries(sampleOutputs)) {
       await page.getByRole("button", { name: title, exact: true }).click();
@@ -28,7 +32,6 @@ describe("the playground", () => {
   });
 
   it("shows what a program did in the inspector, whose controls move the same world", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.write('await mock.control.startTask({ taskType: "BINDER" });');
     await playground.run();
     await playground.says("The program has ended.");
@@ -40,7 +43,6 @@ describe("the playground", () => {
   });
 
   it("ends a program with an endless loop when it is told to, and runs the next one", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.write('console.log("it begins"); for (;;) {}');
     await playground.run();
     await playground.output.getByText("it begins").waitFor();
@@ -80,7 +82,6 @@ describe("the playground", () => {
   });
 
   it("stays on the inspector's page when the link of another world is pressed", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.write('await mock.worlds.create({ name: "other" });');
     await playground.run();
     await playground.says("The program has ended.");
@@ -92,7 +93,6 @@ describe("the playground", () => {
   });
 
   it("connects the inspector again when that is loaded again", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.inspector.evaluate("location.reload()");
     await playground.write('await mock.control.startTask({ taskType: "BINDER" });');
     await playground.run();
@@ -102,7 +102,6 @@ describe("the playground", () => {
   });
 
   it("shows what a program prints as text, and no more than a thousand lines", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.write(
       'console.log("<img src=x onerror=alert(1)>"); for (let i = 0; i < 5000; i++) console.log(i); throw new Error("at the end");',
     );
@@ -115,7 +114,6 @@ describe("the playground", () => {
   });
 
   it("says what is wrong with a program that is no JavaScript, and what to do about a typed error", async () => {
-    await using playground = await PlaygroundPage.open(site);
     await playground.write("const = 1;");
     await playground.run();
     await playground.output.getByText("SyntaxError").waitFor();
@@ -126,7 +124,6 @@ describe("the playground", () => {
   });
 
   it("runs a program in the world that the inspector changed, or in a new one", async () => {
-    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     const program = 'console.log("tasks:", (await mock.control.listTasks()).data.length);';
     await playground.write(`await mock.control.startTask({ taskType: "BINDER" }); ${program}`);
@@ -154,7 +151,6 @@ describe("the playground", () => {
   });
 
   it("can be used with the keyboard alone", async () => {
-    await using playground = await PlaygroundPage.open(site);
     const { page, output } = playground;
     await page.getByRole("button", { name: "Task", exact: true }).focus();
     await page.keyboard.press("Enter");
@@ -183,23 +179,22 @@ describe("the playground", () => {
     await context.close();
   });
 
-  const looks = [
-    { viewport: widescreen, colorScheme: "light" },
-    { viewport: phone, colorScheme: "dark" },
-  ] as const;
-  it.each(looks)(
-    "passes axe and does not scroll sideways, $viewport.width wide, $colorScheme",
-    async (look) => {
-      await using playground = await PlaygroundPage.open(site, look);
-      const { page, inspector } = playground;
-      await page.getByRole("button", { name: "Fault", exact: true }).click();
-      await playground.run();
-      await playground.output.getByText("What to do:").waitFor();
+  it("passes axe and does not scroll sideways, wide and light, and on a phone and dark", async () => {
+    const { page, inspector } = playground;
+    await page.getByRole("button", { name: "Fault", exact: true }).click();
+    await playground.run();
+    await playground.output.getByText("What to do:").waitFor();
+    for (const [size, colorScheme] of [
+      [phone, "dark"],
+      [widescreen, "light"],
+    ] as const) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
       expect(await violations(page, { iframes: false })).toEqual([]);
       expect(await violations(inspector)).toEqual([]);
       expect(await page.evaluate("document.scrollingElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(
         0,
       );
-    },
-  );
+    }
+  });
 });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { isBuilt } from "../../../../scripts/build-inputs.ts";
+import { isBuilt, setUnbuilt } from "../../../../scripts/build-inputs.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 const sources = join(root, "mock-server/inspector/page");
@@ -15,6 +15,7 @@ export function buildPage(): void {
   const index = join(built, "index.html");
   const builtAtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
   if (filesIn(sources).every((file) => statSync(file).mtimeMs <= builtAtMs)) return;
+  setUnbuilt();
   const vite = join(root, "node_modules/vite/bin/vite.js");
   const config = join(sources, "vite.config.ts");
   execFileSync(process.execPath, [vite, "build", "--logLevel", "warn", "--config", config], { cwd: root });

@@ -37,6 +37,16 @@ export async function createInspectorFixture(options: MockServerOptions = {}): P
   };
 }
 
+/** A delivery of `task.running` that its receiver has rejected once. */
+export async function rejectedDelivery({ mock, respond }: Pick<InspectorFixture, "mock" | "respond">) {
+  const endpoint = await mock.control.createEndpoint({ url: receiverUrls.billing });
+  respond("billing", 500);
+  const { taskId } = await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+  await mock.clock.advance(0);
+  const [delivery] = (await mock.control.listDeliveries({ order: "desc" })).data;
+  return { ...endpoint, taskId, deliveryId: delivery?.id ?? "" };
+}
+
 const clientNames = [
   "Ada Lovelace",
   "Blaise Pascal",

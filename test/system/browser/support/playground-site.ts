@@ -22,12 +22,9 @@ export class PlaygroundPage {
     this.page = page;
   }
 
-  static async open(
-    { origin }: StaticSite,
-    options: { readonly colorScheme?: "light" | "dark"; readonly viewport?: typeof widescreen } = {},
-  ): Promise<PlaygroundPage> {
+  static async open({ origin }: StaticSite): Promise<PlaygroundPage> {
     const browser = await sharedChromium();
-    const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce", ...options });
+    const context = await browser.newContext({ viewport: widescreen, reducedMotion: "reduce" });
     const opened = new PlaygroundPage(await context.newPage());
     const { page, complaints } = opened;
     page.setDefaultTimeout(30_000);
@@ -70,8 +67,13 @@ export class PlaygroundPage {
     await this.page.getByRole("status").filter({ hasText: text }).waitFor();
   }
 
+  throwComplaints(): void {
+    const all = this.complaints.splice(0);
+    if (all.length > 0) throw new Error(`the page misbehaved: ${all.join("; ")}`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.page.context().close();
-    if (this.complaints.length > 0) throw new Error(`the page misbehaved: ${this.complaints.join("; ")}`);
+    this.throwComplaints();
   }
 }

@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { createMockServer, type MockServer, type MockServerOptions } from "@workspace-tasks/mock-server";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { listen } from "../../../support/listen.ts";
 import { callGraphql, workspaceToken } from "../../../support/mock-client.ts";
 
@@ -15,17 +15,20 @@ const paths = ["/ok", "/flaky", "/unauth", "/slow", "/refused"] as const;
 type Path = (typeof paths)[number];
 
 /** Tasks are started one after the other, this far apart: the charts show more than one bar. */
-const taskPauseMs = 250;
+const taskPauseMs = 110;
 
-export async function createTroubledMock(options: MockServerOptions = {}): Promise<TroubledMock> {
+export async function createTroubledMock(): Promise<TroubledMock> {
   const receiver = await listen(createServer(respondByPath()));
   const closed = await listen(createServer());
   await closed[Symbol.asyncDispose]();
-  const mock = await createMockServer({ seed: 7, ...options });
+  // Attempts of the endpoint that never responds run for longer than the tests, and use all of its connections.
+  const delivery = { timeoutMs: 300_000, inFlightPerEndpointMax: 4 };
+  const mock = await createMockServer({ seed: 7, settings: { delivery } });
   const urls = Object.fromEntries(
     paths.map((path) => [path, `${(path === "/refused" ? closed : receiver).origin}${path}`]),
   ) as TroubledMock["urls"];
   for (const url of Object.values(urls)) await mock.control.createEndpoint({ url });
+  await makeTrouble(mock);
   return {
     mock,
     urls,
@@ -56,10 +59,10 @@ function respondByPath() {
 }
 
 /** Tasks whose events go to every endpoint; requests that are slow, limited or rejected; faults that fire. */
-export async function makeTrouble({ mock }: TroubledMock, tasks = 16): Promise<void> {
+async function makeTrouble(mock: MockServer): Promise<void> {
   await mock.control.addFaults({ deliveries: [{ instructions: [{ kind: "duplicate" }] }] });
   const token = await workspaceToken(mock);
-  for (let started = 0; started < tasks; started++) {
+  for (let started = 0; started < 8; started++) {
     const taskType = ["TAX_PREP", "BINDER", "TAX_REVIEW"][started % 3] ?? "BINDER";
     const { taskId } = await mock.control.startTask({ taskType, progression: "manual" });
     await callGraphql(mock, "query Me { me { __typename } }", { token });
@@ -69,11 +72,12 @@ export async function makeTrouble({ mock }: TroubledMock, tasks = 16): Promise<v
   await mock.control.addFaults({
     api: [{ operation: "me", instructions: [{ kind: "delay", delayMs: 1_200 }] }],
   });
-  await callGraphql(mock, "query Slow { me { __typename } }", { token }).catch(() => undefined);
+  const slow = callGraphql(mock, "query Slow { me { __typename } }", { token });
   await callGraphql(mock, 'mutation Gone { deleteWebhookEndpoint(endpointId: "none") }', { token }).catch(
     () => undefined,
   );
   await useUpRateLimit(mock, token);
+  await slow;
 }
 
 /** Calls until one is limited. */

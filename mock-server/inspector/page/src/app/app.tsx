@@ -1,10 +1,11 @@
+import type { Overview } from "@workspace-tasks/mock-server/control";
 import { useEffect } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { Overview } from "../api-types.ts";
-import { Bar, useClock, useNow } from "../parts/bar.tsx";
+import { Bar } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useKeys } from "../parts/controls/keys.ts";
 import { goTo, useRoute } from "../route.ts";
+import { ClockContext, useReadClock } from "../state/clock.ts";
 import { readProblemOf } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
@@ -27,7 +28,8 @@ const overviewTopics = [
 
 export function App() {
   const { view: name, id, filter } = useRoute();
-  const nowMs = useNow(useClock());
+  const clock = useReadClock();
+  const { nowMs } = clock;
   const overview =
     useResource(
       "overview",
@@ -50,24 +52,26 @@ export function App() {
     document.querySelector(".views [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view, hasCounts]);
   return (
-    <div class="shell">
-      <Bar views={views.map(({ name }) => titleOf(name))} />
-      <nav class="views" aria-label="Views">
-        {views.map((each) => (
-          <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
-        ))}
-      </nav>
-      <main class="view">
-        {view ? (
-          <view.Component key={view.name} id={id} filter={filter} overview={overview} nowMs={nowMs} />
-        ) : (
-          <div class="nothing">
-            There is no view “{name}”. <a href={hashOf("overview")}>To the overview</a>
-          </div>
-        )}
-      </main>
-      <Banner overview={overview} />
-    </div>
+    <ClockContext.Provider value={clock}>
+      <div class="shell">
+        <Bar views={views.map(({ name }) => titleOf(name))} />
+        <nav class="views" aria-label="Views">
+          {views.map((each) => (
+            <ViewLink key={each.name} view={each} isCurrent={each === view} overview={overview} />
+          ))}
+        </nav>
+        <main class="view">
+          {view ? (
+            <view.Component key={view.name} id={id} filter={filter} overview={overview} />
+          ) : (
+            <div class="nothing">
+              There is no view “{name}”. <a href={hashOf("overview")}>To the overview</a>
+            </div>
+          )}
+        </main>
+        <Banner overview={overview} />
+      </div>
+    </ClockContext.Provider>
   );
 }
 

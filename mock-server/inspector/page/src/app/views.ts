@@ -1,10 +1,15 @@
+import type { Overview } from "@workspace-tasks/mock-server/control";
 import type { ComponentType } from "preact";
-import type { Overview } from "../api-types.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import type { Tone } from "../parts/status/status.tsx";
 import type { ViewProps } from "../view.ts";
 import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
+import { EndpointsView } from "../views/endpoints.tsx";
+import { FaultsView } from "../views/faults.tsx";
 import { OverviewView } from "../views/overview.tsx";
+import { RequestsView } from "../views/requests.tsx";
+import { SetupView } from "../views/setup.tsx";
+import { SignaturesView } from "../views/signatures/signatures.tsx";
 import { TasksView } from "../views/tasks/tasks.tsx";
 
 export interface View {
@@ -16,6 +21,9 @@ export interface View {
   /** What needs attention, in words; shown when its number is not 0. */
   readonly alert?: { readonly tone: Tone; readonly word: string; count(overview: Overview): number };
 }
+
+// The editor is most of the page's code.
+const RunView = lazyView(() => import("../views/run/run.tsx").then((module) => module.RunView));
 
 const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);
@@ -29,25 +37,14 @@ export const views: readonly View[] = [
     count: ({ deliveries }) => sum(deliveries),
     alert: { tone: "bad", word: "rejected", count: ({ rejectedDeliveries }) => rejectedDeliveries },
   },
-  {
-    name: "signatures",
-    Component: lazyView(() => import("../views/signatures/signatures.tsx"), "SignaturesView"),
-  },
-  {
-    name: "endpoints",
-    Component: lazyView(() => import("../views/endpoints.tsx"), "EndpointsView"),
-    count: ({ endpoints }) => endpoints,
-  },
-  {
-    name: "requests",
-    Component: lazyView(() => import("../views/requests.tsx"), "RequestsView"),
-    count: ({ requests }) => requests,
-  },
+  { name: "signatures", Component: SignaturesView },
+  { name: "endpoints", Component: EndpointsView, count: ({ endpoints }) => endpoints },
+  { name: "requests", Component: RequestsView, count: ({ requests }) => requests },
   {
     name: "faults",
-    Component: lazyView(() => import("../views/faults.tsx"), "FaultsView"),
+    Component: FaultsView,
     alert: { tone: "wait", word: "active", count: ({ activeFaults }) => activeFaults },
   },
-  { name: "run", Component: lazyView(() => import("../views/run/run.tsx"), "RunView") },
-  { name: "setup", Component: lazyView(() => import("../views/setup.tsx"), "SetupView") },
+  { name: "run", Component: RunView },
+  { name: "setup", Component: SetupView },
 ];

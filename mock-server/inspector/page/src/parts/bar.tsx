@@ -1,6 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import type { ClockView } from "../api-types.ts";
-import { control, useResource } from "../state/resource.ts";
+import { useClock, useNowMs } from "../state/clock.ts";
+import { control } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
 import { worldName } from "../state/worlds.ts";
 import { formatRelative, formatTime } from "../text/format.ts";
@@ -25,13 +24,13 @@ export function Bar({ views }: { readonly views: readonly string[] }) {
   return (
     <header class="bar">
       <h1>
-        <svg class="logo" viewBox="0 0 20 20" aria-hidden="true">
+        <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
           <rect x="1" y="1" width="18" height="18" rx="5" fill="var(--accent)" />
           <path d="M5.5 10.5l3 3 6-7" fill="none" stroke="var(--accent-text)" stroke-width="2" />
         </svg>
         <span class="product">workspace-tasks</span> <span class="muted">{worldName ?? "mock"}</span>
       </h1>
-      <span class={`connection tone-${tone}`} role="status">
+      <span class={`badge tone-${tone}`} role="status">
         {label}
       </span>
       <Search />
@@ -44,7 +43,7 @@ export function Bar({ views }: { readonly views: readonly string[] }) {
 /** What changes its width is left of the buttons, so that none of them moves under the mouse. */
 function ClockBar() {
   const clock = useClock();
-  const nowMs = useNow(clock);
+  const nowMs = useNowMs();
   if (!clock) return <div class="clock" />;
   const nextMs = clock.nextTimerAt === null ? null : Date.parse(clock.nextTimerAt);
   const advance = (by: string | number) => () => control.advanceClock({ by });
@@ -83,23 +82,4 @@ function ClockBar() {
       )}
     </Actions>
   );
-}
-
-/** These topics can set or cancel timers. */
-const clockTopics = ["clock", "task", "stage", "delivery", "task-plan", "job", "connection"];
-
-export const useClock = (): ClockView | undefined =>
-  useResource("clock", clockTopics, () => control.getClock()) ?? undefined;
-
-/** The mock's time; a real clock advances between two reads. */
-export function useNow(clock: ClockView | undefined): number {
-  const [drift, setDrift] = useState(0);
-  useEffect(() => {
-    setDrift(0);
-    if (clock?.mode !== "real") return;
-    const startedAtMs = performance.now();
-    const timer = setInterval(() => setDrift(performance.now() - startedAtMs), 500);
-    return () => clearInterval(timer);
-  }, [clock?.now, clock?.mode]);
-  return clock ? Date.parse(clock.now) + drift : 0;
 }

@@ -23,7 +23,7 @@ export function Help({ views }: { readonly views: readonly string[] }) {
   useKeys({ "?": show });
   return (
     <>
-      <Button label="?" class="help" onClick={show} name="? Keys and words" />
+      <Button label="?" onClick={show} name="? Keys and words" />
       <dialog ref={dialog} aria-labelledby="help-title">
         <div class="title-bar">
           <h2 id="help-title">Keys and words</h2>

@@ -4,10 +4,9 @@ import { Button } from "./controls/button.tsx";
 import { Notice } from "./status/status.tsx";
 import { Waiting } from "./status/waiting.tsx";
 
-/** A view, or a part of one, of a module that is loaded when it is first shown. */
-export function lazyView<Props extends object, Name extends string>(
-  load: () => Promise<Readonly<Record<Name, ComponentType<Props>>>>,
-  name: Name,
+/** A view that is loaded when it is first shown. */
+export function lazyView<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null;
   return function LazyView(props) {
@@ -16,9 +15,9 @@ export function lazyView<Props extends object, Name extends string>(
     useEffect(() => {
       if (View) return;
       load().then(
-        (module) => {
-          loaded = module[name];
-          setView(() => loaded);
+        (view) => {
+          loaded = view;
+          setView(() => view);
         },
         () => setFailed(true),
       );

@@ -1,4 +1,4 @@
-import type { ApiKeyView, RecordedRequest } from "../api-types.ts";
+import type { ApiKeyView, RecordedRequest } from "@workspace-tasks/mock-server/control";
 import { control } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 import { shortId } from "../text/format.ts";

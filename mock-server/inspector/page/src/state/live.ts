@@ -21,8 +21,6 @@ export interface LiveState {
    * or something else responded in its place. By reader, the latest last.
    */
   readonly problems: ReadonlyMap<object, string>;
-  /** Replays that have ended. */
-  readonly replays: { readonly accepted: number; readonly failed: number };
 }
 
 /** As many as the overview lists. */
@@ -33,7 +31,6 @@ export const initialLiveState: LiveState = {
   recent: [],
   changes: {},
   problems: new Map(),
-  replays: { accepted: 0, failed: 0 },
 };
 
 /** Adds a batch of activities, oldest first. */
@@ -51,20 +48,10 @@ export function addActivities(state: LiveState, batch: readonly Activity[]): Liv
     .slice(-recentMax)
     .reverse();
   const recent = [...shown, ...(restart < 0 ? state.recent : [])].slice(0, recentMax);
-  return { ...state, changes, recent, replays: countReplays(state.replays, batch) };
-}
-
-function countReplays({ accepted, failed }: LiveState["replays"], batch: readonly Activity[]) {
-  for (const { type, attempt } of batch) {
-    if (type !== "delivery.attempted" || !isAttempt(attempt) || attempt.kind !== "replay") continue;
-    if (attempt.error === null) accepted++;
-    else failed++;
-  }
-  return { accepted, failed };
+  return { ...state, changes, recent };
 }
 
 interface Attempt {
-  readonly kind: string;
   readonly status: number | null;
   readonly error: string | null;
 }

@@ -1,4 +1,4 @@
-import type { DeliveryDetail } from "../api-types.ts";
+import type { DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { formatBody, formatDuration, formatExact } from "./format.ts";
 
 /** A report of one delivery, for an issue or a chat: what was sent where, each attempt, the last response. */

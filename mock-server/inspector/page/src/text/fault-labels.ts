@@ -1,9 +1,4 @@
-import type {
-  ApiFault,
-  DeliveryFault,
-  FaultPlan,
-  ProbabilisticFault,
-} from "@workspace-tasks/mock-server/control";
+import type { ApiFault, DeliveryFault, FaultPlan } from "@workspace-tasks/mock-server/control";
 import { formatDuration } from "./format.ts";
 
 // Labels of injected faults, and the faults that one press adds.
@@ -38,61 +33,32 @@ export const deliveryPresets: readonly Preset<DeliveryFault>[] = [
   { label: "redirect", fault: { kind: "redirect" } },
 ];
 
-/** One line of a plan: fault, frequency and the calls or deliveries that it matches. */
-export interface PlanLine {
-  readonly side: "api" | "deliveries";
-  /** Position of its rule in the list of that side. */
-  readonly rule: number;
-  readonly what: string;
-  readonly often: string;
-  readonly where: string;
-}
-
-/** A plan as lines; rules whose instructions are used up have none. */
-export function describePlan(plan: FaultPlan): PlanLine[] {
-  return (["api", "deliveries"] as const).flatMap((side) =>
-    (plan[side] ?? []).flatMap((rule, index) => {
-      const where = describeMatch(rule);
-      return [...describeInstructions(rule.instructions ?? []), ...describeChances(rule.chances ?? [])].map(
-        (line) => ({ side, rule: index, where, ...line }),
-      );
-    }),
-  );
-}
-
 type Fault = ApiFault | DeliveryFault;
-type Line = Pick<PlanLine, "what" | "often">;
+type Rule = NonNullable<FaultPlan["api"] | FaultPlan["deliveries"]>[number];
 
-/** Equal neighbours become one line. */
-function describeInstructions(instructions: readonly Fault[]): Line[] {
+/** Faults of a rule and how often each is injected; empty when its instructions are used up. */
+export function describeRule({ instructions = [], chances = [] }: Rule): string {
   const runs: { what: string; count: number }[] = [];
-  for (const fault of instructions) {
-    const what = describeFault(fault);
+  for (const what of instructions.map(describeFault)) {
     const last = runs.at(-1);
     if (last?.what === what) last.count++;
     else runs.push({ what, count: 1 });
   }
-  return runs.map(({ what, count }, index) => ({
-    what,
-    often:
-      index === 0 && count === 1 ? "the next time" : `${index === 0 ? "the next" : "then"} ${times(count)}`,
-  }));
-}
-
-const times = (count: number) => (count === 1 ? "once" : `${count} times`);
-
-const describeChances = (chances: readonly ProbabilisticFault<Fault>[]): Line[] =>
-  chances.map(({ probability, fault }) => ({
-    what: describeFault(fault),
-    often: `${Number((probability * 100).toFixed(2))} % of the time`,
-  }));
-
-function describeMatch(rule: Readonly<Record<string, unknown>>): string {
-  const parts = ["operation", "router", "keyId", "event", "endpointId"].flatMap((name) =>
-    typeof rule[name] === "string" ? [rule[name]] : [],
+  const next = runs.map(({ what, count }) => `${what}, the next ${times(count)}`);
+  const often = chances.map(
+    ({ probability, fault }) =>
+      `${describeFault(fault)}, ${Number((probability * 100).toFixed(2))} % of the time`,
   );
-  return parts.join(", ");
+  return [next.join(", then "), ...often].filter((text) => text !== "").join(", ");
 }
+
+const times = (count: number) => (count === 1 ? "time" : `${count} times`);
+
+/** The calls or deliveries that a rule is limited to. */
+export const describeMatch = (rule: Rule): string =>
+  Object.values(rule)
+    .filter((value) => typeof value === "string")
+    .join(", ");
 
 export function describeFault(fault: Fault): string {
   switch (fault.kind) {

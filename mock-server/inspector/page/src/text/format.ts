@@ -1,4 +1,4 @@
-import { indentJson } from "./indent-json.ts";
+import { indentJson } from "./json.ts";
 
 /** `2026-01-15 12:00:00` in UTC; "unknown time" if a response has none. */
 export function formatTime(at: number | string): string {

@@ -1,4 +1,4 @@
-import type { RecordedRequest } from "../api-types.ts";
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 
 export const nameOf = ({ operationName, operations }: RecordedRequest) =>
   operationName ?? (operations.join(", ") || "(no valid document)");
@@ -11,5 +11,3 @@ export function reasonOf({ errors, rejection, faults, status }: RecordedRequest)
     (faults.length > 0 ? `fault: ${faults.join(", ")} ${status ?? ""}`.trimEnd() : `${status}`)
   );
 }
-
-export const results: readonly RecordedRequest["result"][] = ["succeeded", "limited", "rejected", "faulty"];

@@ -1,11 +1,13 @@
+import type { ApiFault, DeliveryFault } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { ApiFault, DeliveryFault } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { type Options, SelectField, TextField } from "../parts/controls/fields.tsx";
-import { operationNames } from "../run/operation-names.ts";
 import { nameOfKey, routerOptions } from "../run/request-keys.ts";
 import { control, useResource } from "../state/resource.ts";
 import { apiPresets, deliveryPresets, type Preset } from "../text/fault-labels.ts";
+
+/** The top-level fields of the schema, inserted by the build: the schema itself would need its parser. */
+declare const __OPERATION_NAMES__: readonly string[];
 
 export function AddApiFault() {
   const keys = useResource("keys", ["api-key", "membership"], () => control.listApiKeys())?.data ?? [];
@@ -14,7 +16,7 @@ export function AddApiFault() {
       title="On calls to the API"
       presets={apiPresets}
       scope={{
-        operation: { label: "Operation", every: "every operation", options: operationNames },
+        operation: { label: "Operation", every: "every operation", options: __OPERATION_NAMES__ },
         keyId: {
           label: "Key",
           every: "every caller",

@@ -1,11 +1,11 @@
+import type { EndpointDetail, EndpointSummary } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { EndpointDetail, EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { Button, LinkButton } from "../parts/controls/button.tsx";
 import { TextField } from "../parts/controls/fields.tsx";
 import { ListView } from "../parts/lists/list-view.tsx";
-import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { type Column, column } from "../parts/lists/rows.tsx";
 import { EndpointName } from "../parts/status/delivery-state.tsx";
 import {
   describeHealth,
@@ -18,6 +18,7 @@ import { StatusBadge } from "../parts/status/status.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { Copied, Facts } from "../parts/values/facts.tsx";
 import { goTo } from "../route.ts";
+import { useNowMs } from "../state/clock.ts";
 import { control, useResource } from "../state/resource.ts";
 import { formatRelative, formatTime } from "../text/format.ts";
 import type { ViewProps } from "../view.ts";
@@ -60,7 +61,8 @@ const columnsOf = (nowMs: number): readonly Column<Row>[] => [
   column("attempts", ["70px", null, null], ({ health }) => health?.attempts ?? 0, { class: "muted" }),
 ];
 
-export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
+export function EndpointsView({ id, filter, overview }: ViewProps) {
+  const nowMs = useNowMs();
   const topics = ["endpoint", "workspace", "clock"];
   const read = useResource("endpoints", topics, () => control.listEndpoints());
   const endpoints = read?.data ?? [];
@@ -72,7 +74,7 @@ export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
     if (selected === "new") return <NewEndpoint />;
     if (selected === "send") return <SendEvent endpoints={endpoints} />;
     const row = rows.find(({ endpoint }) => endpoint.id === selected);
-    if (row) return <Endpoint key={selected} {...row} nowMs={nowMs} />;
+    if (row) return <Endpoint key={selected} {...row} />;
     const text = `There is no endpoint with the id ${selected}; it may have been deleted.`;
     return <Absent value={read && null} text={text} />;
   };
@@ -88,8 +90,7 @@ export function EndpointsView({ id, filter, overview, nowMs }: ViewProps) {
           <LinkButton label="Send an event" href={hashOf("endpoints", "send", filter)} />
         </div>
       }
-      list={{ rows, loading: read === undefined, done: true, loadOlder: () => {} }}
-      lines={2}
+      list={{ rows, loading: read === undefined }}
       keyOf={({ endpoint }) => endpoint.id}
       columns={columnsOf(nowMs)}
       nothing={
@@ -133,11 +134,8 @@ function NewEndpoint() {
   );
 }
 
-interface Props extends Row {
-  readonly nowMs: number;
-}
-
-function Endpoint({ endpoint, health, nowMs }: Props) {
+function Endpoint({ endpoint, health }: Row) {
+  const nowMs = useNowMs();
   const { url, id, enabled } = endpoint;
   return (
     <section class="panel" aria-label={url}>
@@ -161,7 +159,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
           changed: formatTime(endpoint.updatedAt),
         }}
       />
-      <Secrets endpoint={endpoint} nowMs={nowMs} />
+      <Secrets endpoint={endpoint} />
       <Actions>
         <ActionButton
           label={enabled ? "Pause" : "Resume"}
@@ -173,6 +171,7 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
           asksFirst
           onRun={() => control.deleteEndpoint(id).then(() => goTo("endpoints"))}
           name={`Delete ${url}`}
+          class="toned tone-bad"
         />
         <LinkButton label="Its deliveries" href={hashOf("deliveries", null, { endpointId: id })} />
       </Actions>
@@ -181,7 +180,8 @@ function Endpoint({ endpoint, health, nowMs }: Props) {
 }
 
 /** The secrets are in the page only after a press of the button, and until the next rotation. */
-function Secrets({ endpoint, nowMs }: Omit<Props, "health">) {
+function Secrets({ endpoint }: Pick<Row, "endpoint">) {
+  const nowMs = useNowMs();
   const [fetched, setFetched] = useState<EndpointDetail | null>(null);
   const secrets = fetched?.updatedAt === endpoint.updatedAt ? fetched.secrets : null;
   const fetchSecrets = () => control.getEndpoint(endpoint.id).then(setFetched);

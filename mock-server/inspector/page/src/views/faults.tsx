@@ -1,16 +1,16 @@
+import type { FaultsView as Faults, FiredFaultView } from "@workspace-tasks/mock-server/control";
 import { hashOf } from "../address.ts";
-import type { FaultsView as Faults, FiredFaultView } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import { Absent } from "../parts/status/waiting.tsx";
 import { TextBlock } from "../parts/values/text-block.tsx";
+import { Time } from "../parts/values/time.tsx";
 import { control, useResource } from "../state/resource.ts";
-import { describeFault, describePlan } from "../text/fault-labels.ts";
-import { formatTimeNear, shortId } from "../text/format.ts";
-import type { ViewProps } from "../view.ts";
+import { describeFault, describeMatch, describeRule } from "../text/fault-labels.ts";
+import { shortId } from "../text/format.ts";
 import { AddApiFault, AddDeliveryFault } from "./add-fault.tsx";
 
-export function FaultsView({ nowMs }: ViewProps) {
+export function FaultsView() {
   const faults = useResource("faults", ["fault", "faults"], () => control.getFaults());
   return (
     <>
@@ -31,7 +31,7 @@ export function FaultsView({ nowMs }: ViewProps) {
       {faults ? (
         <div class="panels wide-panels">
           <Active faults={faults} />
-          <Fired fired={faults.fired} nowMs={nowMs} />
+          <Fired fired={faults.fired} />
         </div>
       ) : (
         <Absent />
@@ -41,9 +41,11 @@ export function FaultsView({ nowMs }: ViewProps) {
 }
 
 function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
-  const lines = describePlan(plan);
-  const idOf = (side: string, index: number) =>
-    rules.find((rule) => rule.side === side && rule.index === index)?.id;
+  const active = rules.flatMap(({ id, side, index }) => {
+    const rule = plan[side]?.[index];
+    const text = rule ? describeRule(rule) : "";
+    return rule && text !== "" ? [{ id, side, text, where: describeMatch(rule) }] : [];
+  });
   return (
     <ListPanel
       title="Active faults"
@@ -55,18 +57,18 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
         </details>
       }
     >
-      {lines.map(({ side, rule, what, often, where }, index) => (
-        <li key={`${side} ${rule} ${index}`}>
+      {active.map(({ id, side, text, where }) => (
+        <li key={id}>
           <span class="badge tone-calm">{side === "api" ? "API" : "delivery"}</span>
           <span>
-            {what} <span class="muted">{often}</span> {where && <span class="muted mono">{where}</span>}
+            {text} {where && <span class="muted mono">{where}</span>}
           </span>
           <Actions class="tools at-end">
             <ActionButton
               label="End"
-              onRun={() => control.removeFault(String(idOf(side, rule)))}
+              onRun={() => control.removeFault(String(id))}
               class="quiet"
-              name={`End the rule: ${what}`}
+              name={`End the rule: ${text}`}
             />
           </Actions>
         </li>
@@ -77,7 +79,7 @@ function Active({ faults: { plan, rules } }: { readonly faults: Faults }) {
 
 const firedShown = 200;
 
-function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; readonly nowMs: number }) {
+function Fired({ fired }: { readonly fired: readonly FiredFaultView[] }) {
   return (
     <ListPanel title={`Fired (${fired.length})`} nothing="None yet.">
       {fired
@@ -85,7 +87,9 @@ function Fired({ fired, nowMs }: { readonly fired: readonly FiredFaultView[]; re
         .reverse()
         .map(({ sequence, at, side, fault, subject }) => (
           <li key={sequence}>
-            <span class="muted mono">{formatTimeNear(at, nowMs)}</span>
+            <span class="muted mono">
+              <Time at={at} />
+            </span>
             <span>{describeFault(fault)}</span>
             <span class="at-end muted one-line">
               {side === "delivery" ? <a href={hashOf("deliveries", subject)}>{shortId(subject)}</a> : subject}

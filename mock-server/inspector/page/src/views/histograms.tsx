@@ -10,10 +10,9 @@ interface Props<Query> {
   readonly query?: Query;
   /** Of the list, which gets the range. */
   readonly filter?: Filter;
-  readonly nowMs: number;
 }
 
-const outcomes = { delivered: "good", rejected: "bad", waiting: "wait", cancelled: "calm" } as const;
+export const outcomes = { delivered: "good", rejected: "bad", waiting: "wait", cancelled: "calm" } as const;
 
 /** By the time when they were created. */
 export function DeliveryHistogram({ query = {}, ...props }: Props<DeliveryQuery>) {
@@ -22,7 +21,7 @@ export function DeliveryHistogram({ query = {}, ...props }: Props<DeliveryQuery>
   return <Histogram view="deliveries" field="status" tones={outcomes} counts={counts} {...props} />;
 }
 
-const results = { succeeded: "good", limited: "wait", rejected: "bad", faulty: "run" } as const;
+export const results = { succeeded: "good", limited: "wait", rejected: "bad", faulty: "run" } as const;
 
 export function RequestHistogram({ query = {}, ...props }: Props<RequestQuery>) {
   const read = () => control.countRequests(query);

@@ -1,10 +1,8 @@
+import type { Overview, RecordedRequest } from "@workspace-tasks/mock-server/control";
 import type { ComponentChildren } from "preact";
 import { hashOf } from "../address.ts";
-import type { Overview, RecordedRequest } from "../api-types.ts";
-import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { LinkButton } from "../parts/controls/button.tsx";
-import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import {
   describeDue,
@@ -16,50 +14,54 @@ import {
 import { describeHealth, HealthStrip, stateOfEndpoint, successRate } from "../parts/status/health.tsx";
 import { Legend } from "../parts/status/legend.tsx";
 import { StatusBadge, toneOf } from "../parts/status/status.tsx";
+import { Time } from "../parts/values/time.tsx";
 import { nameOfKey } from "../run/request-keys.ts";
+import { useClock, useNowMs } from "../state/clock.ts";
 import { type Activity, isAttempt } from "../state/live.ts";
 import { control, useResource } from "../state/resource.ts";
 import { useLive } from "../state/store.ts";
-import { formatExact, formatReset, formatTimeNear, plural, shortId } from "../text/format.ts";
-import { nameOf, reasonOf } from "../text/request-labels.ts";
+import { formatExact, formatReset, plural, shortId } from "../text/format.ts";
+import { nameOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
+import { StartPanels } from "./setup.tsx";
 import "./overview.css";
 
-const Start = lazyView(() => import("./setup.tsx"), "StartPanels");
-
-export function OverviewView(props: ViewProps) {
-  const { overview, nowMs } = props;
+export function OverviewView({ overview }: ViewProps) {
   return (
     <>
       <div class="title-bar">
         <h2>Overview</h2>
         <Actions>
           <LinkButton label="Connect" href={hashOf("setup")} />
-          <ActionButton label="Reset the mock" asksFirst onRun={() => control.reset()} />
+          <ActionButton
+            label="Reset the mock"
+            asksFirst
+            onRun={() => control.reset()}
+            class="toned tone-bad"
+          />
         </Actions>
       </div>
-      {overview && isUnused(overview) && <Start {...props} />}
+      {overview && isUnused(overview) && <StartPanels />}
       <div class="panels tiles">
         <Tasks counts={overview?.tasks} />
         <section class="panel">
           <h3>Deliveries</h3>
           <Total counts={overview?.deliveries} view="deliveries" />
-          <DeliveryHistogram nowMs={nowMs} />
+          <DeliveryHistogram />
           {overview && (
             <p class={overview.failedAttemptsLastHour > 0 ? "toned tone-bad" : "muted"}>
               {plural(overview.failedAttemptsLastHour, "failed attempt")} in the last hour
             </p>
           )}
         </section>
-        <Requests total={overview?.requests} nowMs={nowMs} />
+        <Requests total={overview?.requests} />
       </div>
       <div class="panels half-panels">
-        <Endpoints overview={overview} nowMs={nowMs} />
-        <DueNext upcoming={overview?.upcoming} nowMs={nowMs} />
-        <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} nowMs={nowMs} />
-        <RejectedRequests nowMs={nowMs} />
-        <Recent nowMs={nowMs} />
+        <Endpoints overview={overview} />
+        <DueNext upcoming={overview?.upcoming} />
+        <RejectedDeliveries count={overview?.rejectedDeliveries ?? 0} />
+        <Recent />
       </div>
     </>
   );
@@ -97,16 +99,12 @@ function Total({ counts, view }: { readonly counts: Counts | undefined; readonly
   );
 }
 
-interface RequestsProps {
-  readonly total: number | undefined;
-  readonly nowMs: number;
-}
-
 /** A window of a rate limit ends without an activity: it is read again this often, by the mock's time. */
 const windowsReadMs = 5_000;
 
 /** The journal's count, and how much of its rate limit each key has used. */
-function Requests({ total, nowMs }: RequestsProps) {
+function Requests({ total }: { readonly total: number | undefined }) {
+  const nowMs = useNowMs();
   const limits = useResource(
     "rate limits",
     ["request", "clock"],
@@ -118,17 +116,19 @@ function Requests({ total, nowMs }: RequestsProps) {
     <section class="panel">
       <h3>Requests</h3>
       <Total counts={total === undefined ? total : { total }} view="requests" />
-      <RequestHistogram nowMs={nowMs} />
+      <RequestHistogram />
       {limits?.data.length === 0 && <p class="muted">No key has used its rate limit in this window.</p>}
       {limits?.data.map(({ keyId, used, remaining, resetsAt }) => {
         const key = keys?.data.find(({ id }) => id === keyId);
         const max = used + remaining;
         return (
-          <div key={keyId} class="rate-limit">
-            <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
-            <b>
-              {used}/{max}
-            </b>
+          <div key={keyId}>
+            <div class="ends">
+              <span>{key ? nameOfKey(key) : `partner, ${shortId(keyId)}`}</span>
+              <b>
+                {used}/{max}
+              </b>
+            </div>
             <meter
               aria-label={`requests of key ${shortId(keyId)}`}
               value={used}
@@ -145,12 +145,8 @@ function Requests({ total, nowMs }: RequestsProps) {
   );
 }
 
-interface EndpointsProps {
-  readonly overview: Overview | undefined;
-  readonly nowMs: number;
-}
-
-function Endpoints({ overview, nowMs }: EndpointsProps) {
+function Endpoints({ overview }: Pick<ViewProps, "overview">) {
+  const nowMs = useNowMs();
   const endpoints = useResource("endpoints", ["endpoint"], () => control.listEndpoints())?.data ?? [];
   return (
     <ListPanel title="Endpoints" nothing={overview && "No endpoint yet."} class="two-line-items">
@@ -178,7 +174,7 @@ function Endpoints({ overview, nowMs }: EndpointsProps) {
 
 const rejectedListed = 6;
 
-function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly nowMs: number }) {
+function RejectedDeliveries({ count }: { readonly count: number }) {
   const log = useResource("newest rejected deliveries", ["delivery", "clock"], () =>
     control.listDeliveries({ rejected: true, order: "desc", limit: rejectedListed }),
   );
@@ -200,7 +196,7 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
             <a href={hashOf("deliveries", delivery.id)}>{delivery.event}</a>
             <span class="muted one-line">{delivery.client}</span>
             <span class="at-end">
-              <NextAttempt delivery={delivery} nowMs={nowMs} />
+              <NextAttempt delivery={delivery} />
             </span>
           </div>
           <div>
@@ -213,42 +209,9 @@ function RejectedDeliveries({ count, nowMs }: { readonly count: number; readonly
   );
 }
 
-function RejectedRequests({ nowMs }: Pick<ViewProps, "nowMs">) {
-  const log = useResource("newest requests", ["request"], () =>
-    control.listRequests({ order: "desc", limit: rejectedListed, result: "rejected" }),
-  );
-  const rejected = log?.data ?? [];
-  return (
-    <ListPanel
-      title="Rejected requests"
-      nothing={log && "No request has been rejected."}
-      class="two-line-items"
-      footer={
-        rejected.length === rejectedListed && (
-          <a href={hashOf("requests", null, { result: "rejected" })}>All rejected requests</a>
-        )
-      }
-    >
-      {rejected.map((request) => (
-        <li key={request.sequence}>
-          <div>
-            <a href={hashOf("requests", String(request.sequence))}>{nameOf(request)}</a>
-            <span class="at-end muted">{formatTimeNear(request.at, nowMs)}</span>
-          </div>
-          <div class="toned tone-bad">{reasonOf(request)}</div>
-        </li>
-      ))}
-    </ListPanel>
-  );
-}
-
-interface DueProps {
-  readonly upcoming: Overview["upcoming"] | undefined;
-  readonly nowMs: number;
-}
-
 /** What runs, what waits for its turn, and the next timers; a virtual clock can be advanced to each. */
-function DueNext({ upcoming, nowMs }: DueProps) {
+function DueNext({ upcoming }: { readonly upcoming: readonly Due[] | undefined }) {
+  const nowMs = useNowMs();
   const isVirtual = useClock()?.mode === "virtual";
   return (
     <ListPanel title="Due next" nothing={upcoming && "No timer is set."}>
@@ -291,7 +254,7 @@ function nameOfDue({ kind, name, count, attempt, url }: Due): string {
     : `${times}${count === 1 ? `${name}, ` : ""}attempt ${attempt} → ${shortNameOf(url)}`;
 }
 
-function Recent({ nowMs }: Pick<ViewProps, "nowMs">) {
+function Recent() {
   const recent = useLive((state) => state.recent);
   return (
     <ListPanel
@@ -300,8 +263,8 @@ function Recent({ nowMs }: Pick<ViewProps, "nowMs">) {
     >
       {recent.map((activity) => (
         <li key={`${activity.sequence} ${activity.at}`}>
-          <span class="muted mono" title={formatExact(activity.at)}>
-            {formatTimeNear(activity.at, nowMs)}
+          <span class="muted mono">
+            <Time at={activity.at} />
           </span>
           {placeOf(activity) ? <a href={placeOf(activity)}>{activity.type}</a> : <span>{activity.type}</span>}
           <span class="at-end muted">{describe(activity)}</span>

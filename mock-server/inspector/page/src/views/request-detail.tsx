@@ -1,5 +1,5 @@
+import type { RequestDetail as Detail } from "@workspace-tasks/mock-server/control";
 import { hashOf } from "../address.ts";
-import type { RequestDetail as Detail } from "../api-types.ts";
 import { LinkButton } from "../parts/controls/button.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
 import { Notice, StatusBadge } from "../parts/status/status.tsx";

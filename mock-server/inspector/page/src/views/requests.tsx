@@ -1,14 +1,14 @@
-import type { RecordedRequest } from "../api-types.ts";
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 import { ListView } from "../parts/lists/list-view.tsx";
 import { usePages } from "../parts/lists/pages.ts";
-import { timeColumn } from "../parts/lists/time-column.ts";
-import { type Column, column } from "../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../parts/lists/rows.tsx";
 import { StatusBadge } from "../parts/status/status.tsx";
+import { useNowMs } from "../state/clock.ts";
 import { control } from "../state/resource.ts";
 import { formatDuration } from "../text/format.ts";
-import { nameOf, reasonOf, results } from "../text/request-labels.ts";
+import { nameOf, reasonOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
-import { RequestHistogram } from "./histograms.tsx";
+import { RequestHistogram, results } from "./histograms.tsx";
 import { RequestDetail } from "./request-detail.tsx";
 
 const columnsOf = (rows: readonly RecordedRequest[], nowMs: number): readonly Column<RecordedRequest>[] => [
@@ -31,9 +31,12 @@ function reasonIfAny(request: RecordedRequest): string {
   return request.result === "succeeded" ? "" : reasonOf(request);
 }
 
-export function RequestsView({ id, filter, nowMs }: ViewProps) {
+const resultNames = Object.keys(results) as readonly RecordedRequest["result"][];
+
+export function RequestsView({ id, filter }: ViewProps) {
+  const nowMs = useNowMs();
   const query = {
-    result: results.find((known) => known === filter["result"]),
+    result: resultNames.find((known) => known === filter["result"]),
     text: filter["text"]?.trim() || undefined,
     from: filter["from"],
     to: filter["to"],
@@ -48,9 +51,9 @@ export function RequestsView({ id, filter, nowMs }: ViewProps) {
       filter={filter}
       fields={[
         { name: "text", label: "requests that contain", placeholder: "operation, variable, key, error" },
-        { name: "result", label: "result", options: results },
+        { name: "result", label: "result", options: resultNames },
       ]}
-      chart={<RequestHistogram query={query} filter={filter} nowMs={nowMs} />}
+      chart={<RequestHistogram query={query} filter={filter} />}
       list={list}
       keyOf={({ sequence }) => String(sequence)}
       columns={columnsOf(list.rows, nowMs)}

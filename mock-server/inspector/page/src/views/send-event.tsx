@@ -1,12 +1,12 @@
+import type { EndpointSummary } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import type { EndpointSummary } from "../api-types.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { Button } from "../parts/controls/button.tsx";
 import { SelectField, TextField } from "../parts/controls/fields.tsx";
 import { Notice } from "../parts/status/status.tsx";
 import { control, useResource } from "../state/resource.ts";
-import { parseJson } from "../text/parse-json.ts";
+import { parseJson } from "../text/json.ts";
 
 /** Any event of the catalog with a payload that can be edited. */
 export function SendEvent({ endpoints }: { readonly endpoints: readonly EndpointSummary[] }) {

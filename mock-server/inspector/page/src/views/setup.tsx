@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { hashOf } from "../address.ts";
-import { useClock } from "../parts/bar.tsx";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { LinkButton } from "../parts/controls/button.tsx";
 import { CopyButton } from "../parts/controls/copy-button.tsx";
@@ -11,6 +10,7 @@ import { goTo } from "../route.ts";
 import curl from "../snippets/curl.txt?raw";
 import receiver from "../snippets/receiver.txt?raw";
 import sdk from "../snippets/sdk.txt?raw";
+import { useClock } from "../state/clock.ts";
 import { control, useResource } from "../state/resource.ts";
 import { worldUrl } from "../state/worlds.ts";
 import { StatePanel } from "./state-panel.tsx";

@@ -2,7 +2,7 @@ import { useRef } from "preact/hooks";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { useTemporary } from "../parts/controls/use-temporary.ts";
 import { control } from "../state/resource.ts";
-import { parseJson } from "../text/parse-json.ts";
+import { parseJson } from "../text/json.ts";
 
 /** The state as a file: for a colleague, for a bug report, for `workspace-tasks mock --state`. */
 export function StatePanel() {
@@ -31,7 +31,7 @@ export function StatePanel() {
       </label>
       <Actions>
         <ActionButton label="Export state" onRun={save} class="primary" />
-        <ActionButton label="Replace state by the file" asksFirst onRun={restore} />
+        <ActionButton label="Replace state by the file" asksFirst onRun={restore} class="toned tone-bad" />
       </Actions>
       <div role="status">{done}</div>
     </section>

@@ -48,16 +48,16 @@ interface ActionButtonProps extends ButtonProps {
   readonly onRun: Work;
   /** A key that does the same. */
   readonly shortcut?: string | undefined;
-  /** For what cannot be undone: the first press asks, a second one confirms; a double click only asks. */
+  /**
+   * For what cannot be undone, or has an effect outside of the mock: the first press asks, a second one confirms; a
+   * double click only asks.
+   */
   readonly asksFirst?: boolean | undefined;
-  /** Asks first in these words, for what has an effect outside of the mock. */
-  readonly question?: string | undefined;
   readonly disabled?: boolean | undefined;
 }
 
 /** A button of `Actions`. A disabled one would lose the focus: while an action runs, presses are ignored. */
-export function ActionButton({ onRun, shortcut, name, ...props }: ActionButtonProps) {
-  const asksFirst = props.asksFirst || props.question !== undefined;
+export function ActionButton({ onRun, shortcut, name, asksFirst, ...props }: ActionButtonProps) {
   const { isBusy, run } = useContext(Runner);
   // Without a mock no action can succeed.
   const isLost = useLive((state) => state.connection === "lost");
@@ -72,13 +72,13 @@ export function ActionButton({ onRun, shortcut, name, ...props }: ActionButtonPr
   return (
     <button
       type="button"
-      class={props.asksFirst ? "toned tone-bad" : props.class}
+      class={props.class}
       aria-label={asked ? undefined : name}
       aria-disabled={isBusy || undefined}
       disabled={disabled}
       onClick={({ detail: clicks }) => press(clicks)}
     >
-      {asked ? (props.question ?? "Press again to confirm") : props.label}
+      {asked ? "Press again to confirm" : props.label}
     </button>
   );
 }

@@ -1,6 +1,6 @@
+import type { SearchHit } from "@workspace-tasks/mock-server/control";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
-import type { SearchHit } from "../../api-types.ts";
 import { control } from "../../state/resource.ts";
 import { useKeys } from "./keys.ts";
 import "./search.css";
@@ -20,126 +20,86 @@ const addressOf = ({ kind, id }: SearchHit): string =>
 /** The lists that can show everything that contains the text. */
 const lists = ["tasks", "deliveries", "requests"];
 
-interface Choice {
-  readonly kind: string;
-  readonly href: string;
-  readonly title: string;
-  readonly detail: string;
-}
-
-async function find(text: string): Promise<readonly Choice[]> {
-  const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
-  return [
-    ...data.map((hit) => ({ ...hit, href: addressOf(hit) })),
-    ...lists.map((list) => ({
-      kind: "list",
-      href: hashOf(list, null, { text }),
-      title: `All ${list} that contain it`,
-      detail: "",
-    })),
-  ];
-}
-
-/** One field for everything: an id opens its object, other text offers what contains it. */
-export function Search() {
-  const field = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState("");
-  const [isOpen, setOpen] = useState(false);
-  const [at, setAt] = useState(0);
-  const found = useSearch(text.trim());
-  const choices = found?.choices ?? [];
-  useKeys({ "/": () => field.current?.select() });
-  const open = (choice: Choice | undefined) => {
-    if (!choice) return;
-    location.hash = choice.href;
-    setOpen(false);
-    field.current?.blur();
-  };
-  const submit = async () => {
-    const searched = text.trim();
-    if (searched === "") return;
-    // What was pasted just now has not been searched yet.
-    const choice = found?.text === searched ? choices[at] : (await find(searched))[0];
-    if (field.current?.value.trim() === searched) open(choice);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const last = choices.length - 1;
-    if (event.key === "Escape") {
-      setOpen(false);
-      field.current?.blur();
-    } else if (event.key === "Enter") void submit();
-    else if (event.key === "ArrowDown") setAt(Math.min(last, at + 1));
-    else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
-    else return;
-    event.preventDefault();
-  };
-  const isShown = isOpen && text.trim() !== "" && found !== null;
-  return (
-    <search class="search">
-      <input
-        ref={field}
-        type="search"
-        role="combobox"
-        aria-label="Search everything"
-        aria-expanded={isShown}
-        aria-controls="search-results"
-        aria-autocomplete="list"
-        aria-activedescendant={isShown ? `search-${at}` : undefined}
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="Search ids, clients, URLs, bodies …  /"
-        value={text}
-        onFocus={() => setOpen(true)}
-        onBlur={() => setOpen(false)}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          setAt(0);
-          setOpen(true);
-        }}
-        onKeyDown={onKeyDown}
-      />
-      <div id="search-results" class="results" role="listbox" aria-label="Search results" hidden={!isShown}>
-        {choices.map((choice, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field takes the keys.
-          <div
-            key={choice.href}
-            id={`search-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === at}
-            // The field keeps the focus, or it would close the list before the click.
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={() => open(choice)}
-          >
-            <span class="muted">{choice.kind}</span>
-            <span>{choice.title}</span>
-            <span class="muted">{choice.detail}</span>
-          </div>
-        ))}
-      </div>
-    </search>
-  );
-}
-
 interface Found {
   readonly text: string;
-  readonly choices: readonly Choice[];
+  readonly links: readonly {
+    readonly kind: string;
+    readonly href: string;
+    readonly title: string;
+    readonly detail?: string;
+  }[];
 }
 
-function useSearch(text: string): Found | null {
-  const [found, setFound] = useState<Found | null>(null);
+async function find(text: string): Promise<Found> {
+  if (text === "") return nothing;
+  const { data } = await control.search({ text: text.slice(0, 500) }).catch(() => ({ data: [] }));
+  const all = lists.map((list) => ({
+    kind: "list",
+    href: hashOf(list, null, { text }),
+    title: `All ${list} that contain it`,
+  }));
+  return { text, links: [...data.map((hit) => ({ ...hit, href: addressOf(hit) })), ...all] };
+}
+
+const nothing: Found = { text: "", links: [] };
+
+/** One field for everything: an id opens its object, other text offers links to what contains it. */
+export function Search() {
+  const box = useRef<HTMLElement>(null);
+  const [typed, setTyped] = useState("");
+  const [found, setFound] = useState(nothing);
+  const text = typed.trim();
   useEffect(() => {
     let isStale = false;
-    if (text === "") return setFound(null);
-    const search = async () => {
-      const choices = await find(text);
-      if (!isStale) setFound({ text, choices });
-    };
+    const search = () => find(text).then((read) => isStale || setFound(read));
     const timer = setTimeout(() => void search(), pauseMs);
     return () => {
       isStale = true;
       clearTimeout(timer);
     };
   }, [text]);
-  return found;
+  useKeys({ "/": () => box.current?.querySelector("input")?.select() });
+  const close = () => (document.activeElement as HTMLElement | null)?.blur();
+  const openFirst = async () => {
+    // What was pasted just now has not been searched yet.
+    const [first] = (found.text === text ? found : await find(text)).links;
+    if (!first) return;
+    location.hash = first.href;
+    close();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && event.target instanceof HTMLInputElement) void openFirst();
+    else if (step !== undefined) {
+      const stops = [...(box.current?.querySelectorAll<HTMLElement>("input, a") ?? [])];
+      stops[stops.indexOf(event.target as HTMLElement) + step]?.focus();
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <search class="search" ref={box} onKeyDown={onKeyDown}>
+      <input
+        type="search"
+        aria-label="Search everything"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="Search ids, clients, URLs, bodies …  /"
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+      {found.text !== "" && (
+        // A press of the mouse leaves the focus where it is, or the links would be gone before the click.
+        <nav class="results" aria-label="Search results" onMouseDown={(event) => event.preventDefault()}>
+          {found.links.map(({ kind, href, title, detail }) => (
+            <a key={href} href={href} onClick={close}>
+              <span class="muted">{kind}</span>
+              <span>{title}</span>
+              <span class="muted">{detail}</span>
+            </a>
+          ))}
+        </nav>
+      )}
+    </search>
+  );
 }

@@ -8,7 +8,7 @@ import { type Options, Select, valuesOf } from "../controls/fields.tsx";
 import { useKeys } from "../controls/keys.ts";
 import { Waiting } from "../status/waiting.tsx";
 import type { PagedList } from "./pages.ts";
-import { WindowedRows, type WindowedRowsProps } from "./windowed-rows.tsx";
+import { Rows, type RowsProps } from "./rows.tsx";
 import "./list-view.css";
 
 /** A field of the filter: a choice of `options`, or any text. */
@@ -20,8 +20,7 @@ interface FilterField {
   readonly placeholder?: string | undefined;
 }
 
-interface Props<Row> extends Pick<WindowedRowsProps<Row>, "keyOf" | "columns"> {
-  readonly lines?: WindowedRowsProps<Row>["lines"];
+interface Props<Row> extends Pick<RowsProps<Row>, "keyOf" | "columns"> {
   /** Name of the view, which is also what it lists: `tasks`. */
   readonly view: string;
   readonly id: string | null;
@@ -100,13 +99,12 @@ export function ListView<Row>(props: Props<Row>) {
       </div>
       {props.chart}
       <div class={id ? "split list-view" : "split list-view alone"}>
-        <WindowedRows
+        <Rows
           label={`${titleOf(view)}, ${sort ? `sorted by ${sort.replace(/^-/, "")}` : "newest first"}`}
           rows={list.rows}
           keyOf={props.keyOf}
           columns={props.columns}
           selected={id}
-          lines={props.lines ?? 1}
           sort={{ by: sort, onSort: (by) => change({ sort: by }) }}
           onSelect={(key) => goTo(view, key, filter)}
           nothing={
@@ -121,13 +119,15 @@ export function ListView<Row>(props: Props<Row>) {
             )
           }
           footer={
-            !list.done && (
-              <Button
-                label={sort ? `Sorted: the newest ${list.rows.length}. Load older` : "Load older"}
-                class="load-older"
-                onClick={list.loadOlder}
-              />
-            )
+            <div class="tools pages">
+              {list.showNewest && <Button label="Newest" onClick={list.showNewest} />}
+              {list.showOlder && (
+                <Button
+                  label={sort ? `Sorted: these ${list.rows.length}. Older` : "Older"}
+                  onClick={list.showOlder}
+                />
+              )}
+            </div>
           }
         />
         {id && (

@@ -1,10 +1,11 @@
+import type { Page } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { Page } from "../../api-types.ts";
 import { useResource } from "../../state/resource.ts";
 
+/** As many as a browser draws at once. */
 const pageRows = 500;
 
-export interface ListQuery {
+interface ListQuery {
   readonly order: "desc";
   readonly limit: number;
   readonly iterator?: string | undefined;
@@ -13,46 +14,32 @@ export interface ListQuery {
 export interface PagedList<Row> {
   readonly rows: readonly Row[];
   readonly loading: boolean;
-  readonly done: boolean;
-  loadOlder(): void;
+  /** Absent: there are none. */
+  readonly showOlder?: (() => void) | undefined;
+  /** Absent: these are the newest. */
+  readonly showNewest?: (() => void) | undefined;
 }
 
-/**
- * A list of the control API, newest first. Each call of `loadOlder` makes it one page longer. All of its pages are
- * read again together, so that no row is lost between two of them while new ones arrive at the top.
- */
+/** A page of a list of the control API, at first the newest rows. */
 export function usePages<Row>(
   key: string,
   topics: readonly string[],
   readPage: (query: ListQuery) => Promise<Page<Row>>,
   revision: (rows: readonly Row[]) => number = () => 0,
 ): PagedList<Row> {
-  const [length, setLength] = useState({ key, pages: 1 });
-  const pages = length.key === key ? length.pages : 1;
-  const list = useResource(
-    key,
+  const [older, setOlder] = useState<{ readonly key: string; readonly iterator: string } | null>(null);
+  const iterator = older?.key === key ? older.iterator : undefined;
+  const page = useResource(
+    `${key} ${iterator}`,
     topics,
-    () => readPages(readPage, pages),
-    (list) => pages + revision(list?.data ?? []),
+    () => readPage({ order: "desc", limit: pageRows, iterator }),
+    (read) => revision(read?.data ?? []),
   );
+  const next = page?.iterator;
   return {
-    rows: list?.data ?? [],
-    loading: list === undefined,
-    done: list?.done ?? true,
-    loadOlder: () => setLength({ key, pages: pages + 1 }),
+    rows: page?.data ?? [],
+    loading: page === undefined,
+    showOlder: next ? () => setOlder({ key, iterator: next }) : undefined,
+    showNewest: iterator ? () => setOlder(null) : undefined,
   };
-}
-
-async function readPages<Row>(
-  readPage: (query: ListQuery) => Promise<Page<Row>>,
-  pages: number,
-): Promise<Page<Row>> {
-  const query = { order: "desc", limit: pageRows } as const;
-  let page = await readPage(query);
-  const data = [...page.data];
-  for (let read = 1; read < pages && page.iterator !== null; read++) {
-    page = await readPage({ ...query, iterator: page.iterator });
-    data.push(...page.data);
-  }
-  return { ...page, data };
 }

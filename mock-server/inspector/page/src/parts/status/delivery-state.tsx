@@ -1,4 +1,5 @@
-import type { DeliverySummary } from "../../api-types.ts";
+import type { DeliverySummary } from "@workspace-tasks/mock-server/control";
+import { useNowMs } from "../../state/clock.ts";
 import { formatDuration } from "../../text/format.ts";
 import { deliveryStatuses, StatusBadge } from "./status.tsx";
 
@@ -85,14 +86,8 @@ export function describeNext(delivery: DeliverySummary, nowMs: number): string |
 }
 
 /** `2/8 · 5 s`: the number of the next attempt, and when it is made. */
-export function NextAttempt({
-  delivery,
-  nowMs,
-}: {
-  readonly delivery: DeliverySummary;
-  readonly nowMs: number;
-}) {
-  const next = describeNext(delivery, nowMs);
+export function NextAttempt({ delivery }: { readonly delivery: DeliverySummary }) {
+  const next = describeNext(delivery, useNowMs());
   if (next === null) return null;
   const words = next.replace(/^in /, "").replace(/^waits .*/, "waits");
   return (

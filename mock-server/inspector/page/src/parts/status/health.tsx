@@ -1,4 +1,4 @@
-import type { Overview } from "../../api-types.ts";
+import type { Overview } from "@workspace-tasks/mock-server/control";
 import { formatRelative, formatTimeNear } from "../../text/format.ts";
 import "./health.css";
 

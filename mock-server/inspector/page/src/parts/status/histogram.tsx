@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { type Filter, hashOf } from "../../address.ts";
 import { goTo } from "../../route.ts";
-import { formatDuration, formatExact, formatRange, formatTimeNear } from "../../text/format.ts";
+import { formatDuration, formatRange } from "../../text/format.ts";
+import { Time } from "../values/time.tsx";
 import { Legend } from "./legend.tsx";
 import type { Tone } from "./status.tsx";
 import "./histogram.css";
@@ -25,7 +26,6 @@ interface Props {
   /** Not read yet, or no record: nothing is drawn. */
   readonly counts: Counts | null | undefined;
   readonly filter?: Filter | undefined;
-  readonly nowMs: number;
 }
 
 interface Selection {
@@ -37,7 +37,7 @@ interface Selection {
  * Counts over time, stacked. The list shows only a range that is selected: by dragging, or with the arrow keys (and
  * Shift) and Enter. Before that, the legend has the numbers of the range.
  */
-export function Histogram({ view, field, tones, counts, filter = {}, nowMs }: Props) {
+export function Histogram({ view, field, tones, counts, filter = {} }: Props) {
   const [selection, setSelection] = useState<Selection | null>(null);
   if (!counts || counts.bars.length === 0) return null;
   const { barMs, bars } = counts;
@@ -117,9 +117,9 @@ export function Histogram({ view, field, tones, counts, filter = {}, nowMs }: Pr
         </svg>
       </div>
       <div class="ends muted" aria-hidden="true">
-        <span title={formatExact(timeOf(0))}>{formatTimeNear(timeOf(0), nowMs)}</span>
+        <Time at={timeOf(0)} />
         <span>{selection ? range : `highest bar ${highest}, each ${formatDuration(barMs)}`}</span>
-        <span title={formatExact(timeOf(slots))}>{formatTimeNear(timeOf(slots), nowMs)}</span>
+        <Time at={timeOf(slots)} />
       </div>
     </section>
   );

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { countBytes, formatHex, plural } from "../../text/format.ts";
-import { indentJson } from "../../text/indent-json.ts";
+import { indentJson } from "../../text/json.ts";
 import { CopyButton } from "../controls/copy-button.tsx";
 import { Toggles } from "../controls/toggles.tsx";
 import { TextBlock } from "./text-block.tsx";

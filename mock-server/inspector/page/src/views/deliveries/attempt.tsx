@@ -1,30 +1,23 @@
-import { useState } from "preact/hooks";
+import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { hashOf } from "../../address.ts";
-import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Select } from "../../parts/controls/fields.tsx";
-import { lazyView } from "../../parts/lazy-view.tsx";
 import { Notice } from "../../parts/status/status.tsx";
 import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
+import { Difference } from "../../parts/values/difference.tsx";
 import { Headers, type HttpHeaders, linesOf } from "../../parts/values/text-block.tsx";
 import { firstWords, toCurl, withDuration } from "../../text/format.ts";
-
-// Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
-const Difference = lazyView(() => import("../../parts/values/difference.tsx"), "Difference");
 
 interface Props {
   readonly attempt: DeliveryAttempt;
   readonly delivery: Pick<DeliveryDetail, "id" | "url" | "attempts">;
 }
 
-/** Why it failed and its response; then its headers, and how they differ from another attempt. */
+/** Why it failed and its response; then its headers, and how they differ from the attempt before. */
 export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
   const { number, requestHeaders, requestBody, responseHeaders, responseBody, status, error, faults } =
     attempt;
-  const others = attempts.filter((each) => each !== attempt).map((each) => String(each.number));
-  const [compared, setCompared] = useState(String(number - 1));
-  const other = attempts.find((each) => String(each.number) === compared && each !== attempt);
+  const before = attempts.find((each) => each.number === number - 1);
   const words = firstWords(responseBody);
   // What fits into the line below the error is not printed again.
   const isShown = error === null ? responseBody === "" : words === responseBody.trim();
@@ -50,26 +43,15 @@ export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
         </Notice>
       )}
       {faults.length > 0 && <Notice tone="wait">Altered by a fault: {faults.join(", ")}</Notice>}
-      {other && other.requestBody !== requestBody && (
-        <Notice tone="wait">Its body differs from that of attempt {other.number}.</Notice>
+      {before && before.requestBody !== requestBody && (
+        <Notice tone="wait">Its body differs from that of attempt {before.number}.</Notice>
       )}
       {!isShown && <BodyText label="Response body" text={responseBody} />}
       {attempt.responseTruncated && <Truncated />}
-      <div class="title-bar">
-        <h4>Headers</h4>
-        {others.length > 0 && (
-          <Select
-            label="compared with attempt"
-            every="compared with none"
-            options={others.map((value) => ({ value, text: `compared with attempt ${value}` }))}
-            value={other ? compared : ""}
-            onSelect={setCompared}
-          />
-        )}
-      </div>
-      <AttemptHeaders label="Request headers" before={other?.requestHeaders} headers={requestHeaders} />
+      <h4>Headers {before && <span class="muted">compared with attempt {before.number}</span>}</h4>
+      <AttemptHeaders label="Request headers" before={before?.requestHeaders} headers={requestHeaders} />
       {status !== null && (
-        <AttemptHeaders label="Response headers" before={other?.responseHeaders} headers={responseHeaders} />
+        <AttemptHeaders label="Response headers" before={before?.responseHeaders} headers={responseHeaders} />
       )}
     </>
   );
@@ -77,12 +59,12 @@ export function Attempt({ attempt, delivery: { id, url, attempts } }: Props) {
 
 interface HeadersProps {
   readonly label: string;
-  /** Of the attempt that it is compared with. */
+  /** Of the attempt before. */
   readonly before: HttpHeaders | undefined;
   readonly headers: HttpHeaders;
 }
 
-/** Headers, or how they differ from others. */
+/** Headers, or how they differ from those before. */
 function AttemptHeaders({ label, before, headers }: HeadersProps) {
   const [from, to] = [before && linesOf(before), linesOf(headers)];
   if (from !== undefined && from !== to)

@@ -1,21 +1,16 @@
+import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { DeliveryAttempt, DeliveryDetail } from "../../api-types.ts";
 import { Button } from "../../parts/controls/button.tsx";
-import { describeNext } from "../../parts/status/delivery-state.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
-import { formatDuration, formatExact, formatTimeNear } from "../../text/format.ts";
+import { Time } from "../../parts/values/time.tsx";
+import { formatDuration } from "../../text/format.ts";
 import { Attempt } from "./attempt.tsx";
 import "./attempts.css";
 
-interface Props {
-  readonly delivery: DeliveryDetail;
-  readonly nowMs: number;
-}
-
 /** All attempts as one table; below it the chosen one, at first the last, and the body that all of them sent. */
-export function Attempts({ delivery, nowMs }: Props) {
+export function Attempts({ delivery }: { readonly delivery: DeliveryDetail }) {
   const { attempts } = delivery;
   const [chosen, setChosen] = useState<number | null>(null);
   const attempt = attempts.find(({ number }) => number === chosen) ?? attempts.at(-1);
@@ -32,7 +27,6 @@ export function Attempts({ delivery, nowMs }: Props) {
             </tr>
           </thead>
           <tbody>
-            <NextRow delivery={delivery} nowMs={nowMs} />
             {attempts.toReversed().map((each) => (
               <Row
                 key={each.number}
@@ -40,7 +34,6 @@ export function Attempts({ delivery, nowMs }: Props) {
                 before={attempts[each.number - 2]}
                 isChosen={each === attempt}
                 onChoose={() => setChosen(each.number)}
-                nowMs={nowMs}
               />
             ))}
           </tbody>
@@ -66,36 +59,14 @@ export function Attempts({ delivery, nowMs }: Props) {
   );
 }
 
-function NextRow({ delivery, nowMs }: Props) {
-  const { nextTry, triesMax, nextAttemptAt, due } = delivery;
-  const next = describeNext(delivery, nowMs);
-  if (next === null) return null;
-  const isPlanned = nextAttemptAt !== null && due === null;
-  return (
-    <tr class="tone-wait">
-      <td>next</td>
-      <td title={isPlanned ? formatExact(nextAttemptAt) : undefined}>
-        {isPlanned ? formatTimeNear(nextAttemptAt, nowMs) : "–"}
-      </td>
-      <td colSpan={2}>
-        <span class="toned">{next}</span>{" "}
-        <span class="muted">
-          try {nextTry} of {triesMax}
-        </span>
-      </td>
-    </tr>
-  );
-}
-
 interface RowProps {
   readonly attempt: DeliveryAttempt;
   readonly before: DeliveryAttempt | undefined;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
-  readonly nowMs: number;
 }
 
-function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
+function Row({ attempt, before, isChosen, onChoose }: RowProps) {
   const { number, kind, status, error, startedAt, durationMs, faults } = attempt;
   const gapMs = before ? Date.parse(startedAt) - Date.parse(before.startedAt) : 0;
   return (
@@ -103,11 +74,11 @@ function Row({ attempt, before, isChosen, onChoose, nowMs }: RowProps) {
       <td>
         <Button label={number} name={`Attempt ${number}`} class="quiet" onClick={onChoose} />
       </td>
-      <td title={formatExact(startedAt)}>
-        {formatTimeNear(startedAt, nowMs)} {before && <span class="muted">+{formatDuration(gapMs)}</span>}
+      <td>
+        <Time at={startedAt} /> {before && <span class="muted">+{formatDuration(gapMs)}</span>}
       </td>
       <td>
-        <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>
+        <span class={`toned tone-${error === null ? "good" : "bad"}`}>{status ?? "no response"}</span>{" "}
         {kind !== "scheduled" && <StatusBadge status={kind} />}
         {faults.length > 0 && <StatusBadge status="fault" tone="wait" />}
       </td>

@@ -1,10 +1,9 @@
+import type { DeliverySummary, EndpointSummary } from "@workspace-tasks/mock-server/control";
 import { type Filter, hashOf } from "../../address.ts";
-import type { DeliverySummary, EndpointSummary } from "../../api-types.ts";
 import { valuesOf } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
-import { timeColumn } from "../../parts/lists/time-column.ts";
-import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
 import {
   DeliveryBadge,
   EndpointName,
@@ -14,17 +13,18 @@ import {
   nameOfEndpoint,
 } from "../../parts/status/delivery-state.tsx";
 import { deliveryStatuses } from "../../parts/status/status.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
-import { DeliveryHistogram, type DeliveryQuery } from "../histograms.tsx";
+import { DeliveryHistogram, type DeliveryQuery, outcomes } from "../histograms.tsx";
 import { DeliveryDetail } from "./delivery-detail.tsx";
 import { ReplayRejected } from "./replay-rejected.tsx";
 
-const outcomes = ["delivered", "rejected", "waiting", "cancelled"] as const;
+const outcomeNames = Object.keys(outcomes) as readonly (keyof typeof outcomes)[];
 const statuses = ["paused", "failed"] as const;
 const statusOptions = [
-  ...outcomes,
+  ...outcomeNames,
   ...statuses.map((value) => ({ value, text: deliveryStatuses[value]?.label ?? value })),
 ];
 
@@ -63,7 +63,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
     (delivery) => (
       <>
         <DeliveryBadge delivery={delivery} />
-        <NextAttempt delivery={delivery} nowMs={nowMs} />
+        <NextAttempt delivery={delivery} />
       </>
     ),
     { class: "two-lines", value: ({ status, nextAttemptAt }) => `${status} ${nextAttemptAt}` },
@@ -73,7 +73,7 @@ const columnsOf = (rows: readonly DeliverySummary[], nowMs: number): readonly Co
 
 function queryOf({ text = "", endpointId, lastResponse, status, from, to }: Filter): DeliveryQuery {
   return {
-    outcome: outcomes.find((known) => known === status),
+    outcome: outcomeNames.find((known) => known === status),
     status: statuses.find((known) => known === status),
     lastResponse: valuesOf(responses).find((known) => known === lastResponse),
     from,
@@ -90,7 +90,8 @@ function endpointOptions(endpoints: readonly EndpointSummary[], chosen: string |
   return isListed ? options : [...options, { value: chosen, text: `endpoint ${shortId(chosen)}` }];
 }
 
-export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
+export function DeliveriesView({ id, filter }: ViewProps) {
+  const nowMs = useNowMs();
   const query = queryOf(filter);
   const list = usePages(
     JSON.stringify(query),
@@ -114,9 +115,8 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
           options: endpointOptions(endpoints, filter["endpointId"]),
         },
       ]}
-      actions={<ReplayRejected query={query} rows={list.rows} hasMore={!list.done} />}
-      chart={<DeliveryHistogram query={query} filter={filter} nowMs={nowMs} />}
-      lines={2}
+      actions={<ReplayRejected query={query} rows={list.rows} hasMore={list.showOlder !== undefined} />}
+      chart={<DeliveryHistogram query={query} filter={filter} />}
       list={list}
       keyOf={(delivery) => delivery.id}
       columns={columnsOf(list.rows, nowMs)}
@@ -126,7 +126,7 @@ export function DeliveriesView({ id, filter, nowMs }: ViewProps) {
           event there.
         </>
       }
-      detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} nowMs={nowMs} />}
+      detail={(deliveryId) => <DeliveryDetail key={deliveryId} id={deliveryId} />}
     />
   );
 }

@@ -1,20 +1,17 @@
 import { hashOf } from "../../address.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { DeliveryBadge, isDue } from "../../parts/status/delivery-state.tsx";
+import { DeliveryBadge, describeNext, isDue } from "../../parts/status/delivery-state.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
 import { deliveryMarkdown } from "../../text/delivery-markdown.ts";
-import { shortId } from "../../text/format.ts";
+import { formatExact, shortId } from "../../text/format.ts";
 import { Attempts } from "./attempts.tsx";
 
-interface Props {
-  readonly id: string;
-  readonly nowMs: number;
-}
-
-export function DeliveryDetail({ id, nowMs }: Props) {
+export function DeliveryDetail({ id }: { readonly id: string }) {
+  const nowMs = useNowMs();
   const delivery = useResource(
     `delivery ${id}`,
     ["delivery", "clock", "endpoint"],
@@ -23,6 +20,7 @@ export function DeliveryDetail({ id, nowMs }: Props) {
   );
   if (!delivery) return <Absent value={delivery} text="There is no delivery with this id." />;
   const { url, taskId } = delivery;
+  const next = describeNext(delivery, nowMs);
   const link = new URL(hashOf("deliveries", id), location.href).href;
   return (
     <>
@@ -50,13 +48,18 @@ export function DeliveryDetail({ id, nowMs }: Props) {
                 <a href={hashOf("endpoints", delivery.endpointId)}>{url}</a>
               ),
             client: delivery.client,
+            "next attempt": next && (
+              <span title={delivery.nextAttemptAt ? formatExact(delivery.nextAttemptAt) : undefined}>
+                {next}, try {delivery.nextTry} of {delivery.triesMax}
+              </span>
+            ),
             [taskId ? "task" : "about"]: (
               <Copied value={delivery.subject} href={taskId ? hashOf("tasks", taskId) : undefined} />
             ),
           }}
         />
       </section>
-      <Attempts delivery={delivery} nowMs={nowMs} />
+      <Attempts delivery={delivery} />
     </>
   );
 }

@@ -1,5 +1,5 @@
+import type { DeliveryAttempt } from "@workspace-tasks/mock-server/control";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { DeliveryAttempt } from "../../api-types.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { TextField } from "../../parts/controls/fields.tsx";
 import { useKept } from "../../parts/controls/use-kept.ts";
@@ -9,6 +9,7 @@ import { goTo } from "../../route.ts";
 import { readPastedRequest } from "../../signature/pasted-request.ts";
 import type { SentAttempt } from "../../signature/sent-attempt.ts";
 import { diagnose, matchSecrets, type Secret, type SignatureInput } from "../../signature/signature.ts";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
 import type { ViewProps } from "../../view.ts";
 import { Verdict } from "./verdict.tsx";
@@ -21,7 +22,8 @@ const emptyFields = { whole: "", id: "", timestamp: "", signature: "", body: "",
 type Fields = typeof emptyFields;
 
 /** Explains why a pasted request, or an attempt of the mock, verifies or does not. */
-export function SignaturesView({ id, nowMs }: ViewProps) {
+export function SignaturesView({ id }: ViewProps) {
+  const nowMs = useNowMs();
   const [fields, setFields] = useKept("signature fields", emptyFields);
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => {

@@ -53,7 +53,7 @@ export function Verdict({ diagnosis, body, sent }: Props) {
         {diagnosis.checks.map(({ label, state, fits }) => (
           <li key={label}>
             <StatusBadge status={state} /> <span>{label}</span>
-            <span class={`at-end ${fits ? "fits toned tone-good" : "muted"}`}>
+            <span class={`at-end ${fits ? "toned tone-good" : "muted"}`}>
               {fits ? "fits" : "does not fit"}
             </span>
           </li>

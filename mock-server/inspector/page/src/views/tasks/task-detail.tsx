@@ -1,6 +1,6 @@
+import type { TaskDetail as Task } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
 import { hashOf } from "../../address.ts";
-import type { TaskDetail as Task } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import {
   DeliveryBadge,
@@ -8,20 +8,17 @@ import {
   EndpointName,
   LastResponse,
 } from "../../parts/status/delivery-state.tsx";
-import { StatusBadge, toneOf } from "../../parts/status/status.tsx";
-import { type Span, Timeline } from "../../parts/status/timeline.tsx";
+import { StatusBadge } from "../../parts/status/status.tsx";
 import { Absent } from "../../parts/status/waiting.tsx";
 import { Copied, Facts } from "../../parts/values/facts.tsx";
+import { Time } from "../../parts/values/time.tsx";
+import { useNowMs } from "../../state/clock.ts";
 import { control, useResource } from "../../state/resource.ts";
-import { formatDuration, formatTime, formatTimeNear } from "../../text/format.ts";
+import { formatDuration, formatTime } from "../../text/format.ts";
 import "./task-detail.css";
 
-interface Props {
-  readonly id: string;
-  readonly nowMs: number;
-}
-
-export function TaskDetail({ id, nowMs }: Props) {
+export function TaskDetail({ id }: { readonly id: string }) {
+  const nowMs = useNowMs();
   const task = useResource(`task ${id}`, ["task", "stage", "clock", "delivery"], () => control.getTask(id));
   if (!task) return <Absent value={task} text="There is no task with this id." />;
   return (
@@ -52,7 +49,7 @@ export function TaskDetail({ id, nowMs }: Props) {
       <section class="panel">
         <h4>Stages</h4>
         {task.subTasks.length === 0 && <p class="muted">No stage has started.</p>}
-        <Timeline label="Stages" spans={stageSpans(task, nowMs)} nowMs={nowMs} />
+        <Stages task={task} />
         {task.status === "RUNNING" && <MoveStage task={task} />}
       </section>
       <section class="panel">
@@ -61,7 +58,9 @@ export function TaskDetail({ id, nowMs }: Props) {
         <ul class="items task-events">
           {task.events.map((event) => (
             <li key={event.eventId}>
-              <span class="muted mono">{formatTimeNear(event.occurredAt, nowMs)}</span>
+              <span class="muted mono">
+                <Time at={event.occurredAt} />
+              </span>
               <a href={hashOf("deliveries", null, { text: event.eventId })}>{event.name}</a>
               <span class="event-deliveries">
                 {event.deliveries.map((delivery) => (
@@ -122,30 +121,35 @@ function MoveStage({ task }: { readonly task: Task }) {
   );
 }
 
-/** Stages that have started, and planned ones in a paler colour. */
-function stageSpans(task: Task, nowMs: number): Span[] {
-  const spans: Span[] = task.subTasks.map((stage) => {
-    const fromMs = Date.parse(stage.startedAt);
-    const toMs = stage.completedAt === null ? null : Date.parse(stage.completedAt);
-    return {
-      key: stage.subTaskId,
-      label: stage.subTaskType,
-      tone: toneOf(stage.status),
-      fromMs,
-      toMs,
-      note:
-        toMs === null
-          ? `${formatDuration(Math.max(0, nowMs - fromMs))} so far`
-          : formatDuration(toMs - fromMs),
-    };
-  });
-  if (task.stageEndsAt === null) return spans;
-  let fromMs = Date.parse(task.stageEndsAt);
-  for (const [index, { subTaskType, durationMs }] of task.stagesAhead.entries()) {
-    const note = `in ${formatDuration(Math.max(0, fromMs - nowMs))}`;
-    const key = `planned ${index}`;
-    spans.push({ key, label: subTaskType, tone: "planned", fromMs, toMs: fromMs + durationMs, note });
-    fromMs += durationMs;
-  }
-  return spans;
+/** Stages that have started, then those that are planned. */
+function Stages({ task: { subTasks, stagesAhead, stageEndsAt } }: { readonly task: Task }) {
+  const nowMs = useNowMs();
+  let startMs = Date.parse(stageEndsAt ?? "");
+  const planned = stageEndsAt === null ? [] : stagesAhead;
+  return (
+    <ul class="items" aria-label="Stages">
+      {subTasks.map(({ subTaskId, subTaskType, status, startedAt, completedAt }) => {
+        const endMs = completedAt === null ? nowMs : Date.parse(completedAt);
+        const took = formatDuration(Math.max(0, endMs - Date.parse(startedAt)));
+        return (
+          <li key={subTaskId}>
+            <StatusBadge status={status} /> <span>{subTaskType}</span>
+            <span class="at-end muted">{completedAt === null ? `${took} so far` : took}</span>
+          </li>
+        );
+      })}
+      {planned.map(({ subTaskType, durationMs }, index) => {
+        const untilMs = startMs - nowMs;
+        startMs += durationMs;
+        return (
+          <li key={`planned ${index}`}>
+            <StatusBadge status="planned" /> <span>{subTaskType}</span>
+            <span class="at-end muted" title={`for ${formatDuration(durationMs)}`}>
+              in {formatDuration(Math.max(0, untilMs))}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
 }

@@ -1,14 +1,14 @@
+import type { ListedTask } from "@workspace-tasks/mock-server/control";
 import { defaultSettings } from "@workspace-tasks/mock-server/control";
 import { useState } from "preact/hooks";
-import type { ListedTask } from "../../api-types.ts";
 import { ActionButton, Actions } from "../../parts/controls/action.tsx";
 import { Select } from "../../parts/controls/fields.tsx";
 import { ListView } from "../../parts/lists/list-view.tsx";
 import { usePages } from "../../parts/lists/pages.ts";
-import { timeColumn } from "../../parts/lists/time-column.ts";
-import { type Column, column } from "../../parts/lists/windowed-rows.tsx";
+import { type Column, column, timeColumn } from "../../parts/lists/rows.tsx";
 import { StatusBadge } from "../../parts/status/status.tsx";
 import { goTo } from "../../route.ts";
+import { useNowMs } from "../../state/clock.ts";
 import { control } from "../../state/resource.ts";
 import { plural, shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
@@ -46,7 +46,8 @@ const columnsOf = (rows: readonly ListedTask[], nowMs: number): readonly Column<
 const stagesOf = ({ stagesDone, stages }: ListedTask) =>
   stages === 0 ? "none" : `${stagesDone} of ${stages}`;
 
-export function TasksView({ id, filter, nowMs }: ViewProps) {
+export function TasksView({ id, filter }: ViewProps) {
+  const nowMs = useNowMs();
   const query = {
     status: statuses.find((known) => known === filter["status"]),
     type: filter["type"] || undefined,
@@ -70,7 +71,7 @@ export function TasksView({ id, filter, nowMs }: ViewProps) {
       keyOf={({ taskId }) => taskId}
       columns={columnsOf(list.rows, nowMs)}
       nothing="No task. Start one above, or through the API."
-      detail={(taskId) => <TaskDetail key={taskId} id={taskId} nowMs={nowMs} />}
+      detail={(taskId) => <TaskDetail key={taskId} id={taskId} />}
     />
   );
 }

@@ -41,15 +41,6 @@ describe("addActivities", () => {
     const state = addActivities(before, [activity("stream.restarted", 0), activity("task.changed", 1)]);
     expect(state.recent.map(({ sequence }) => sequence)).toEqual([1]);
   });
-
-  it("counts the replays that have ended, by their result", () => {
-    const attempted = (kind: string, error: string | null) => ({
-      ...activity("delivery.attempted"),
-      attempt: { kind, status: null, error },
-    });
-    const batch = [attempted("replay", null), attempted("replay", "refused"), attempted("scheduled", null)];
-    expect(addActivities(initialLiveState, batch).replays).toEqual({ accepted: 1, failed: 1 });
-  });
 });
 
 describe("everything counts as changed", () => {

@@ -1,20 +1,17 @@
 import { expect, it } from "vitest";
-import { describePlan } from "../../../../../../mock-server/inspector/page/src/text/fault-labels.ts";
+import {
+  describeMatch,
+  describeRule,
+} from "../../../../../../mock-server/inspector/page/src/text/fault-labels.ts";
 
-it("describePlan lists a fault plan line by line, without used instructions", () => {
+it("a rule of a fault plan is described by its faults, how often, and where; a used one by nothing", () => {
   const unavailable = { kind: "status", status: 503, retryAfterSeconds: 1 } as const;
-  const lines = describePlan({
-    api: [
-      { instructions: [] },
-      { operation: "me", instructions: [unavailable, unavailable, { kind: "html" }] },
-    ],
-    deliveries: [
-      { endpointId: "e1", chances: [{ probability: 0.15, fault: { kind: "delay", delayMs: 90_000 } }] },
-    ],
-  });
-  expect(lines).toEqual([
-    { side: "api", rule: 1, what: "HTTP 503, retry after 1 s", often: "the next 2 times", where: "me" },
-    { side: "api", rule: 1, what: "an HTML page", often: "then once", where: "me" },
-    { side: "deliveries", rule: 0, what: "1 min 30 s late", often: "15 % of the time", where: "e1" },
-  ]);
+  const rule = { operation: "me", instructions: [unavailable, unavailable, { kind: "html" } as const] };
+  expect(describeRule(rule)).toBe(
+    "HTTP 503, retry after 1 s, the next 2 times, then an HTML page, the next time",
+  );
+  expect(describeMatch(rule)).toBe("me");
+  const late = { probability: 0.15, fault: { kind: "delay", delayMs: 90_000 } as const };
+  expect(describeRule({ chances: [late] })).toBe("1 min 30 s late, 15 % of the time");
+  expect(describeRule({ instructions: [] })).toBe("");
 });

@@ -1,5 +1,5 @@
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
 import { describe, expect, it } from "vitest";
-import type { RecordedRequest } from "../../../../../../mock-server/inspector/page/src/api-types.ts";
 import { reasonOf } from "../../../../../../mock-server/inspector/page/src/text/request-labels.ts";
 
 const unauthorized = { message: "Unauthorized", code: "UNAUTHORIZED", path: null };

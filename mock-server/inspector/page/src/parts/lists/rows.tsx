@@ -1,12 +1,10 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
+import { formatTimeNear } from "../../text/format.ts";
 import { Button } from "../controls/button.tsx";
 import { useKeys } from "../controls/keys.ts";
-import { headerPixels, rowPixels } from "./row-size.ts";
-import "./windowed-rows.css";
-
-/** Rows drawn above and below the visible ones, so that quick scrolling shows no gap. */
-const overscanRows = 8;
+import { Time } from "../values/time.tsx";
+import "./rows.css";
 
 export interface Column<Row> {
   readonly title: string;
@@ -32,39 +30,45 @@ export const column = <Row,>(
   more: Pick<Column<Row>, "class" | "value"> = {},
 ): Column<Row> => ({ title, widths, cell, ...more });
 
+/** When something happened, wide enough for dates if the first or last row has another day than `nowMs`. */
+export function timeColumn<Row>(
+  title: string,
+  rows: readonly Row[],
+  timeOf: (row: Row) => string,
+  nowMs: number,
+): Column<Row> {
+  const hasDates = [rows[0], rows.at(-1)].some((row) => row && formatTimeNear(timeOf(row), nowMs).length > 8);
+  const width = hasDates ? "106px" : "66px";
+  const cell = (row: Row) => <Time at={timeOf(row)} />;
+  // A phone needs the width for what a row is about.
+  return column(title, [width, width, null], cell, { class: "muted", value: timeOf });
+}
+
 /** The title of a column, behind a `-` for the largest first; `undefined`: the order of the list. */
 export interface Sort {
   readonly by: string | undefined;
   readonly onSort: (by: string) => void;
 }
 
-export interface WindowedRowsProps<Row> {
+export interface RowsProps<Row> {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
   readonly selected: string | null;
   readonly onSelect: (key: string) => void;
-  /** Of each row. */
-  readonly lines: keyof typeof rowPixels;
   readonly sort: Sort;
   readonly nothing: ComponentChildren;
   readonly footer?: ComponentChildren;
 }
 
-/**
- * A list that draws only the visible rows, whatever its length.
- *
- * One tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere.
- */
-export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
-  const { keyOf, columns, selected, onSelect, lines, sort } = props;
+/** By how many rows the page keys move. */
+const pageKeyRows = 10;
+
+/** A list with one tab stop; the arrow keys, Home, End and the page keys move the selection, j and k from anywhere. */
+export function Rows<Row>(props: RowsProps<Row>) {
+  const { keyOf, columns, selected, onSelect, sort } = props;
   const rows = sorted(props.rows, columns, sort.by);
-  const heightPixels = rowPixels[lines];
-  const box = useRef<HTMLDivElement>(null);
-  const view = useView(box);
-  const first = Math.max(0, Math.min(rows.length, Math.floor(view.top / heightPixels) - overscanRows));
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / heightPixels) + overscanRows);
   const selectedIndex = rows.findIndex((row) => keyOf(row) === selected);
   // Keys can be pressed faster than the page draws: each one starts from the target of the one before.
   const at = useRef(selectedIndex);
@@ -76,18 +80,17 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
     if (row === undefined) return;
     at.current = bounded;
     onSelect(keyOf(row));
-    revealRow(box.current, bounded, heightPixels);
+    document.getElementById(`row-${keyOf(row)}`)?.scrollIntoView({ block: "nearest" });
   };
 
   useKeys({ j: () => select(at.current + 1), k: () => select(at.current - 1) });
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(view.height / heightPixels) - 1);
     const moves: Record<string, number> = {
       ArrowDown: at.current + 1,
       ArrowUp: at.current - 1,
-      PageDown: at.current + page,
-      PageUp: at.current - page,
+      PageDown: at.current + pageKeyRows,
+      PageUp: at.current - pageKeyRows,
       Home: 0,
       End: rows.length - 1,
     };
@@ -98,7 +101,7 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
   };
 
   return (
-    <div class="windowed-rows" ref={box} style={gridStyle(columns, heightPixels)}>
+    <div class="rows" style={gridStyle(columns)}>
       <div class="row column-titles">
         {columns.map((column) => (
           <span key={column.title} class={cellClass(column.widths)}>
@@ -115,14 +118,10 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
         role="listbox"
         tabIndex={0}
         aria-label={props.label}
-        aria-activedescendant={selectedIndex >= first && selectedIndex < last ? `row-${selected}` : undefined}
+        aria-activedescendant={selectedIndex < 0 ? undefined : `row-${selected}`}
         onKeyDown={onKeyDown}
-        style={{
-          paddingTop: `${first * heightPixels}px`,
-          paddingBottom: `${(rows.length - last) * heightPixels}px`,
-        }}
       >
-        {rows.slice(first, last).map((row, index) => {
+        {rows.map((row) => {
           const key = keyOf(row);
           return (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the list itself takes the keys, for all of its rows.
@@ -133,8 +132,6 @@ export function WindowedRows<Row>(props: WindowedRowsProps<Row>) {
               role="option"
               tabIndex={-1}
               aria-selected={key === selected}
-              aria-setsize={rows.length}
-              aria-posinset={first + index + 1}
               onClick={() => onSelect(key)}
             >
               {columns.map(({ title, widths, class: style, cell }) => (
@@ -175,39 +172,10 @@ const cellClass = ([, half, narrow]: ColumnWidths, style?: string) =>
   [style, half === null && "not-half", narrow === null && "not-narrow"].filter(Boolean).join(" ") ||
   undefined;
 
-const gridStyle = <Row,>(columns: readonly Column<Row>[], heightPixels: number) => ({
-  "--row-height": `${heightPixels}px`,
-  "--header-height": `${headerPixels}px`,
-  ...Object.fromEntries(
+const gridStyle = <Row,>(columns: readonly Column<Row>[]) =>
+  Object.fromEntries(
     ["--columns-full", "--columns-half", "--columns-narrow"].map((name, index) => [
       name,
       columns.flatMap(({ widths }) => widths[index] ?? []).join(" "),
     ]),
-  ),
-});
-
-/** The visible part of the box. */
-function useView(box: { readonly current: HTMLElement | null }) {
-  const [view, setView] = useState({ top: 0, height: 600 });
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const measure = () => setView({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(measure);
-    observer.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", measure);
-    };
-  }, []);
-  return view;
-}
-
-function revealRow(box: HTMLElement | null, index: number, heightPixels: number) {
-  if (!box) return;
-  const top = index * heightPixels;
-  const visible = box.clientHeight - headerPixels - heightPixels;
-  if (top < box.scrollTop) box.scrollTop = top;
-  else if (top > box.scrollTop + visible) box.scrollTop = top - visible;
-}
+  );
