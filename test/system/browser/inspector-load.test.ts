@@ -10,7 +10,7 @@ import { InspectorPage } from "./support/inspector-page.ts";
 
 beforeAll(buildPage);
 
-it("the inspector transfers at most 60 KB, shows the state of the mock after 300 ms of processor time, and only Run loads the editor", async () => {
+it("the first view of the inspector transfers at most 40 KB, shows the state of the mock after 300 ms of processor time, and only Run loads the editor", async () => {
   await using fixture = await createInspectorFixture();
   await fillFixture(fixture);
   await using inspector = await InspectorPage.open(fixture.mock);
@@ -29,7 +29,12 @@ it("the inspector transfers at most 60 KB, shows the state of the mock after 300
   }
   expect(Math.min(...times)).toBeLessThan(300);
   await page.locator(".two-line-items li").first().waitFor();
-  expect(gzippedBytes(loaded)).toBeLessThan(60 * 1_024);
+  expect(gzippedBytes(loaded)).toBeLessThan(40 * 1_024);
+  for (const view of ["tasks", "deliveries", "signatures", "endpoints", "requests", "faults", "setup"]) {
+    await inspector.show(`#/${view}`);
+    await page.getByRole("heading", { level: 2, name: new RegExp(view, "i") }).waitFor();
+  }
+  expect(gzippedBytes(loaded)).toBeLessThan(70 * 1_024);
   await inspector.show("#/run");
   await page.locator(".cm-line").first().waitFor();
   expect(gzippedBytes(loaded)).toBeGreaterThan(150 * 1_024);

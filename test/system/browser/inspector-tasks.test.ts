@@ -303,11 +303,12 @@ describe("the inspector", () => {
     expect(complaints.splice(0).filter((text) => !text.includes("404"))).toEqual([]);
   });
 
-  it("links to the page of another world, which survives that the world is dropped", async () => {
+  it("creates a world with a page of its own, which survives that the world is dropped", async () => {
     await using mock = await createMockServer({ clock: "virtual" });
-    await mock.control.createWorld({ name: "mine" });
     await using inspector = await InspectorPage.open(mock, { hash: "#/setup" });
     const { page } = inspector;
+    await page.getByLabel("Name of a new world").fill("mine");
+    await inspector.button("Create empty").click();
     await page.getByRole("link", { name: "mine" }).click();
     await page.getByRole("heading", { level: 1, name: "mine" }).waitFor();
     await page.getByRole("button", { name: "Start a task" }).click();

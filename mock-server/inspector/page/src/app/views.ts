@@ -4,12 +4,7 @@ import { lazyView } from "../parts/lazy-view.tsx";
 import type { Tone } from "../parts/status/status.tsx";
 import type { ViewProps } from "../view.ts";
 import { DeliveriesView } from "../views/deliveries/deliveries.tsx";
-import { EndpointsView } from "../views/endpoints.tsx";
-import { FaultsView } from "../views/faults.tsx";
 import { OverviewView } from "../views/overview.tsx";
-import { RequestsView } from "../views/requests.tsx";
-import { SetupView } from "../views/setup.tsx";
-import { SignaturesView } from "../views/signatures/signatures.tsx";
 import { TasksView } from "../views/tasks/tasks.tsx";
 
 export interface View {
@@ -22,8 +17,17 @@ export interface View {
   readonly alert?: { readonly tone: Tone; readonly word: string; count(overview: Overview): number };
 }
 
-// The editor is most of the page's code.
+// What the first view does not need. The editor of Run is most of the page's code.
+const SignaturesView = lazyView(() =>
+  import("../views/signatures/signatures.tsx").then((module) => module.SignaturesView),
+);
+const EndpointsView = lazyView(() => import("../views/endpoints.tsx").then((module) => module.EndpointsView));
+const RequestsView = lazyView(() => import("../views/requests.tsx").then((module) => module.RequestsView));
+const FaultsView = lazyView<ViewProps>(() =>
+  import("../views/faults.tsx").then((module) => module.FaultsView),
+);
 const RunView = lazyView(() => import("../views/run/run.tsx").then((module) => module.RunView));
+const SetupView = lazyView<ViewProps>(() => import("../views/setup.tsx").then((module) => module.SetupView));
 
 const sum = (counts: Readonly<Record<string, number>>) =>
   Object.values(counts).reduce((total, count) => total + count, 0);

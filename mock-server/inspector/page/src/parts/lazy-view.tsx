@@ -4,7 +4,7 @@ import { Button } from "./controls/button.tsx";
 import { Notice } from "./status/status.tsx";
 import { Waiting } from "./status/waiting.tsx";
 
-/** A view that is loaded when it is first shown. */
+/** A view, or a part of one, that is loaded when it is first shown. */
 export function lazyView<Props extends object>(
   load: () => Promise<ComponentType<Props>>,
 ): ComponentType<Props> {

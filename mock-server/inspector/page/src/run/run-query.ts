@@ -1,6 +1,9 @@
+import type { RecordedRequest } from "@workspace-tasks/mock-server/control";
+import { control } from "../state/resource.ts";
 import { transport } from "../state/transport.ts";
 import { parseJson } from "../text/json.ts";
 import { graphqlRequest, newToken, type Router } from "./request-keys.ts";
+import { canBeSent } from "./sent-query.ts";
 
 export interface RunRequest {
   readonly router: Router;
@@ -19,6 +22,8 @@ export interface RunResponse {
   readonly durationMs: number;
   /** The request as it was sent, for a shell. */
   readonly sent: ReturnType<typeof graphqlRequest>;
+  /** The request in the mock's journal, which says more about a rejection than its response. */
+  readonly recorded: RecordedRequest | null;
 }
 
 /** Sends an operation as a client does, with a new token of the key. */
@@ -41,5 +46,12 @@ export async function runQuery(request: RunRequest): Promise<RunResponse> {
     body: text,
     durationMs: performance.now() - startedMs,
     sent,
+    recorded: await findRecorded(query),
   };
+}
+
+/** The newest request, if it is this one: others may have been made meanwhile. */
+async function findRecorded(query: string): Promise<RecordedRequest | null> {
+  const [newest] = (await control.listRequests({ order: "desc", limit: 1 })).data;
+  return newest && canBeSent(newest.query, query) ? newest : null;
 }

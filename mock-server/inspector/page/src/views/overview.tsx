@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { hashOf } from "../address.ts";
 import { ActionButton, Actions } from "../parts/controls/action.tsx";
 import { LinkButton } from "../parts/controls/button.tsx";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { ListPanel } from "../parts/lists/list-panel.tsx";
 import {
   describeDue,
@@ -24,8 +25,10 @@ import { formatExact, formatReset, plural, shortId } from "../text/format.ts";
 import { nameOf } from "../text/request-labels.ts";
 import type { ViewProps } from "../view.ts";
 import { DeliveryHistogram, RequestHistogram } from "./histograms.tsx";
-import { StartPanels } from "./setup.tsx";
 import "./overview.css";
+
+// With the snippets, which only a new mock shows here.
+const Start = lazyView(() => import("./setup.tsx").then((module) => module.StartPanels));
 
 export function OverviewView({ overview }: ViewProps) {
   return (
@@ -42,7 +45,7 @@ export function OverviewView({ overview }: ViewProps) {
           />
         </Actions>
       </div>
-      {overview && isUnused(overview) && <StartPanels />}
+      {overview && isUnused(overview) && <Start />}
       <div class="panels tiles">
         <Tasks counts={overview?.tasks} />
         <section class="panel">

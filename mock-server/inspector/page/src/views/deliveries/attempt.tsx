@@ -2,11 +2,16 @@ import type { DeliveryAttempt, DeliveryDetail } from "@workspace-tasks/mock-serv
 import { hashOf } from "../../address.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { lazyView } from "../../parts/lazy-view.tsx";
 import { Notice } from "../../parts/status/status.tsx";
 import { BodyText, Truncated } from "../../parts/values/body-text.tsx";
-import { Difference } from "../../parts/values/difference.tsx";
 import { Headers, type HttpHeaders, linesOf } from "../../parts/values/text-block.tsx";
 import { firstWords, toCurl, withDuration } from "../../text/format.ts";
+
+// Its library is large, and only a repeated attempt needs it: the view itself opens without a request.
+const Difference = lazyView(() =>
+  import("../../parts/values/difference.tsx").then((module) => module.Difference),
+);
 
 interface Props {
   readonly attempt: DeliveryAttempt;

@@ -1,7 +1,7 @@
 import { hashOf } from "../../address.ts";
 import { LinkButton } from "../../parts/controls/button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { StatusBadge } from "../../parts/status/status.tsx";
+import { Notice, StatusBadge } from "../../parts/status/status.tsx";
 import { BodyText } from "../../parts/values/body-text.tsx";
 import { Headers } from "../../parts/values/text-block.tsx";
 import type { RunResponse } from "../../run/run-query.ts";
@@ -24,7 +24,7 @@ export function RunResult({ response }: Props) {
       </section>
     );
   }
-  const { status, headers, body, durationMs, sent } = response;
+  const { status, headers, body, durationMs, sent, recorded } = response;
   return (
     <section class="panel" aria-label="Response">
       <div class="title-bar">
@@ -33,8 +33,9 @@ export function RunResult({ response }: Props) {
         </h3>
         <StatusBadge status={`HTTP ${status}`} tone={toneOf(status, body)} />
         <CopyButton label="Copy as curl" text={toCurl(sent)} />
-        <LinkButton label="In the journal" href={hashOf("requests")} />
+        <LinkButton label="In the journal" href={hashOf("requests", recorded && String(recorded.sequence))} />
       </div>
+      {recorded?.rejection && <Notice tone="bad">{recorded.rejection}</Notice>}
       <Headers headers={headers} />
       <BodyText label="Response body" text={body} />
     </section>

@@ -13,6 +13,7 @@ import { control, useResource } from "../../state/resource.ts";
 import { shortId } from "../../text/format.ts";
 import type { ViewProps } from "../../view.ts";
 import { RunResult } from "./run-result.tsx";
+import { SchemaDocs } from "./schema-docs.tsx";
 import "./run.css";
 
 interface Draft {
@@ -119,6 +120,7 @@ export function RunView({ id }: ViewProps) {
             value={draft.variables}
             onInput={(variables) => setDraft({ ...draft, variables })}
           />
+          <SchemaDocs schema={schema} />
         </section>
         <div ref={result} class="run-result">
           <RunResult response={response} />
