@@ -1,5 +1,6 @@
 // Type tests (test/types) are compiled and not run, by `npm run typecheck`.
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { isFullDepth } from "./test/support/depth.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 // The tests import the package by its public names; this condition resolves them to the sources.
@@ -35,6 +36,8 @@ export default defineConfig({
         exclude: [
           "test/system/frameworks/**", // test/gates/framework-recipes.mjs
           ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // test/gates/installed-package.mjs
+          // They build it, which takes as long as 800 other tests.
+          ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
         ],
         globalSetup: "test/support/preconditions.ts",
       }),

@@ -1,6 +1,7 @@
 // Some cells of the chaos matrix, one short run each; `npm run chaos` runs all of them for as long as one likes.
 
 import { afterAll, describe, expect, it } from "vitest";
+import { atDepth } from "../../support/depth.ts";
 import { postgresTemplate, sharedPostgres } from "../../support/shared-server.ts";
 import { describeWithPostgres, itWithPostgres } from "../../support/with-postgres.ts";
 import { killCell } from "./cells/kill-cells.ts";
@@ -50,9 +51,11 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
 
 const faults = [
   "immediate stop of the primary, which starts again",
+  "a silent network between a receiver and the servers",
+];
+const moreFaults = [
   "kill -9 of the primary and loss of its disk; it rejoins empty",
   "silent death of the connections between a receiver and the servers",
-  "a silent network between a receiver and the servers",
   "a receiver whose network is silent is stopped, and another one starts",
 ];
 
@@ -65,7 +68,7 @@ describeWithPostgres("two receivers on a primary with two standbys", { timeout: 
   };
   afterAll(endWorld);
 
-  it.each(faults.map((fault, index) => [fault, index + 1] as const))(
+  it.each(atDepth(faults, [...faults, ...moreFaults]).map((fault, index) => [fault, index + 1] as const))(
     "lose nothing, apply nothing twice and leave no wrong state: %s",
     async (fault, seed) => {
       const cell = postgresFaults.find(({ name }) => name === `PostgreSQL: ${fault}`);
