@@ -1,5 +1,5 @@
 // Type tests (test/types) are compiled and not run, by `npm run typecheck`.
-import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { defineConfig } from "vitest/config";
 import { isFullDepth } from "./test/support/depth.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
@@ -11,37 +11,21 @@ const conditions = ["workspace-tasks-source"];
 /** As in the gates that take their time: npm starts in half a second of processor time, dozens of times. */
 const usesNpm = process.env["WORKSPACE_TASKS_INSTALL"] === "npm";
 
-/** The tests of one need. Only those of `system` can ask for programs and for the servers that all files share. */
-const project = (
-  name: string,
-  test: TestProjectInlineConfiguration["test"],
-): TestProjectInlineConfiguration => ({
-  extends: true,
-  test: { name, ...test },
-});
-
 export default defineConfig({
   ssr: {
     resolve: { conditions: [...conditions, "node"], externalConditions: conditions },
   },
   test: {
-    projects: [
-      project("unit", { include: ["test/unit/**/*.test.ts"] }),
-      project("integration", {
-        include: ["test/integration/**/*.test.ts", "examples/*.test.ts"],
-        exclude: ["examples/parallel-tests.test.ts"],
-      }),
-      project("system", {
-        include: ["test/system/**/*.test.ts", "examples/parallel-tests.test.ts"],
-        exclude: [
-          "test/system/frameworks/**", // test/gates/framework-recipes.mjs
-          ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // test/gates/installed-package.mjs
-          // They build it, which takes as long as 800 other tests.
-          ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
-        ],
-        globalSetup: "test/support/preconditions.ts",
-      }),
+    // One project: the files of a worker share what they have imported.
+    include: ["test/{unit,integration,system}/**/*.test.ts", "examples/*.test.ts"],
+    exclude: [
+      "test/system/frameworks/**", // test/gates/framework-recipes.mjs
+      ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // test/gates/installed-package.mjs
+      // They build it, which takes as long as 800 other tests.
+      ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
     ],
+    // Only the tests of `system` ask for programs, and for the servers that all files share: they start when first asked for.
+    globalSetup: "test/support/preconditions.ts",
     // The sources are imported once per worker and not once per file: half of the CPU time of a run was imports.
     isolate: false,
     setupFiles: "test/support/process-state.ts",
