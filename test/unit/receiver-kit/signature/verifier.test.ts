@@ -71,8 +71,10 @@ describe("verifier.verify", () => {
     ["an unpadded signature", { "webhook-signature": signature.replace("=", "") }],
     ["a hexadecimal signature", { "webhook-signature": `v1,${"ab".repeat(32)}` }],
   ])("rejects a delivery with %s", async (_, changed) => {
-    const rejection = await rejectionOf(verifier.verify(delivery.body, { ...delivery.headers, ...changed }));
-    expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401 });
+    const headers = { ...delivery.headers, ...changed };
+    const rejection = await rejectionOf(verifier.verify(delivery.body, headers));
+    const webhookId = headers["webhook-id"];
+    expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", status: 401, webhookId });
   });
 
   it.each([
@@ -90,7 +92,8 @@ describe("verifier.verify", () => {
     // The signed text is the same byte for byte: only the body can tell the two apart.
     const shiftedBody = Buffer.from(moved + body);
     expect(signBytes(secretA, `msg_1.${nowSeconds - 10}.`, shiftedBody)).toBe(shifted["webhook-signature"]);
-    expect((await rejectionOf(verifier.verify(shiftedBody, shifted))).code).toBe("SIGNATURE_MISMATCH");
+    const rejection = await rejectionOf(verifier.verify(shiftedBody, shifted));
+    expect(rejection).toMatchObject({ code: "SIGNATURE_MISMATCH", webhookId: "msg_1" });
   });
 
   it("rejects any input with a WebhookRejectedError and no other error", async () => {

@@ -29,6 +29,53 @@ describe("the redactor", () => {
   });
 });
 
+describe("a text that is cut", () => {
+  const secret = `key-${"s3cr3t".repeat(10)}`;
+
+  it("holds no beginning of a secret, wherever the cut is", () => {
+    const redactor = createRedactor();
+    redactor.remember(secret);
+    for (let before = 0; before < 120; before++) {
+      const text = redactor.text(`${".".repeat(before)}${secret} and more`.repeat(3), 100);
+      expect(text.replaceAll("[redacted]", "")).not.toContain("key-s");
+      expect(text.length).toBeLessThanOrEqual(100);
+    }
+  });
+
+  it("has as many characters as are allowed, when no secret is known or none is near", () => {
+    const redactor = createRedactor();
+    expect(redactor.text("a".repeat(200), 100)).toBe("a".repeat(100));
+    redactor.remember(secret);
+    expect(redactor.text("a".repeat(200), 100)).toBe("a".repeat(100));
+    expect(redactor.text("a".repeat(100), 100)).toBe("a".repeat(100));
+  });
+});
+
+describe("the values that are remembered", () => {
+  it("are the last ones: an older value is dropped, unless it was remembered again", () => {
+    const redactor = createRedactor();
+    const keyOf = (number: number) => `key-number-${String(number).padStart(6, "0")}`;
+    for (let number = 0; number < 200; number++) {
+      redactor.remember(keyOf(number));
+      redactor.remember(keyOf(0));
+    }
+    expect([0, 1, 199].map((number) => redactor.text(keyOf(number)))).toEqual([
+      "[redacted]",
+      keyOf(1),
+      "[redacted]",
+    ]);
+  });
+
+  it.each([
+    [8_192, "[redacted]."],
+    [8_193, `${"k".repeat(8_193)}.`],
+  ])("are at most as long as a header can be: %i characters", (length, printed) => {
+    const redactor = createRedactor();
+    redactor.remember("k".repeat(length));
+    expect(redactor.text(`${"k".repeat(length)}.`, 10_000)).toBe(printed);
+  });
+});
+
 describe("the copy of a cause", () => {
   const secret = "key-8f3a9d2c71";
   const cause = (error: unknown) => {
@@ -98,6 +145,7 @@ describe("what counts as a secret", () => {
     ["eyJhbGci.eyJzdWIi", "[redacted]"],
     ["eyJhbGci.eyJzdWIi rest", "[redacted] rest"],
     ["eyJhb.c", "eyJhb.c"],
+    ["eyJhbGciOiJIUzI1NiJ9", "eyJhbGciOiJIUzI1NiJ9"],
     ["whsec_a+/=_-!", "[redacted]!"],
   ])("%j is written as %j", (text, redacted) => {
     expect(createRedactor().text(text)).toBe(redacted);
