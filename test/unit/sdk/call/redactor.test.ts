@@ -20,7 +20,7 @@ describe("the redactor", () => {
         for (const encoding of ["base64", "base64url"] as const) {
           const encoded = Buffer.from(before + key + after).toString(encoding);
           const printed = redactor.text(`Basic realm ${encoded}`);
-          expect(printed).toContain("[redacted]");
+          expect(printed).toMatch(before === "" ? /^Basic realm \[redacted\]/ : /\[redacted\]/);
           const kept = Buffer.from(printed.replace(/^.* (.*)\[redacted\](.*)$/, "$2"), encoding);
           expect(kept.toString()).not.toContain(key.slice(-3));
         }
