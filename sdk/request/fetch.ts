@@ -8,11 +8,14 @@ export type Fetch = (url: URL | string, init: FetchInit) => Promise<FetchRespons
 export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | FetchBytes;
   /** A followed redirect would carry the key or the token to another host. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
 }
+
+/** Bytes in memory that is not shared. In this form, because TypeScript before 5.7 has no `Uint8Array<ArrayBuffer>`. */
+export type FetchBytes = Uint8Array & { readonly buffer: ArrayBuffer };
 
 /** What the client reads of a response. */
 export interface FetchResponse {

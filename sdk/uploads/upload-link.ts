@@ -8,7 +8,13 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure, onProgressFailed } from "../call/failure.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
-import { type Fetch, type FetchResponse, headOf, type ResponseHead } from "../request/fetch.ts";
+import {
+  type Fetch,
+  type FetchBytes,
+  type FetchResponse,
+  headOf,
+  type ResponseHead,
+} from "../request/fetch.ts";
 import { networkFailure, notResponse } from "../request/network-failure.ts";
 import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
@@ -114,8 +120,8 @@ async function sendRequest(
 }
 
 /** The same memory, unless it is shared, which `fetch` does not take. */
-function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+function unshared(bytes: Uint8Array): FetchBytes {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as FetchBytes) : new Uint8Array(bytes);
 }
 
 function timedOut(limitMs: number): Failure {
