@@ -1,4 +1,4 @@
-export { primaryPool } from "./inbox/postgres/connection/primary-pool.ts";
+export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/connection/primary-pool.ts";
 export { type PostgresInboxOptions, postgresInbox } from "./inbox/postgres/postgres-inbox.ts";
 export type {
   PostgresClient,

@@ -74,7 +74,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
   const verifier = kit.createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
-  const inProgress = new Set<Promise<kit.AcceptResult>>();
+  const inFlight = new parts.InFlight();
   const outage = new parts.OutageLog(settings, {
     begins: "deliveries cannot be published; the response is 503 and they will be sent again",
     ends: "deliveries are published again",
@@ -138,7 +138,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   };
 
   const close = async (graceMs: number) => {
-    await settledWithin(Promise.allSettled(inProgress), graceMs, clock);
+    await settledWithin(inFlight.ended(), graceMs, clock);
     await connection.close(settings.operationTimeoutMs);
   };
 
@@ -149,13 +149,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       const json = parts.readJson(webhook.body);
       parts.throwIfOtherWorkspace(webhook, parts.namedWorkspace(json));
       const deliverySource = parts.tenantSource(source, webhook.tenant?.id);
-      const result = store(webhook, json, deliverySource, context);
-      inProgress.add(result);
-      try {
-        return await result;
-      } finally {
-        inProgress.delete(result);
-      }
+      return inFlight.track(store(webhook, json, deliverySource, context));
     },
     start() {
       stopObserving();

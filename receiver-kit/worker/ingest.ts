@@ -8,6 +8,7 @@ import { tenantSource, throwIfOtherWorkspace } from "../signature/tenant.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
 import type { IngestCounts } from "../stats/receiver-stats.ts";
 import { createAcceptor } from "./acceptor.ts";
+import { InFlight } from "./in-flight.ts";
 import { OutageLog } from "./outage-log.ts";
 
 /** `open` opens the inbox, once; called again after it failed. */
@@ -18,7 +19,7 @@ export class Ingest {
   readonly counts: IngestCounts = { accepted: 0, duplicates: 0, quarantined: 0, conflicts: 0 };
   readonly outage: OutageLog;
   readonly #settings: Settings;
-  readonly #inProgress = new Set<Promise<AcceptResult>>();
+  readonly #inFlight = new InFlight();
   readonly #backlogs = new Map<string, ReturnType<typeof createBacklogEstimate>>();
   readonly #accept: ReturnType<typeof createAcceptor>;
 
@@ -35,18 +36,12 @@ export class Ingest {
     const parsed = parseDelivery(webhook.body, this.#settings.clock.now());
     throwIfOtherWorkspace(webhook, parsed.workspace);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
-    const result = this.#store(webhook, parsed, source, context);
-    this.#inProgress.add(result);
-    try {
-      return await result;
-    } finally {
-      this.#inProgress.delete(result);
-    }
+    return this.#inFlight.track(this.#store(webhook, parsed, source, context));
   }
 
   /** Resolves once no delivery is being stored. */
-  async drain(): Promise<void> {
-    await Promise.allSettled(this.#inProgress);
+  drain(): Promise<void> {
+    return this.#inFlight.ended();
   }
 
   async #store(

@@ -5,9 +5,10 @@ import { type Failure, FailureError } from "../call/failure.ts";
 import { AdaptivePacing } from "./adaptive-pacing.ts";
 import { CallQueue, type Priority } from "./call-queue.ts";
 import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";
+import type { Permit } from "./permit.ts";
 import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
-import type { ClientQueue, Permit, QueueEntry, WaitingCall } from "./waiting-call.ts";
+import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
 
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
 //

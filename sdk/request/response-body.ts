@@ -26,12 +26,14 @@ export class ResponseBody {
     for (;;) {
       const { done, value } = await this.#reader.read();
       if (done) return decoder.decode(joinBytes(chunks));
-      bytes += value.byteLength;
+      // A stream of the caller's `fetch` may have texts, whose size counts too.
+      const chunk: Uint8Array = (value as unknown) instanceof Uint8Array ? value : utf8(String(value));
+      bytes += chunk.byteLength;
       if (bytes > bytesMax) {
         this.cancel();
         return undefined;
       }
-      chunks.push(value);
+      chunks.push(chunk);
     }
   }
 

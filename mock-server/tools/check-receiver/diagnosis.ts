@@ -1,4 +1,4 @@
-import { connectHints } from "../connect-hints.ts";
+import { connectHints } from "../connection-errors.ts";
 import { bodyParserInFront, findCause, nearMisses } from "./near-misses.ts";
 import type { AuditProblem } from "./result.ts";
 import { bounded } from "./run-checks.ts";

@@ -1,7 +1,7 @@
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 import { CallScope } from "../../../sdk/call/call-scope.ts";
+import type { Permit } from "../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
-import type { Permit } from "../../../sdk/rate-limit/waiting-call.ts";
 import { createRandom } from "../../integration/simulation/random.ts";
 import { busiest, earliestArrivals, LimitedService } from "../../support/limited-service.ts";
 import type { DifferentialPart } from "./differential-part.ts";

@@ -1,3 +1,5 @@
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { connectionCodeOf } from "../../connection-errors.ts";
 import { ObserverError } from "./errors.ts";
 import type { ResolvedAuditOptions } from "./options.ts";
 
@@ -30,9 +32,9 @@ export async function createObserver(
   async function read(name: "id" | "taskId", value: string): Promise<Record<string, unknown>> {
     const url = new URL(observeUrl);
     url.searchParams.set(name, value);
-    const response = await get(url, timeoutMs);
-    if (!response.ok) throw new ObserverError(`the observe URL returned status ${response.status}`);
-    const body: unknown = await response.json().catch(() => undefined);
+    const { status, text } = await get(url, timeoutMs);
+    if (status < 200 || status > 299) throw new ObserverError(`the observe URL returned status ${status}`);
+    const body = jsonOrUndefined(text);
     if (typeof body === "object" && body !== null) return body as Record<string, unknown>;
     throw new ObserverError("the observe URL did not return a JSON object");
   }
@@ -63,19 +65,15 @@ export async function createObserver(
   };
 }
 
-async function get(url: URL, timeoutMs: number): Promise<Response> {
+async function get(url: URL, timeoutMs: number): Promise<{ readonly status: number; readonly text: string }> {
   const request = { signal: AbortSignal.timeout(timeoutMs) };
   try {
     // The second one has a new connection: a server may close one that is kept alive in the instant in which it is used.
-    return await fetch(url, request).catch(() => fetch(url, request));
+    const response = await fetch(url, request).catch(() => fetch(url, request));
+    return { status: response.status, text: await response.text() };
   } catch (error) {
     const problem = request.signal.aborted ? `did not respond within ${timeoutMs} ms` : "could not be read";
-    throw new ObserverError(`the observe URL ${problem}${codeOf(error)}`, { cause: error });
+    const code = connectionCodeOf(error);
+    throw new ObserverError(`the observe URL ${problem}${code ? ` (${code})` : ""}`, { cause: error });
   }
-}
-
-/** The code of the connection that failed, such as ` (ECONNREFUSED)`. */
-function codeOf(error: unknown): string {
-  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-  return typeof cause?.code === "string" ? ` (${cause.code})` : "";
 }

@@ -1,7 +1,7 @@
 // Before the first probe: is there a service, is it this one, and does it take the keys? Each cause has a text of its own.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import { connectHints } from "../../connect-hints.ts";
+import { connectHints } from "../../connection-errors.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import { keyVariables } from "../rules/probe.ts";
 import { addressCodes, graphqlRequest, SendError, type Sender } from "./send-request.ts";

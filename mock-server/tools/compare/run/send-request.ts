@@ -11,6 +11,7 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { VirtualClock } from "@workspace-tasks/mock-server";
+import { connectionCodeOf } from "../../connection-errors.ts";
 import type { RawResponse } from "../observe/observe-response.ts";
 import type { CreatedEndpoints } from "./created-endpoints.ts";
 import { mayChangeSomething } from "./guard.ts";
@@ -207,7 +208,7 @@ async function roundTrip(
     if (signal.aborted) throw new SendError("stopped", "the run was stopped");
     if (error instanceof SendError) throw error;
     if (deadline.signal.aborted) throw new SendError("timeout", `no response within ${timeoutMs} ms`);
-    const code = codeOf(error);
+    const code = connectionCodeOf(error);
     throw new SendError("network", `the connection failed${code === null ? "" : ` (${code})`}`, code);
   } finally {
     cancel();
@@ -226,12 +227,4 @@ async function readText({ body }: Response): Promise<string> {
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
-}
-
-function codeOf(error: unknown): string | null {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ("code" in cause && typeof cause.code === "string" && /^[A-Z0-9_]+$/.test(cause.code))
-      return cause.code;
-  }
-  return null;
 }

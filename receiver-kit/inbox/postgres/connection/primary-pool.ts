@@ -4,14 +4,18 @@
 // A new client is asked once whether its server is writable; clients of the pool that are used again are not. A server that
 // is demoted ends its connections, or rejects the inbox's statements as read-only; the inbox then destroys the client.
 
-import { systemClock } from "@workspace-tasks/kernel/clock.ts";
-import { refine } from "@workspace-tasks/kernel/schema.ts";
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { clock, refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../../../errors.ts";
 import { parseOptions } from "../../../options.ts";
 import { ownQuery } from "../sql/own-query.ts";
 import { ignoreClientErrors, type PostgresClient, type PostgresPool } from "../sql/postgres-pool.ts";
 import { destroy } from "./destroy-client.ts";
+
+export interface PrimaryPoolOptions {
+  readonly clock?: Clock | undefined;
+}
 
 /** What a pool of `pg` has besides, for statistics. */
 interface CountedPool extends PostgresPool {
@@ -32,6 +36,10 @@ const poolsOption = refine<readonly PostgresPool[]>(
 /** How long one server may take to connect and respond before the next one is asked. */
 const connectTimeoutMs = 1_500;
 
+const primaryPoolOptions = strictOptions<PrimaryPoolOptions>()({
+  clock: withDefault(clock, systemClock),
+});
+
 /**
  * A pool whose clients are connected to the primary: one pool per server, each with a `connectionTimeoutMillis`. After a
  * failover `connect` finds the new primary; nothing needs a restart. A server that does not respond within 1.5 s is
@@ -46,8 +54,9 @@ const connectTimeoutMs = 1_500;
  *
  * @throws {ReceiverError} `CONFIGURATION_INVALID`
  */
-export function primaryPool(pools: readonly PostgresPool[]): PostgresPool {
+export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPoolOptions = {}): PostgresPool {
   parseOptions("primaryPool: pools", poolsOption, pools);
+  const { clock } = parseOptions("primaryPool", primaryPoolOptions, options);
   const writable = new WeakSet<PostgresClient>();
   let current = 0;
   const currentPool = () => pools[current] as CountedPool;
@@ -60,7 +69,7 @@ export function primaryPool(pools: readonly PostgresPool[]): PostgresPool {
     try {
       const asked = ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
       // It would be in use until the network reports that it is lost, and the pool could not end.
-      const { rows } = await withTimeout(asked, connectTimeoutMs, systemClock, silent);
+      const { rows } = await withTimeout(asked, connectTimeoutMs, clock, silent);
       if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");
     } catch (error) {
       destroy(client);
@@ -73,7 +82,7 @@ export function primaryPool(pools: readonly PostgresPool[]): PostgresPool {
     const connecting = connectTo(pool);
     // It waits for a client that is in use, which says nothing about the server.
     if (isFull(pool)) return connecting;
-    return withTimeout(connecting, connectTimeoutMs, systemClock, () => {
+    return withTimeout(connecting, connectTimeoutMs, clock, () => {
       connecting.then(
         (client) => client.release(),
         () => {},

@@ -29,6 +29,25 @@ describe("a response of another fetch", () => {
     });
   });
 
+  it("is read from a stream of texts, which ends at maxResponseBytes", async () => {
+    const streamOf = (texts: Iterable<string>) => () => ({
+      ...{ status: 200, headers: new Headers(), text: async () => "" },
+      body: ReadableStream.from(texts),
+    });
+    const whole = engineWith(streamOf(['{"data":', '{"probe":1}}']));
+    expect(await whole.execute(probe.query, {})).toEqual({ probe: 1 });
+    let texts = 0;
+    const endless = function* () {
+      for (;;) {
+        texts += 1;
+        yield "x".repeat(100);
+      }
+    };
+    const engine = engineWith(streamOf(endless()), { maxResponseBytes: 10_000, timeoutMs: 10_000 });
+    expect((await failureOf(engine.execute(probe.query, {}))).message).toContain("maxResponseBytes");
+    expect(texts).toBeLessThan(110);
+  });
+
   it("is larger than maxResponseBytes also without a stream", async () => {
     const respond = () => ({ status: 200, headers: new Headers(), text: async () => "x".repeat(10_001) });
     const engine = engineWith(respond, { maxResponseBytes: 10_000 });

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { CallScope } from "../../../../sdk/call/call-scope.ts";
 import { failure } from "../../../../sdk/call/failure.ts";
 import { CallQueue, type Queueable } from "../../../../sdk/rate-limit/call-queue.ts";
+import type { Permit } from "../../../../sdk/rate-limit/permit.ts";
 import { RateLimiter } from "../../../../sdk/rate-limit/rate-limiter.ts";
-import type { Permit } from "../../../../sdk/rate-limit/waiting-call.ts";
+
 import { growthOf } from "../../../support/cpu-ms.ts";
 import { seeded } from "../../../support/latency.ts";
 

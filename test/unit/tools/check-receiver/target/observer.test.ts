@@ -1,5 +1,5 @@
 import { createServer, type RequestListener } from "node:http";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createObserver } from "../../../../../mock-server/tools/check-receiver/target/observer.ts";
 import { resolveAuditOptions } from "../../../../../mock-server/tools/check-receiver/target/options.ts";
 import { secret } from "../../../../support/receivers/audit-fixture.ts";
@@ -54,4 +54,12 @@ it("an observe URL that cannot be read is named with the code of the connection 
   expect(closes).toBe("ObserverError: the observe URL could not be read (UND_ERR_SOCKET)");
   const fails = await observe((_, response) => response.writeHead(503).end("{}"));
   expect(fails).toBe("ObserverError: the observe URL returned status 503");
+});
+
+it("an observe URL whose body has no end did not respond in time", async () => {
+  const { timeout } = AbortSignal;
+  const limit = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => timeout.call(AbortSignal, 50));
+  const outcome = await observe((_, response) => void response.write('{"count":'));
+  limit.mockRestore();
+  expect(outcome).toBe("ObserverError: the observe URL did not respond within 10000 ms");
 });

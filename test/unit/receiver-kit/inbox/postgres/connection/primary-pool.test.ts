@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
+import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { type PostgresClient, type PostgresPool, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 
 type Server = "primary" | "standby" | "absent" | "silent" | "connects, then silent";
 
@@ -32,9 +33,6 @@ function createServers(...roles: Server[]) {
 }
 
 describe("primaryPool", () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-  afterEach(() => void vi.useRealTimers());
-
   it("connects to the server that is writable, and closes the clients of the others", async () => {
     const servers = createServers("absent", "standby", "primary");
     const pool = primaryPool(servers.pools);
@@ -68,35 +66,39 @@ describe("primaryPool", () => {
   });
 
   it("asks the next server when one does not respond, and starts with that one afterwards", async () => {
+    const clock = createVirtualClock();
     const servers = createServers("silent", "primary");
-    const pool = primaryPool(servers.pools);
+    const pool = primaryPool(servers.pools, { clock });
     const connected = pool.connect();
-    await vi.advanceTimersByTimeAsync(1_500);
+    await clock.advance(1_500);
     await connected;
     await pool.connect();
     expect(servers.connects).toEqual([0, 1, 1]);
   });
 
   it("destroys the client of a server that connects and then does not respond", async () => {
+    const clock = createVirtualClock();
     const servers = createServers("connects, then silent", "primary");
-    const connected = primaryPool(servers.pools).connect();
-    await vi.advanceTimersByTimeAsync(1_500);
+    const connected = primaryPool(servers.pools, { clock }).connect();
+    await clock.advance(1_500);
     await connected;
     expect(servers.destroyed).toEqual([0]);
   });
 
   it("waits for a client of a server whose pool is used up", async () => {
+    const clock = createVirtualClock();
     const servers = createServers("silent", "primary");
     Object.assign(servers.pools[0] as object, { idleCount: 0, totalCount: 5, options: { max: 5 } });
-    void primaryPool(servers.pools).connect();
-    await vi.advanceTimersByTimeAsync(10_000);
+    void primaryPool(servers.pools, { clock }).connect();
+    await clock.advance(10_000);
     expect(servers.connects).toEqual([0]);
   });
 
   it("rejects with INBOX_UNAVAILABLE and the reason of each server when none is the primary", async () => {
-    const pool = primaryPool(createServers("absent", "standby", "silent").pools);
+    const clock = createVirtualClock();
+    const pool = primaryPool(createServers("absent", "standby", "silent").pools, { clock });
     const failed = Promise.resolve(pool.connect()).catch((thrown: unknown) => thrown);
-    await vi.advanceTimersByTimeAsync(1_500);
+    await clock.advance(1_500);
     const error = await failed;
     expect(error).toMatchObject({ code: "INBOX_UNAVAILABLE" });
     const { errors } = (error as { cause: AggregateError }).cause;
@@ -107,8 +109,11 @@ describe("primaryPool", () => {
     ]);
   });
 
-  it("rejects anything but an array of pools", () => {
+  it("rejects anything but an array of pools, and unknown options", () => {
     expect(() => primaryPool([])).toThrow("expected an array of pools");
     expect(() => primaryPool([{}] as never)).toThrow("expected an array of pools");
+    expect(() => primaryPool(createServers("primary").pools, { clok: 1 } as never)).toThrow(
+      "did you mean clock?",
+    );
   });
 });

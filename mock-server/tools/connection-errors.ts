@@ -15,3 +15,12 @@ export const connectHints: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "Its certificate has expired.",
   ERR_TLS_CERT_ALTNAME_INVALID: "Its certificate is for another host name: correct the address.",
 };
+
+/** The code of a failed request, or of one of its causes. */
+export function connectionCodeOf(error: unknown): string | null {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && typeof cause.code === "string" && /^[A-Z0-9_]+$/.test(cause.code))
+      return cause.code;
+  }
+  return null;
+}
