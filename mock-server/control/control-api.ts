@@ -100,9 +100,10 @@ async function loadInputChecks(): Promise<InputCheck> {
 export function toMockServerError(error: unknown): MockServerError {
   const cause = { cause: error };
   if (error instanceof ServiceError) {
-    const { code, message } = error;
+    const { code, message, reason } = error;
     const isOwnCode = code === "NOT_FOUND" || code === "CONFLICT";
-    return new MockServerError(isOwnCode ? code : "BODY_INVALID", message, cause);
+    const withReason = reason === undefined ? message : `${message}: ${reason}`;
+    return new MockServerError(isOwnCode ? code : "BODY_INVALID", withReason, cause);
   }
   if (error instanceof MockServerError) return error;
   return new MockServerError("INTERNAL", "the mock failed; this is a bug", cause);

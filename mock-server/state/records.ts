@@ -49,10 +49,9 @@ const workspace = z.strictObject({
   partnerId: id.nullable(),
 });
 
+/** Its id is a hash of the key: the key itself is shown once and never kept (K8). */
 const apiKey = z.strictObject({
   id,
-  /** SHA-256 of the key in hex: the key itself is shown once and never kept (K8). */
-  keyHash: z.string(),
   userId: id,
   workspaceId: id,
   access: keyAccessSchema,
@@ -63,7 +62,6 @@ const apiKey = z.strictObject({
 
 const partnerKey = z.strictObject({
   id,
-  keyHash: z.string(),
   /** The partner's account; workspaces it creates have this id. */
   partnerId: id,
   createdAtMs: atMs,

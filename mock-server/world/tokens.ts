@@ -1,24 +1,24 @@
 // Access tokens are JWTs, as those of the real service: a client can read `exp` and `workspaceId` from them. They are
-// signed with HS256 and a key derived from the seed, so equal runs issue equal tokens.
+// signed with HS256 and a key derived from the seed, so equal runs issue equal tokens. A token names its key by an id that
+// follows from the key, and the key decides who the caller is. So a token outlives a reset, a world of the same name and
+// a restart of the mock, as the keys do: a client that keeps it does not notice them.
 
 import { fromBase64, fromHex, textOfUtf8, toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { createBoundedCache } from "@workspace-tasks/kernel/cache.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
-import type { KeyAccess } from "../state/records.ts";
 import type { Hashing } from "./hashing.ts";
 
 export interface TokenClaims {
   /** Id of this token. */
   readonly jti: string;
   readonly kind: "user" | "workspace" | "partner";
-  /** The user (or partner account) the token acts as. */
+  /** The user (or partner account) for which it was issued. */
   readonly sub: string;
   /** The API key or partner key it was minted from. */
   readonly keyId: string;
+  /** For the client to read; the workspace of the key counts. */
   readonly workspaceId?: string | undefined;
-  readonly membershipId?: string | undefined;
-  readonly access?: KeyAccess | undefined;
   /** The named world that issued it; requests without a prefix are served by that world. */
   readonly world?: string | undefined;
   /** Seconds since the epoch, rounded down: neither is ever later than the time it stands for. */

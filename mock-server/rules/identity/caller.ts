@@ -1,9 +1,10 @@
-// The caller is derived for every request from the token's claims and the current membership: a changed role or
-// a removed membership takes effect on tokens that are already issued (K6).
+// The caller is derived for every request from the token's key and the current membership: a changed role or a removed
+// membership takes effect on tokens that are already issued (K6).
 
 import type { KeyAccess, MembershipRecord, UserRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { notFound, ServiceError } from "../service-error.ts";
+import { membershipOfKey } from "./members.ts";
 
 /** Who a request acts as. */
 export type Caller = Anonymous | AccountCaller | MemberCaller | PartnerCaller;
@@ -49,16 +50,20 @@ export function authorise(world: World, authorization: string | null | undefined
   if (claims.endsAtMs <= world.clock.now()) return anonymous("token expired");
   if (world.state.endedTokens.has(claims.jti)) return anonymous("token was ended by a fault");
 
-  const user = world.state.users.get(claims.sub);
-  if (!user) return anonymous("the token's user no longer exists");
-  const { keyId, jti: tokenId } = claims;
-  if (claims.kind !== "workspace") return { kind: claims.kind, tokenId, keyId, user };
-
-  const membership = world.state.memberships.get(claims.membershipId ?? "");
-  const workspace = world.state.workspaces.get(claims.workspaceId ?? "");
+  const { kind, keyId, jti: tokenId } = claims;
+  const { state } = world;
+  if (kind === "partner") {
+    const user = state.users.get(state.partnerKeys.get(keyId)?.partnerId ?? "");
+    return user ? { kind, tokenId, keyId, user } : anonymous("there is no such partner key any more");
+  }
+  const key = state.apiKeys.get(keyId);
+  const user = state.users.get(key?.userId ?? "");
+  if (!key || !user) return anonymous("there is no such API key any more");
+  if (kind === "user") return { kind, tokenId, keyId, user };
+  const membership = membershipOfKey(world, key);
+  const workspace = state.workspaces.get(key.workspaceId);
   if (!membership || !workspace) return anonymous("the user is no longer a member of the workspace");
-  const access = claims.access ?? "read_only";
-  return { kind: "member", tokenId, keyId, user, membership, workspace, access };
+  return { kind: "member", tokenId, keyId, user, membership, workspace, access: key.access };
 }
 
 const anonymous = (reason: string): Anonymous => ({ kind: "anonymous", reason });

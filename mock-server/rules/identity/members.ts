@@ -1,4 +1,4 @@
-import type { MembershipRecord, Role, UserRecord } from "../../state/records.ts";
+import type { ApiKeyRecord, MembershipRecord, Role, UserRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { findRecord } from "../find-record.ts";
 import { found } from "../service-error.ts";
@@ -53,6 +53,17 @@ export function removeMembership(world: World, membershipId: string): void {
 /** The user's membership in a workspace. */
 export const membershipOf = ({ state }: World, of: Omit<NewMember, "role">): MembershipRecord | undefined =>
   findRecord(state.memberships, (each) => each.userId === of.userId && each.workspaceId === of.workspaceId);
+
+const lastOfKey = new WeakMap<ApiKeyRecord, MembershipRecord>();
+
+/** The membership that a key acts by. Every request asks for it, so the last answer is tried first. */
+export function membershipOfKey(world: World, key: ApiKeyRecord): MembershipRecord | undefined {
+  const last = lastOfKey.get(key);
+  if (last && world.state.memberships.get(last.id) === last) return last;
+  const membership = membershipOf(world, key);
+  if (membership) lastOfKey.set(key, membership);
+  return membership;
+}
 
 const findMembership = (world: World, membershipId: string): MembershipRecord =>
   found(world.state.memberships.get(membershipId), "Membership not found");

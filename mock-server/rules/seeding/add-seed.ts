@@ -2,7 +2,7 @@ import type * as plan from "../../settings/seed-plan.ts";
 import type { ClientRecord, ConnectionRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { findRecord } from "../find-record.ts";
-import { createApiKey } from "../identity/api-keys.ts";
+import { createSeededKey } from "../identity/api-keys.ts";
 import { addMember, addUser, membershipOf } from "../identity/members.ts";
 import { addConnection } from "../partner/connections.ts";
 import { addJob } from "../partner/jobs.ts";
@@ -65,7 +65,7 @@ function addMemberSeed(
     addUser(world, { name: name ?? nameFromEmail(address), email: address });
   const ids = { userId: user.id, workspaceId };
   if (!membershipOf(world, ids)) addMember(world, { ...ids, role });
-  return createApiKey(world, { ...ids, access }).apiKey;
+  return createSeededKey(world, { ...ids, access }).apiKey;
 }
 
 function addConnectionSeed(world: World, workspaceId: string, seed: plan.ConnectionSeed): void {

@@ -14,8 +14,6 @@ const claims: TokenClaims = {
   sub: "u-1",
   keyId: "k-1",
   workspaceId: "w-1",
-  membershipId: "m-1",
-  access: "read_write",
   iat: 1_000,
   exp: 1_180,
   endsAtMs: 1_180_000,
