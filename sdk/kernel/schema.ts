@@ -10,6 +10,9 @@ import { isPlainObject } from "./plain-object.ts";
 /** Returns the value with defaults applied, or throws a `ValidationError`. `path` is "" for the value as a whole. */
 export type Schema<Value> = (value: unknown, path: string) => Value;
 
+// Recognised by a brand and not by class: each package has a copy of this module, and one checks with schemas of another.
+const brand: unique symbol = Symbol.for("workspace-tasks/validation-error/v1") as never;
+
 export class ValidationError extends Error {
   /** As `message`, with the beginning of the received string: for options that are no secrets. */
   readonly messageWithValue: string;
@@ -18,8 +21,12 @@ export class ValidationError extends Error {
     const place = path === "" ? "" : `${path}: `;
     super(place + complaint);
     this.messageWithValue = place + complaintWithValue;
+    Object.defineProperty(this, brand, { value: true });
   }
 }
+
+const isValidationError = (value: unknown): value is ValidationError =>
+  typeof value === "object" && value !== null && brand in value;
 
 /** Returns the checked value; `toError` turns a `ValidationError` into the error that the caller gets. */
 export function parse<Value>(
@@ -30,7 +37,7 @@ export function parse<Value>(
   try {
     return schema(value, "");
   } catch (error) {
-    throw error instanceof ValidationError ? toError(error) : error;
+    throw isValidationError(error) ? toError(error) : error;
   }
 }
 
