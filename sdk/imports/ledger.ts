@@ -7,7 +7,7 @@ import { applyEntry, ImportState, type JournalEntry, parseEntry } from "./import
 import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 
 const formatVersion = 1;
-const journalTimeoutMs = 30_000;
+const timeoutMsOf = { open: 120_000, append: 30_000, close: 30_000 };
 
 const entriesOf = s.refine<AsyncIterable<unknown>>(
   "an async iterable of entries",
@@ -36,10 +36,10 @@ export function createLedger(
     return new WorkspaceTasksError(code, redactor.text(message), { cause: redactor.cause(cause) });
   }
 
-  async function limited<Value>(what: string, call: () => Promise<Value>): Promise<Value> {
-    const timedOut = () => new Error(`${what} did not end within ${journalTimeoutMs} ms`);
+  async function limited<Value>(what: keyof typeof timeoutMsOf, call: () => Promise<Value>): Promise<Value> {
+    const timedOut = () => new Error(`${what} did not end within ${timeoutMsOf[what]} ms`);
     try {
-      return await withTimeout(call(), journalTimeoutMs, clock, timedOut);
+      return await withTimeout(call(), timeoutMsOf[what], clock, timedOut);
     } catch (error) {
       const message = `could not ${what} it: ${error instanceof Error ? error.message : "it threw no Error"}`;
       throw toError(error, () => journalError("JOURNAL_FAILED", message, error));

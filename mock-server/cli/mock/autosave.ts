@@ -1,9 +1,15 @@
+import type { FileLock } from "@workspace-tasks/kernel/file-lock.ts";
 import type { MockServer } from "../../create-mock.ts";
 import { writeSnapshotFile } from "../../node/snapshot-file.ts";
 
 const writeDelayMs = 1_000;
 /** Share of the time that snapshots may take: a large state is written less often. */
 const busyShareMax = 0.1;
+
+export interface StateFile {
+  readonly path: string;
+  readonly lock: FileLock;
+}
 
 export interface Autosave {
   /** Writes the file a last time. */
@@ -17,7 +23,7 @@ export interface Autosave {
  */
 export async function autosave(
   mock: MockServer,
-  path: string,
+  { path, lock }: StateFile,
   warn: (error: unknown) => void,
 ): Promise<Autosave> {
   let timer: NodeJS.Timeout | null = null;
@@ -25,6 +31,7 @@ export async function autosave(
   let writeMs = 0;
 
   const write = async () => {
+    if (!(await lock.isOwn())) throw new Error("another mock has taken the file over");
     const startedMs = performance.now();
     // As text: `control.getSnapshot` would copy the whole state first.
     const response = await mock.fetch("/_mock/v1/snapshot");

@@ -6,7 +6,7 @@ import { findSnapshotFile, readSnapshotFile } from "../../node/snapshot-file.ts"
 import { createMockServer } from "../../server.ts";
 import { readSettings } from "../read-settings.ts";
 import { reasonOf } from "../reason-of.ts";
-import { type Autosave, autosave } from "./autosave.ts";
+import { type Autosave, autosave, type StateFile } from "./autosave.ts";
 import { type MockOptions, serverOptionsOf } from "./mock-options.ts";
 import { withDeliveries } from "./with-deliveries.ts";
 
@@ -24,7 +24,7 @@ type Warn = (message: string) => void;
 /** Starts the mock with the flags of the command, from its snapshot if there is one. */
 export async function startMock(options: MockOptions, warn: Warn): Promise<RunningMock> {
   const { state } = options;
-  const lock = state === undefined ? null : await lockStateFile(state);
+  const lock = state === undefined ? null : await lockStateFile(state, warn);
   try {
     return await startLocked(options, { lock, warn });
   } catch (error) {
@@ -48,7 +48,7 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
   try {
     if (snapshot) await mock.control.restoreSnapshot(snapshot);
     const signingSecret = deliverTo === undefined ? undefined : await registerReceiver(mock, deliverTo);
-    const saving = state === undefined ? null : await saveState(mock, state, warn);
+    const saving = state === undefined || !lock ? null : await saveState(mock, { path: state, lock }, warn);
     const stop = async () => {
       try {
         await saving?.stop();
@@ -64,19 +64,24 @@ async function startLocked(options: MockOptions, { lock, warn }: StartContext): 
   }
 }
 
-async function saveState(mock: MockServer, path: string, warn: Warn): Promise<Autosave> {
+async function saveState(mock: MockServer, file: StateFile, warn: Warn): Promise<Autosave> {
+  const { path } = file;
   const problem = (error: unknown) => `--state: cannot write ${path}: ${reasonOf(error)}`;
   const warnOnce = (error: unknown) => warn(`${problem(error)}; tries again after the next change`);
   const fail = (remedy: string) => (error: unknown) => {
     throw new CommandError(`${problem(error)}${remedy}`);
   };
-  const saving = await autosave(mock, path, warnOnce).catch(fail("; choose another file"));
+  const saving = await autosave(mock, file, warnOnce).catch(fail("; choose another file"));
   return { stop: () => saving.stop().catch(fail("")) };
 }
 
 /** Beside the file itself, so that mocks that reach it by several links have one lock. */
-async function lockStateFile(path: string): Promise<FileLock> {
-  const lock = await findSnapshotFile(path).then(lockFile).catch(unusable(path));
+async function lockStateFile(path: string, warn: Warn): Promise<FileLock> {
+  const onWait = (owner: string) =>
+    warn(`--state: waits up to a minute for ${owner}, which may still use ${path}`);
+  const lock = await findSnapshotFile(path)
+    .then((found) => lockFile(found, { onWait }))
+    .catch(unusable(path));
   if (typeof lock !== "string") return lock;
   throw new CommandError(`--state: cannot use ${path}: ${lock}; choose another file`);
 }

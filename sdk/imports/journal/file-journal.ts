@@ -20,16 +20,17 @@ const headerBytes = header(0).length;
 /**
  * A journal in a file, which is created when it does not exist. Every entry is synced before the import depends on it.
  *
- * One process at a time has it: a file beside it, `<path>.lock`, names the process, and is replaced when that process does
- * not run any more; for a link, it is beside the target. Needs `node:fs`, and a disk of this computer: on a network file
- * system the lock of another computer is respected until it is deleted. So is one that a process was writing when it was
- * killed; the message says what to delete. Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import,
+ * One process at a time has it: a file beside it, `<path>.lock`, names the process, which rewrites it every 10 s; for a link,
+ * it is beside the target. A process that was killed here is replaced at once, one in another container or on another
+ * computer after its lock did not change for a minute. A process that was halted for so long ends with `JOURNAL_IN_USE`
+ * when it continues. Needs `node:fs`. Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import,
  * `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
  */
 export function fileJournal(path: string): ImportJournal {
   s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileJournal: path: ${message}`));
   let lock: FileLock | undefined;
   let file: FileHandle | undefined;
+  let closing = new AbortController();
   let [syncedBytes, lines] = [headerBytes, 0];
 
   const failed = (what: string) => (cause: unknown) => {
@@ -42,9 +43,15 @@ export function fileJournal(path: string): ImportJournal {
     journalError("JOURNAL_DAMAGED", `${path}: ${problem}; restore the file, or start with a new one`);
 
   async function acquire(): Promise<FileHandle> {
-    const locked = await lockFile(path);
+    closing = new AbortController();
+    const { signal } = closing;
+    const locked = await lockFile(path, { signal });
     if (typeof locked === "string") throw journalError("JOURNAL_IN_USE", locked);
     lock = locked;
+    if (signal.aborted) {
+      await release();
+      signal.throwIfAborted();
+    }
     file = await openOrCreate(path);
     await writeNewHeader(file, path);
     return file;
@@ -71,12 +78,27 @@ export function fileJournal(path: string): ImportJournal {
     await opened.sync();
   }
 
+  async function requireLock(): Promise<void> {
+    const taken = "another process has taken it over, because this one did not renew its lock for a minute";
+    if (!(await lock?.isOwn())) throw journalError("JOURNAL_IN_USE", `${path}: ${taken}`);
+  }
+
+  async function release(): Promise<void> {
+    const [opened, locked] = [file, lock];
+    file = lock = undefined;
+    await opened?.close().finally(() => locked?.release());
+    if (!opened) await locked?.release();
+  }
+
   async function append(entries: readonly string[]): Promise<void> {
     if (!file) throw new Error("it is not open");
+    await requireLock();
     const text = entries.map((entry, index) => `${lines + index + 1} ${entry}\n`).join("");
     const bytes = await writeAt(file, text, syncedBytes);
     await writeAt(file, header(syncedBytes), 0);
     await file.datasync();
+    // Nothing is sent on the strength of entries that another process does not know.
+    await requireLock();
     syncedBytes += bytes;
     lines += entries.length;
   }
@@ -84,11 +106,10 @@ export function fileJournal(path: string): ImportJournal {
   return {
     open,
     append: (entries) => append(entries).catch(failed("write")),
-    async close() {
-      const [opened, locked] = [file, lock];
-      file = lock = undefined;
-      await opened?.close().finally(() => locked?.release());
-      if (!opened) await locked?.release();
+    close() {
+      // It may wait for the lock.
+      closing.abort();
+      return release();
     },
   };
 }

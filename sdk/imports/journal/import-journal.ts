@@ -2,7 +2,7 @@ import { type ErrorCode, WorkspaceTasksError } from "../../errors.ts";
 
 /**
  * Where an import notes what it does, so that another process can continue it: `fileJournal`, `postgresJournal`, or your
- * own. Calls come one after the other; each may take 30 s. One that fails or takes longer ends the import.
+ * own. Calls come one after the other; each may take 30 s, `open` two minutes. One that fails or takes longer ends the import.
  */
 export interface ImportJournal {
   /** Opens the journal for this process alone, and yields its entries from the first to the last. */

@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileJournal } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
@@ -131,6 +130,26 @@ describe("a journal in a file", () => {
     expect(await entriesOf(path)).toEqual(["a"]);
   });
 
+  fileIt(
+    "is not written by a process whose lock another one has taken, and ends its wait when it is closed",
+    async (path) => {
+      const journal = fileJournal(path);
+      await openJournal(journal);
+      const lock = await readFile(`${path}.lock`, "utf8");
+      await writeFile(`${path}.lock`, lock.replace(/"id":"[^"]+","pid":(\d+)/, '"id":"other","pid":$1'));
+      const before = await readFile(path, "utf8");
+      expect(await codeOf(journal.append(['["a"]']))).toBe("JOURNAL_IN_USE");
+      expect(await readFile(path, "utf8")).toBe(before);
+      await journal.close();
+      // Of another container: it would be watched for a minute.
+      await writeFile(`${path}.lock`, lock.replace(/"space":[^,]+/, '"space":"elsewhere"'));
+      const waiting = fileJournal(path);
+      const opened = codeOf(openJournal(waiting));
+      await waiting.close();
+      expect(await opened).toBe("JOURNAL_FAILED");
+    },
+  );
+
   it("needs a path, and creates no file without one", () => {
     for (const wrong of ["", undefined])
       expect(() => fileJournal(wrong as string)).toThrow("fileJournal: path: expected a string, got");
@@ -138,7 +157,11 @@ describe("a journal in a file", () => {
 
   fileIt("is not blocked by a process that was killed", async (path) => {
     const { pid } = spawnSync(process.execPath, ["--version"]);
-    await writeFile(`${path}.lock`, JSON.stringify({ pid, host: hostname(), id: 1 }));
+    const journal = fileJournal(path);
+    await openJournal(journal);
+    const lock = JSON.parse(await readFile(`${path}.lock`, "utf8"));
+    await journal.close();
+    await writeFile(`${path}.lock`, JSON.stringify({ ...lock, pid, id: "other" }));
     expect(await entriesOf(path)).toEqual([]);
   });
 });

@@ -7,7 +7,24 @@ import { autosave } from "../../../../../mock-server/cli/mock/autosave.ts";
 import { readSnapshotFile } from "../../../../../mock-server/node/snapshot-file.ts";
 import { withFolder } from "../../../../support/with-folder.ts";
 
+const lockOf = (isOwn: () => boolean) => ({ isOwn: async () => isOwn(), release: async () => {} });
+
 describe("autosave", () => {
+  it("never writes a file that another mock has taken over", () =>
+    withFolder(async (folder) => {
+      await using mock = await createMockServer({ listen: false });
+      const path = join(folder, "state.json");
+      let isOwn = true;
+      const warnings: unknown[] = [];
+      const warn = (error: unknown) => warnings.push(error);
+      const saving = await autosave(mock, { path, lock: lockOf(() => isOwn) }, warn);
+      isOwn = false;
+      await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+      while (warnings.length === 0) await wait(20);
+      await expect(saving.stop()).rejects.toThrow("another mock has taken the file over");
+      expect((await readSnapshotFile(path))?.state.tasks).toEqual([]);
+    }));
+
   it("warns of the first write that fails, and writes again after the next change", () =>
     withFolder(async (folder) => {
       await using mock = await createMockServer({ listen: false });
@@ -15,7 +32,9 @@ describe("autosave", () => {
       await mkdir(inner);
       const warnings: unknown[] = [];
       const path = join(inner, "state.json");
-      const saving = await autosave(mock, path, (error) => warnings.push(error));
+      const saving = await autosave(mock, { path, lock: lockOf(() => true) }, (error) =>
+        warnings.push(error),
+      );
       await rename(inner, moved);
       await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
       while (warnings.length === 0) await wait(20);
