@@ -1,16 +1,19 @@
 // The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
-// other tools (Jest, NestJS, TypeScript) is in test/gates/consumer-matrix.mjs.
+// other tools (Jest, NestJS, TypeScript) is in test/projects.
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { createMockServer } from "@workspace-tasks/mock-server";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unpackPackages } from "../../../scripts/pack.ts";
 import { packages } from "../../../scripts/packages.ts";
 import { deadLinks } from "../../support/dead-links.ts";
+import { loadedModules } from "../../support/loaded-modules.ts";
 
 let project: string;
 let installed: ReadonlyMap<string, string>;
@@ -58,6 +61,32 @@ describe("the packed tarballs", () => {
       expect(output.split("\n")).toEqual([...others, "loaded"].map(() => "true"));
     },
   );
+});
+
+it("the packed SDK loads at most four files for calls, nothing of an import, and no other package", async () => {
+  await using mock = await createMockServer();
+  const env = {
+    WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
+    WORKSPACE_TASKS_GATEWAY_URL: mock.gatewayUrl,
+    WORKSPACE_TASKS_API_KEY: mock.apiKey,
+    WORKSPACE_TASKS_PARTNER_API_KEY: mock.partnerApiKey,
+  };
+  const walk = JSON.stringify(pathToFileURL("test/projects/programs/walk.mjs"));
+  const loaded = await loadedModules(
+    `const sdk = await import("@workspace-tasks/sdk");
+    console.log(await (await import(${walk})).walk(sdk, ${JSON.stringify(env)}));`,
+    project,
+  );
+  expect(loaded).toContain("all steps passed");
+  const packaged = loaded.filter((url) => url.includes("/node_modules/"));
+  const own = packaged.map((url) => /\/@workspace-tasks\/sdk\/(dist\/.*)/.exec(url)?.[1] ?? url);
+  expect(own[0]).toBe("dist/index.js");
+  expect(own.length).toBeLessThanOrEqual(4);
+  expect(own.filter((file) => !file.startsWith("dist/") || /import-run|wait-for-tasks/.test(file))).toEqual(
+    [],
+  );
+  // Node's crypto costs as much as all of the SDK; fetch loads it when the first call is sent.
+  expect(loaded).not.toContain("node:crypto");
 });
 
 describe("import and require in one process", () => {

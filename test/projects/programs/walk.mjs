@@ -1,6 +1,11 @@
 // Uses each part of the installed SDK once against a running mock. Throws when a result is not as expected.
 export async function walk(sdk, env) {
-  const { BASE_URL: baseUrl, GATEWAY_URL: gatewayUrl, API_KEY: apiKey, PARTNER_API_KEY: partnerApiKey } = env;
+  const {
+    WORKSPACE_TASKS_BASE_URL: baseUrl,
+    WORKSPACE_TASKS_GATEWAY_URL: gatewayUrl,
+    WORKSPACE_TASKS_API_KEY: apiKey,
+    WORKSPACE_TASKS_PARTNER_API_KEY: partnerApiKey,
+  } = env;
   const client = sdk.createClient({ baseUrl, gatewayUrl, apiKey, partnerApiKey });
 
   const me = await client.me();

@@ -1,0 +1,98 @@
+// A row of the table of real projects: what a user has, what the user runs, and what must come out.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../scripts/packages.ts";
+import { blocksOf } from "../support/marked-blocks.ts";
+import { linesOf } from "../support/shown-commands.ts";
+
+export interface Project {
+  /** The line of docs/compatibility.md that names it. */
+  readonly part:
+    | "runtimes"
+    | "bundlers"
+    | "frameworks"
+    | "test runners"
+    | "package managers"
+    | "peers"
+    | "types"
+    | "pages";
+  /** The package that is tried, as in `install`; its version is shown. */
+  readonly of: string;
+  /** What is special about this row. */
+  readonly how?: string;
+  /** The words of `npm install`. Names of this repository's packages are their tarballs, all others come from the registry. */
+  readonly install: readonly string[];
+  /** Default: npm. */
+  readonly manager?: "pnpm" | "yarn";
+  /** Contents by path. */
+  readonly files: Files;
+  /** A line of a shell that ends by itself; the programs of what is installed are on its path. */
+  readonly run?: string;
+  /** What `run` prints; it must also end with 0. */
+  readonly prints?: RegExp;
+  /** A line of a shell that serves on `$PORT` until it is ended. */
+  readonly serve?: string;
+  /** Uses what `serve` serves. Rejects when something is not as expected. */
+  readonly uses?: (served: Served) => Promise<void>;
+  /** The variables DATABASE_URL and RABBITMQ_URL. */
+  readonly servers?: true;
+  /** Also a part of what CI runs. */
+  readonly quick?: true;
+}
+
+export type Files = Readonly<Record<string, string>>;
+
+export interface Served {
+  readonly folder: string;
+  readonly origin: string;
+  /** Resolves when the program has printed this. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** A file of test/projects/programs, or of another folder of this repository. */
+export const program = (name: string): string =>
+  readFileSync(join(root, name.includes("/") ? name : `test/projects/programs/${name}`), "utf8");
+
+/** What a page tells its reader to install: the words of all lines with `npm install`, below a heading or in the whole page. */
+export function installedBy(page: string, heading?: string): readonly string[] {
+  const lines = blocksOf(partOf(page, heading)).flatMap(({ language, text }) =>
+    language === "sh" ? linesOf(text) : [],
+  );
+  const words = lines
+    .filter((line) => line.startsWith("npm install "))
+    .flatMap((line) => line.split(" ").slice(2))
+    .filter((word) => !word.startsWith("--"));
+  if (words.length === 0)
+    throw new Error(`${page}, ${heading ?? "the whole page"}: no line with npm install`);
+  return [...new Set(words)];
+}
+
+/** The code of a page that has this text, below a heading or in the whole page. */
+export function shownBy(page: string, text: string, heading?: string): string {
+  const found = blocksOf(partOf(page, heading)).filter(
+    (block) => block.language !== "sh" && block.text.includes(text),
+  );
+  if (found.length !== 1)
+    throw new Error(
+      `${page}, ${heading ?? "the whole page"}: expected one block with ${text}, got ${found.length}`,
+    );
+  return found[0]?.text ?? "";
+}
+
+function partOf(page: string, heading: string | undefined): string {
+  const text = readFileSync(join(root, page), "utf8");
+  if (heading === undefined) return text;
+  const [, part] = text.split(new RegExp(`^##+ ${heading}$`, "m"));
+  if (part === undefined) throw new Error(`${page} has no heading ${heading}`);
+  return part.split(/^## /m)[0] ?? "";
+}
+
+/** As `Map.groupBy`, which Node 20 does not have. */
+export function groupBy<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}

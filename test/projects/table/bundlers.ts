@@ -1,0 +1,71 @@
+// A program that calls the service, in a bundle. Nothing but the SDK and the bundler is installed.
+import { type Project, program } from "../project.ts";
+
+const files = {
+  "main.mjs": program("with-import.mjs"),
+  "walk.mjs": program("walk.mjs"),
+};
+const prints = /all steps passed/;
+const sdk = "@workspace-tasks/sdk";
+
+const viteServer = (how: string, noExternal: boolean): Project => ({
+  part: "bundlers",
+  of: "vite",
+  how,
+  install: [sdk, "vite"],
+  files: { ...files, "vite.config.mjs": `export default { ssr: { noExternal: ${noExternal || "[]"} } };\n` },
+  run: "vite build --ssr main.mjs && node dist/main.js",
+  prints,
+});
+
+export const bundlers: readonly Project[] = [
+  viteServer("SSR", false),
+  viteServer("SSR, with the SDK in the bundle", true),
+  {
+    part: "bundlers",
+    of: "vite",
+    how: "client",
+    install: [sdk, "vite"],
+    files: {
+      ...files,
+      "index.html": '<script type="module" src="/main.mjs"></script>\n',
+      "vite.config.mjs": "export default { build: { modulePreload: false } };\n",
+    },
+    run: "vite build && node dist/assets/index-*.js",
+    prints,
+    quick: true,
+  },
+  {
+    part: "bundlers",
+    of: "esbuild",
+    install: [sdk, "esbuild"],
+    files,
+    run: "esbuild main.mjs --bundle --format=esm --platform=node --outfile=out.js && node out.js",
+    prints,
+  },
+  {
+    part: "bundlers",
+    of: "esbuild",
+    how: "for browsers",
+    install: [sdk, "esbuild"],
+    files,
+    run: "esbuild main.mjs --bundle --format=esm --minify --outfile=out.js && node out.js",
+    prints,
+  },
+  {
+    part: "bundlers",
+    of: "rollup",
+    install: [sdk, "rollup", "@rollup/plugin-node-resolve"],
+    files,
+    run: "rollup main.mjs --plugin node-resolve --file out.js --inlineDynamicImports && node out.js",
+    prints,
+  },
+  {
+    part: "bundlers",
+    of: "@vercel/ncc",
+    install: [sdk, "@vercel/ncc"],
+    files,
+    run: "ncc build main.mjs && node dist/index.mjs",
+    prints,
+  },
+];

@@ -1,0 +1,61 @@
+// Whatever a page shows as a test: four times in one file in random order, and as the only test of a project.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../../scripts/packages.ts";
+import { fourTimes, oneByOne } from "../four-times.ts";
+import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
+
+/** In folders of their own, so that vitest runs the first together, and each of the others in a process of its own. */
+function inManyWays(name: string, text: string, folder = "."): Files {
+  const alone = oneByOne(text).map((each, index) => [`${folder}/${name}-alone-${index}.test.ts`, each]);
+  return { [`${folder}/${name}-four-times.test.ts`]: fourTimes(text), ...Object.fromEntries(alone) };
+}
+
+const readme = [
+  "node@24",
+  ...installedBy("README.md", "Install"),
+  ...installedBy("README.md", "Tests against the mock"),
+];
+const vitest = "vitest run --sequence.shuffle --no-file-parallelism";
+
+const examples = readdirSync(join(root, "examples")).filter(
+  // It runs a program in Python.
+  (file) => file.endsWith(".test.ts") && file !== "parallel-tests.test.ts",
+);
+const supported = ["express-server", "listen", "sample-event", "signed-delivery", "with-folder"].map(
+  (name) => `test/support/${name}.ts`,
+);
+
+export const pages: readonly Project[] = [
+  ...["vitest", "msw"].map(
+    (name): Project => ({
+      part: "pages",
+      of: "vitest",
+      how: `README, ${name}`,
+      install: readme,
+      files: inManyWays(name, shownBy("README.md", name === "vitest" ? "mockTest(" : "setupServer")),
+      run: vitest,
+      prints: /Tests +5 passed/,
+      quick: true,
+    }),
+  ),
+  ...examples.map((file): Project => {
+    const text = readFileSync(join(root, "examples", file), "utf8");
+    return {
+      part: "pages",
+      of: "vitest",
+      how: `examples/${file}`,
+      install: [
+        ...readme,
+        "@workspace-tasks/receiver-kit",
+        ...["express", "libsql", "pg", "svix@1", "standardwebhooks"],
+      ],
+      files: {
+        ...inManyWays(file.replace(".test.ts", ""), text, "examples"),
+        ...Object.fromEntries(supported.map((path) => [path, program(path)])),
+      },
+      run: `${vitest} --testTimeout=60000`,
+      prints: /Tests +\d+ passed/,
+    };
+  }),
+];

@@ -1,0 +1,56 @@
+// What docs/compatibility.md shows: for each part the packages that were tried, in which versions.
+import { groupBy, type Project } from "./project.ts";
+
+const titles: Readonly<Record<string, string>> = {
+  next: "Next.js",
+  node: "Node",
+  bun: "Bun",
+  deno: "Deno",
+  vite: "Vite",
+  rollup: "Rollup",
+  jest: "Jest",
+  msw: "MSW",
+  typescript: "TypeScript",
+  express: "Express",
+  fastify: "Fastify",
+  koa: "Koa",
+  hono: "Hono",
+  nuxt: "Nuxt",
+  "@nestjs/core": "NestJS",
+  "@sveltejs/kit": "SvelteKit",
+  "react-router": "React Router",
+  "@playwright/test": "Playwright",
+  "@vercel/ncc": "ncc",
+};
+
+const begin = "<!-- projects:begin -->";
+const end = "<!-- projects:end -->";
+
+export function withVersions(
+  text: string,
+  results: readonly { readonly row: Project; readonly version: string }[],
+): string {
+  const [before, rest = ""] = text.split(begin);
+  const [, after] = rest.split(end);
+  if (before === undefined || after === undefined) throw new Error(`expected ${begin} and ${end}`);
+  const parts = [...groupBy(results, ({ row }) => row.part)].filter(([part]) => part !== "pages");
+  const lines = parts.map(([part, rows]) => `| ${part} | ${textOf(rows)} |`).toSorted();
+  return `${before}${begin}\n| | versions |\n|---|---|\n${lines.join("\n")}\n${end}${after}`;
+}
+
+function textOf(rows: readonly { readonly row: Project; readonly version: string }[]): string {
+  const byPackage = [...groupBy(rows, ({ row }) => row.of)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return byPackage
+    .map(([name, ofPackage]) => {
+      const versions = new Set(ofPackage.map(({ version }) => shortOf(name, version)));
+      return `${titles[name] ?? name} ${[...versions].toSorted((a, b) => Number(a) - Number(b)).join(", ")}`.trim();
+    })
+    .join("; ");
+}
+
+/** The major; with the minor where it says more. */
+const shortOf = (name: string, version: string) =>
+  (version.startsWith("0.") || name === "typescript" || version.startsWith("20.19")
+    ? /^\d+\.\d+/
+    : /^\d+/
+  ).exec(version)?.[0] ?? version;
