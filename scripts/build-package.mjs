@@ -16,8 +16,7 @@ export async function buildPackage({ folder, manifest, entries }) {
   // The inspector's page is in dist/inspector.
   for (const name of exists(dist)) if (name !== "inspector") rmSync(join(dist, name), { recursive: true });
   const { dependencies, peerDependencies, devDependencies } = manifest;
-  // Of graphql only the plugin knows who imports it.
-  const imported = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => name !== "graphql");
+  const imported = Object.keys({ ...dependencies, ...peerDependencies });
   const external = [/^node:/, ...[manifest.name, ...imported].map((name) => new RegExp(`^${name}(?:/|$)`))];
   const bundled = new Set();
   const bundle = async (entries, plugins, output) => {
@@ -86,9 +85,8 @@ const exists = (folder) => {
 const withoutGraphQL = {
   name: "without-graphql",
   resolveId(source, importer) {
-    if (!/^graphql(?:\/|$)/.test(source)) return undefined;
     const isInlined = importer?.includes(`${sep}node_modules${sep}graphql-request${sep}`);
-    return isInlined ? "\0graphql-names" : { id: source, external: true };
+    return isInlined && source === "graphql" ? "\0graphql-names" : undefined;
   },
   load: (id) =>
     id === "\0graphql-names"

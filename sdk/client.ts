@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
+import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Router } from "./call/operation.ts";
 import { createRedactor } from "./call/redactor.ts";
@@ -148,7 +149,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
     request: createRequest(engine),
     rateLimit: (router) => engine.rateLimitSnapshot(router),
     close,
-    [Symbol.asyncDispose]: close,
+    [asyncDispose]: close,
   };
 }
 
@@ -163,8 +164,7 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
     const run = async () => {
       const checked = options === undefined ? undefined : checkInput("request", requestInput, options);
       const { router = "base", authenticated = true } = checked ?? {};
-      const read = documents.read(document, router, authenticated);
-      const operation = read instanceof Promise ? await read : read;
+      const operation = documents.read(document, router, authenticated);
       return engine.execute(operation, variables ?? ({} as NonNullable<typeof variables>), checked);
     };
     return toCall(run());

@@ -1,3 +1,4 @@
+import { builtInModule } from "@workspace-tasks/kernel/node-module.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OperationKind, Router } from "./operation.ts";
 
@@ -89,7 +90,7 @@ const levels: { readonly [Name in DiagnosticsChannel]: "debug" | "warn" } = {
 export const diagnosticsChannels = Object.keys(levels) as readonly DiagnosticsChannel[];
 
 // Not an import, with which no bundler builds for a browser. Browsers have no channels.
-const diagnostics = globalThis.process?.getBuiltinModule?.("node:diagnostics_channel");
+const diagnostics = builtInModule("node:diagnostics_channel");
 
 // Kept for the life of the process: a channel without a reference can be collected, and its subscribers with it.
 const channels = new Map(diagnosticsChannels.map((name) => [name, diagnostics?.channel(name)]));
@@ -103,9 +104,13 @@ export function createEmit(logger: Logger | undefined): Emit {
     try {
       const logged: unknown = logger?.[levels[name]](event, name);
       // Of an asynchronous logger; a rejection without a handler ends the process.
-      if (logged instanceof Promise) logged.catch(() => {});
+      if (isThenable(logged)) logged.then(undefined, () => {});
     } catch {
       // A broken logger must not lose a call whose request may have been applied already.
     }
   };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

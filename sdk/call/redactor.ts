@@ -1,4 +1,5 @@
 import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 
 // Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
 // it received), and patterns that are always secret (signing secrets, Bearer headers, JWTs). A key is known before it
@@ -92,7 +93,7 @@ type Redact = (value: string, lengthMax?: number) => string;
 function copyCause(error: unknown, text: Redact, depth: number): unknown {
   if (typeof error === "string") return text(error);
   try {
-    return error instanceof Error && depth < causeDepthMax ? copyError(error, text, depth) : undefined;
+    return isError(error) && depth < causeDepthMax ? copyError(error, text, depth) : undefined;
   } catch {
     // An error of the caller's functions can have fields that throw.
     return undefined;

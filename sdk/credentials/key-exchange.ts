@@ -8,8 +8,8 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import type { SharedWork } from "../call/shared-work.ts";
-import type { AttemptResult, SendAttempt } from "../request/attempt-sender.ts";
 import { decideRetry } from "../request/retry-policy.ts";
+import type { AttemptResult, SendAttempt } from "../request/transport.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
 import { wrongKind } from "./key-kind.ts";
 import { sha256 } from "./sha256.ts";
@@ -130,7 +130,7 @@ async function exchangeKey(
     const decision = decideRetry(failed, state, random);
     if (decision.type === "repeat") await scope.sleep(decision.delayMs);
     if (decision.type !== "repeat" || !work.isAwaited) {
-      throw new FailureError({ ...failed, remedy: "none", data: undefined });
+      throw new FailureError({ ...failed, data: undefined });
     }
   }
 }

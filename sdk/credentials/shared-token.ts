@@ -51,8 +51,9 @@ export interface TokenExchange {
 const dueAt = 0.82;
 const dueJitter = 0.02;
 const expiredAt = 0.95;
-/** A rejected token is not replaced again before. */
-const replacePauseMs = 5_000;
+/** Rejected tokens are replaced from a budget: so many at once, and one more after each pause. */
+const replacementsAtOnce = 5;
+const replacementPauseMs = 5_000;
 /** "Unauthorized" without a code is a missing permission when the token is younger. */
 const trustedAgeMs = 30_000;
 const failedPauseMs = { keyRejected: 10_000, response: 5_000, noResponse: 1_000, max: 60_000 };
@@ -63,7 +64,8 @@ export class SharedToken {
   #exchanging: SharedWork<Credential> | undefined;
   #failed: { readonly failure: Failure; readonly untilMs: number } | undefined;
   #reason: RefreshReason = "first";
-  #replacedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the whole budget of replacements is available again. */
+  #budgetFullAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -117,9 +119,10 @@ export class SharedToken {
     if (current?.token !== token) return true;
     const nowMs = this.#clock.monotonic();
     if (mayBePermission && nowMs < current.issuedAtMs + trustedAgeMs) return false;
-    // One replica of the service may not know a token that the others accept.
-    if (nowMs < this.#replacedAtMs + replacePauseMs) return isAccepted;
-    this.#replacedAtMs = nowMs;
+    // A service that was started again knows no earlier token. One replica may not know a token that the others accept.
+    const fullAtMs = Math.max(nowMs, this.#budgetFullAtMs) + replacementPauseMs;
+    if (fullAtMs - nowMs > replacementsAtOnce * replacementPauseMs) return isAccepted;
+    this.#budgetFullAtMs = fullAtMs;
     this.#drop("rejected");
     return true;
   }

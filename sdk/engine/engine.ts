@@ -5,7 +5,7 @@ import type { Operation, Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import { beforeSend, deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
-import { createAttemptSender } from "../request/attempt-sender.ts";
+import { createAttemptSender } from "../request/transport.ts";
 import { createSend, type Execute, type Send, type SettledCall } from "./call.ts";
 import { createRouters } from "./routers.ts";
 import { runCall } from "./run-call.ts";

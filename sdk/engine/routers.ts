@@ -15,7 +15,7 @@ import { sha256 } from "../credentials/sha256.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type LimiterReference, referToLimiter } from "../rate-limit/limiter-registry.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
-import type { SendAttempt } from "../request/attempt-sender.ts";
+import type { SendAttempt } from "../request/transport.ts";
 import { urlBelow } from "../validation/service-url.ts";
 
 /** How calls reach one router. */
@@ -56,7 +56,7 @@ export interface RoutersOptions {
 export function createRouters(parts: RoutersOptions): Routers {
   const { options } = parts;
   const limiters = new Map<string, LimiterReference>();
-  const headers = { accept, "content-type": "application/json", ...options.headers };
+  const { headers } = options;
   const base = { url: urlBelow(options.baseUrl, "/graphql"), headers };
   const gateway = options.gatewayUrl && {
     url: urlBelow(options.gatewayUrl, "/graphql"),
@@ -77,8 +77,6 @@ export function createRouters(parts: RoutersOptions): Routers {
     snapshot: (router) => accesses[router]?.snapshot(),
   };
 }
-
-const accept = "application/graphql-response+json, application/json";
 
 function openAccess(
   { options, emit, ...parts }: RoutersOptions,

@@ -9,10 +9,10 @@ import type { Priority } from "../rate-limit/call-queue.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
 import type { Permit } from "../rate-limit/permit.ts";
 import type { QueueEntry } from "../rate-limit/waiting-call.ts";
-import type { AttemptResult } from "../request/attempt-sender.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
 import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
+import type { AttemptResult } from "../request/transport.ts";
 import type { CallMeta, SettledCall } from "./call.ts";
 import type { Route, Routers, RoutersOptions } from "./routers.ts";
 
@@ -152,7 +152,7 @@ class CallRecord {
     const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
     for (;;) {
-      const credential = await credentials.get(scope);
+      const credential = await credentials.get(scope).catch(endCall);
       const reference = limiter(credential.keyHash);
       if (!reference) return { credential };
       const queue = reference.limiter();
@@ -301,6 +301,11 @@ class CallRecord {
   get #emit(): Emit {
     return this.#dependencies.emit;
   }
+}
+
+/** A token exchange was repeated where that might help; its failure is that of the call. */
+function endCall(error: unknown): never {
+  throw error instanceof FailureError ? new FailureError({ ...error.failure, remedy: "none" }) : error;
 }
 
 const certainty: readonly Outcome[] = ["not_sent", "rejected", "unknown"];

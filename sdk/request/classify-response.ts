@@ -14,7 +14,23 @@ import { networkFailure, notResponse } from "./network-failure.ts";
 import { readExtensions, readResponseDetails } from "./response-details.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
 import { readServiceError } from "./service-messages.ts";
-import type { GraphQLResponse, SendResult } from "./transport.ts";
+
+/** What was received, before it is classified. */
+export type SendResult =
+  | { readonly type: "response"; readonly response: GraphQLResponse }
+  | { readonly type: "unsendable"; readonly cause: unknown }
+  /** The `fetch` that was passed returned something else than a `Response`. */
+  | { readonly type: "no_response"; readonly got: string }
+  | { readonly type: "too_large"; readonly response: ResponseHead }
+  | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
+
+export interface GraphQLResponse extends ResponseHead {
+  /** False when the body was not JSON, or JSON without `data` and `errors`. */
+  readonly isGraphQL: boolean;
+  /** The body begins as JSON and is none: most likely it was cut. */
+  readonly isTruncated: boolean;
+  readonly data: unknown;
+}
 
 export type Classification =
   | { readonly ok: true; readonly data: unknown }

@@ -1,58 +1,113 @@
-// Sends one GraphQL request through graphql-request. The users of this project asked for graphql-request by name, so it
-// stays, although it contributes little here: the document is sent as the string that it is
-// (`excludeOperationName` keeps graphql-request from parsing it on every call; the known name is added when the body is
-// written), and the body is read and parsed here, which limits its size and finds out what is wrong with it.
-// graphql-request puts all variables into its error messages, so its errors never leave this file.
+// Sends one GraphQL request through graphql-request, which builds the body, parses the response and reports data and
+// errors. Its `fetch` is that of the caller with the limits of an attempt around it: time, abort, size, redirects.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { kindOf } from "@workspace-tasks/kernel/schema.ts";
 import { GraphQLClient } from "graphql-request";
-import type { UntypedOperation } from "../call/operation.ts";
-import { type Fetch, type FetchInit, type FetchResponse, headOf, type ResponseHead } from "./fetch.ts";
-import { ResponseBody } from "./response-body.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
+import type { OperationKind, UntypedOperation } from "../call/operation.ts";
+import type { Redactor } from "../call/redactor.ts";
+import {
+  type Classification,
+  classifyResponse,
+  type GraphQLResponse,
+  type SendResult,
+} from "./classify-response.ts";
+import { type Fetch, headOf, ResponseBody, type ResponseHead, requestDefaults } from "./fetch.ts";
 
-export interface SendRequest {
+/** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
+export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
+
+export interface AttemptRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
-  /** All but that of the token; graphql-request's are not sent. */
+  /** All but those of graphql-request and of the token. */
   readonly headers: Readonly<Record<string, string>>;
   readonly token?: string | undefined;
-  readonly fetch: Fetch;
-  readonly maxResponseBytes: number;
-  /** Called when the status line and headers have arrived, before the body is read. */
-  readonly onHeaders?: (() => void) | undefined;
+  readonly timeoutMs: number;
+  readonly scope: CallScope;
+  /** Which rules classify the response. The token exchange is a mutation, classified as a query: it is safe to repeat. */
+  readonly kind: OperationKind;
+  /** Called with the response's data before it is classified: secrets in it are remembered, and so not printed. */
+  readonly onData?: ((data: unknown) => void) | undefined;
 }
 
-/** What was received, before it is classified. */
-export type SendResult =
-  | { readonly type: "response"; readonly response: GraphQLResponse }
-  | { readonly type: "unsendable"; readonly cause: unknown }
-  /** The `fetch` that was passed returned something else than a `Response`. */
-  | { readonly type: "no_response"; readonly got: string }
-  | { readonly type: "too_large"; readonly response: ResponseHead }
-  | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
+export interface AttemptResult {
+  readonly classification: Classification;
+  /** False when the request certainly was not sent. */
+  readonly sent: boolean;
+  readonly response: ResponseHead | undefined;
+  /** When the response headers arrived; monotonic. */
+  readonly respondedAtMs: number | undefined;
+}
 
-export interface GraphQLResponse extends ResponseHead {
-  /** False when the body was not JSON, or JSON without `data` and `errors`. */
-  readonly isGraphQL: boolean;
-  /** The body begins as JSON and is none: most likely it was cut. */
-  readonly isTruncated: boolean;
-  readonly data: unknown;
+export interface AttemptSenderOptions {
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  readonly maxResponseBytes: number;
+}
+
+export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
+  const { clock, redactor } = options;
+  return async (request) => {
+    const { url, timeoutMs, scope, kind, onData } = request;
+    if (scope.failure) return withoutResponse(scope.failure, false);
+    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
+    const trip = new RoundTrip(request, options);
+    try {
+      attemptScope.onEnd(() => trip.abort());
+      const result = await attemptScope.race(trip.result);
+      if (result.type === "response") onData?.(result.response.data);
+      const classification = classifyResponse(result, { kind, redactor, url, nowMs: clock.now() });
+      const response = "response" in result ? result.response : undefined;
+      return { classification, sent: trip.isSent, response, respondedAtMs: trip.respondedAtMs };
+    } catch (error) {
+      const failed = error instanceof FailureError ? error.failure : unreadable(redactor.cause(error));
+      // The request was in flight, so its effect is unknown.
+      const { respondedAtMs } = trip;
+      return { ...withoutResponse({ ...failed, outcome: "unknown" }, true), respondedAtMs };
+    } finally {
+      attemptScope.dispose();
+    }
+  };
+}
+
+// A response of the caller's `fetch` can be any object.
+function unreadable(cause: unknown): Failure {
+  return failure("RESPONSE_INVALID", "the response of the option fetch cannot be read", { cause });
+}
+
+function withoutResponse(failure: Failure, sent: boolean): AttemptResult {
+  return { classification: { ok: false, failure }, sent, response: undefined, respondedAtMs: undefined };
+}
+
+function timedOut({ host }: URL, limitMs: number): Failure {
+  const message = `the request to ${host} took longer than timeoutMs (${limitMs})`;
+  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }
 
 /** One request in flight. */
-export class RoundTrip {
+class RoundTrip {
   /** Never rejects. */
   readonly result: Promise<SendResult>;
-  readonly #request: SendRequest;
+  isSent = false;
+  respondedAtMs: number | undefined;
+  readonly #request: AttemptRequest;
+  readonly #options: AttemptSenderOptions;
   readonly #controller = new AbortController();
-  #isSent = false;
   #head: ResponseHead | undefined;
   #body: ResponseBody | undefined;
+  #text: string | undefined;
+  /** What was received instead of a response that graphql-request could read. */
+  #unusable: SendResult | undefined;
 
-  constructor(request: SendRequest) {
+  constructor(request: AttemptRequest, options: AttemptSenderOptions) {
     this.#request = request;
+    this.#options = options;
     this.result = this.#send();
   }
 
@@ -63,71 +118,78 @@ export class RoundTrip {
   }
 
   async #send(): Promise<SendResult> {
-    const { operation, variables, url } = this.#request;
-    let result: SendResult = { type: "unsendable", cause: undefined };
+    const { operation, variables, url, headers, token } = this.#request;
     const client = new GraphQLClient(url.href, {
-      fetch: async (input, init) => {
-        result = await this.#fetch(input, String(init?.body));
-        return emptyResponse;
-      },
+      headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
+      fetch: (input, init) => this.#fetch(input as URL, init),
+      errorPolicy: "all",
+      // Without it the document would be parsed for each call, for its name, which is known.
       excludeOperationName: true,
       jsonSerializer: {
-        parse: JSON.parse,
-        stringify: () =>
-          JSON.stringify({ query: operation.document, variables, operationName: operation.name }),
+        parse: parseBody,
+        stringify: (body: object) => JSON.stringify({ ...body, operationName: operation.name }),
       },
     });
     try {
-      await client.rawRequest(operation.document);
-      return result;
+      return this.#response(await client.rawRequest(operation.document, variables as object));
     } catch (cause) {
-      return this.#isSent ? { type: "broken", cause, response: this.#head } : { type: "unsendable", cause };
+      // graphql-request puts variables and body into its errors, so they never leave this function.
+      if (this.#unusable) return this.#unusable;
+      if (!this.isSent) return { type: "unsendable", cause };
+      if (this.#text === undefined) return { type: "broken", cause, response: this.#head };
+      return this.#response({}, cause instanceof SyntaxError && /^\s*[[{]/.test(this.#text));
     }
   }
 
-  async #fetch(input: Request | URL | string, body: string): Promise<SendResult> {
-    const { fetch, headers, token, onHeaders, maxResponseBytes } = this.#request;
-    this.#isSent = true;
-    const init: FetchInit = {
+  async #fetch(url: URL, init: RequestInit | undefined): Promise<Response> {
+    const { fetch, clock, maxResponseBytes } = this.#options;
+    this.isSent = true;
+    const response = await fetch(url, {
       method: "POST",
-      headers: token === undefined ? { ...headers } : { ...headers, authorization: `Bearer ${token}` },
-      body,
-      redirect: "manual",
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      body: String(init?.body),
+      ...requestDefaults(),
       signal: this.#controller.signal,
-    };
-    const response: unknown = await fetch(input instanceof Request ? input.url : input, init);
-    const head = headOf(response);
-    if (!head) return { type: "no_response", got: kindOf(response) };
-    this.#head = head;
-    onHeaders?.();
-    this.#body = new ResponseBody(response as FetchResponse);
+    });
+    this.#head = headOf(response);
+    if (!this.#head) throw this.#give({ type: "no_response", got: kindOf(response) });
+    this.respondedAtMs = clock.monotonic();
+    this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
-    const text = await this.#body.text(maxResponseBytes);
-    if (text !== undefined) return { type: "response", response: readBody(head, text) };
+    this.#text = await this.#body.text(maxResponseBytes);
+    if (this.#text === undefined) throw this.#give({ type: "too_large", response: this.#head });
+    return readable(this.#head.status, this.#text);
+  }
+
+  /** Ends the request with this result. */
+  #give(result: SendResult): Error {
+    this.#unusable = result;
     this.abort();
-    return { type: "too_large", response: head };
+    return new Error(result.type);
+  }
+
+  #response(found: Partial<GraphQLResponse>, isTruncated = false): SendResult {
+    const { status = 0, headers = new Headers() } = this.#head ?? {};
+    const { data, errors, extensions } = found;
+    const isGraphQL = data !== undefined || errors !== undefined;
+    return {
+      type: "response",
+      response: { status, headers, data, errors, extensions, isGraphQL, isTruncated },
+    };
   }
 }
 
-// What graphql-request reads of a response. The label of the service's own proves nothing: the parser decides.
-const emptyResponse = {
-  ok: true,
-  status: 200,
-  headers: { get: () => "application/json" },
-  text: () => "{}",
-} as unknown as Response;
+/** What graphql-request reads of a response: of any status, and whatever its label says, because the parser decides. */
+function readable(status: number, text: string): Response {
+  const headers = { get: () => "application/json" };
+  return { ok: true, status, headers, text: async () => text } as unknown as Response;
+}
 
-/** The parser's message quotes the body and is dropped. */
-function readBody({ status, headers }: ResponseHead, text: string): GraphQLResponse {
-  let body: unknown;
-  let isTruncated = false;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    isTruncated = /^\s*[[{]/.test(text);
-  }
-  const { data, errors, extensions } = isPlainObject(body) ? body : {};
-  const isGraphQL = data !== undefined || errors !== undefined;
-  return { status, headers, data, errors, extensions, isGraphQL, isTruncated };
+/** Some servers send `errors: null` and `extensions: null`, which graphql-request does not take. */
+function parseBody(text: string): unknown {
+  const body: unknown = JSON.parse(text);
+  if (!isPlainObject(body)) return body;
+  for (const name of ["errors", "extensions"] as const) if (body[name] === null) delete body[name];
+  return body;
 }

@@ -35,6 +35,8 @@ export interface TusState {
 export interface TusUpload {
   readonly endpointUrl: string;
   readonly source: UploadSource;
+  /** Total length, if it is known before the source is read. */
+  readonly sizeBytes: number | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly chunkBytes: number;
   /** Retries in a row without a byte confirmed in between. */
@@ -79,9 +81,9 @@ class Transfer {
   }
 
   async #create(): Promise<TusState> {
-    const { endpointUrl, source, metadata } = this.#upload;
-    const first = await this.#readChunk(0, source.sizeBytes);
-    const length = source.sizeBytes ?? (first.last ? first.bytes.byteLength : null);
+    const { endpointUrl, sizeBytes, metadata } = this.#upload;
+    const first = await this.#readChunk(0, sizeBytes);
+    const length = sizeBytes ?? (first.last ? first.bytes.byteLength : null);
     const headers = {
       ...(length === null ? { "upload-defer-length": "1" } : { "upload-length": `${length}` }),
       "upload-metadata": encodeMetadata(metadata),
@@ -100,7 +102,7 @@ class Transfer {
     const offset = countIn(response, "upload-offset");
     if (offset === null) throw failed("the service sent no upload offset", { httpStatus: response.status });
     const length = countIn(response, "upload-length") ?? knownLength;
-    const { sizeBytes } = this.#upload.source;
+    const { sizeBytes } = this.#upload;
     if (length !== null && sizeBytes !== null && length !== sizeBytes) {
       throw sourceFailed(
         `expected a body of ${length} bytes, as when the upload was created, got ${sizeBytes}`,
@@ -129,7 +131,9 @@ class Transfer {
       await this.#countFailure(what, failed("the service sent an impossible upload offset"), response);
     }
     const confirmed = await this.#fetchOffset(state);
-    if (confirmed.offset > end) throw failed("the service confirms bytes that were never sent");
+    // Bytes of the process whose upload is continued may still arrive.
+    if (confirmed.offset > end && this.#upload.resumeUrl === null)
+      throw failed("the service confirms bytes that were never sent");
     return confirmed;
   }
 
@@ -199,16 +203,16 @@ function isTransient(status: number): boolean {
   return status >= 500 || transientStatuses.has(status);
 }
 
-const transientFailures = ["NETWORK_FAILED", "REQUEST_TIMEOUT", "SERVICE_UNAVAILABLE"];
-
 function isTransientFailure(error: unknown): boolean {
-  return error instanceof FailureError && transientFailures.includes(error.failure.code);
+  return error instanceof FailureError && error.failure.remedy === "repeat";
 }
 
 function locationOf(response: ResponseHead, endpointUrl: string): string {
   const location = response.headers.get("location") ?? "";
-  const url = URL.canParse(location, endpointUrl) ? new URL(location, endpointUrl).href : "";
-  if (isUploadUrl(url, endpointUrl)) return url;
+  const url = URL.canParse(location, endpointUrl) ? new URL(location, endpointUrl) : undefined;
+  // Behind a proxy that ends TLS a service takes its own address for http.
+  if (url && endpointUrl.startsWith("https:") && url.protocol === "http:") url.protocol = "https:";
+  if (url && isUploadUrl(url.href, endpointUrl)) return url.href;
   throw failed(`expected the Location of an upload at ${new URL(endpointUrl).origin}, got another or none`);
 }
 

@@ -13,10 +13,11 @@ import {
   type FetchBytes,
   type FetchResponse,
   headOf,
+  ResponseBody,
   type ResponseHead,
+  requestDefaults,
 } from "../request/fetch.ts";
 import { networkFailure, notResponse } from "../request/network-failure.ts";
-import { ResponseBody } from "../request/response-body.ts";
 import { readResponseDetails } from "../request/response-details.ts";
 import { parseRetryAfterMs } from "../request/retry-after.ts";
 import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
@@ -107,7 +108,7 @@ async function sendRequest(
       method,
       headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
       ...(body && { body: unshared(body) }),
-      redirect: "manual",
+      ...requestDefaults(),
       signal,
     });
   } catch (error) {

@@ -2,6 +2,8 @@
 // part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
 import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
+import { bytesOf, tagOf } from "@workspace-tasks/kernel/realm.ts";
+import { isWebStream } from "../request/fetch.ts";
 
 /** What can be uploaded. A stream is read once, in order; only its unconfirmed part is kept in memory. */
 export type UploadBody =
@@ -18,7 +20,7 @@ export interface UploadChunk {
 }
 
 export interface UploadSource {
-  /** Total length, if it is known before reading. */
+  /** Total length of bytes and Blobs; `null` for a stream. */
   readonly sizeBytes: number | null;
   /** Reads at most `lengthMax` bytes from `offset`; `null` when `offset` is not available any more, or past the end. */
   chunkAt(offset: number, lengthMax: number): Promise<UploadChunk | null>;
@@ -26,21 +28,24 @@ export interface UploadSource {
   release(): void;
 }
 
-/** Wraps a body; `null` when it is none of the kinds that can be uploaded. */
-export function createUploadSource(body: unknown, declaredSizeBytes: number | null): UploadSource | null {
-  const bytes = body instanceof ArrayBuffer ? new Uint8Array(body) : body;
-  if (bytes instanceof Uint8Array) {
-    return sizedSource(bytes.byteLength, (start, end) => bytes.subarray(start, end));
-  }
-  if (body instanceof Blob) {
+/**
+ * Wraps a body; `null` when it is none of the kinds that can be uploaded. From now on a stream may fail without being
+ * read, and has to be released.
+ */
+export function createUploadSource(body: unknown): UploadSource | null {
+  const bytes = bytesOf(body);
+  if (bytes) return sizedSource(bytes.byteLength, (start, end) => bytes.subarray(start, end));
+  if (isBlob(body)) {
     return sizedSource(
       body.size,
       async (...range) => new Uint8Array(await body.slice(...range).arrayBuffer()),
     );
   }
   const parts = readerOf(body);
-  return parts && streamSource(parts, declaredSizeBytes);
+  return parts && streamSource(parts);
 }
+
+const isBlob = (body: unknown): body is Blob => tagOf(body) === "Blob" || tagOf(body) === "File";
 
 function sizedSource(
   sizeBytes: number,
@@ -59,7 +64,7 @@ function sizedSource(
 
 const emptyPartsMax = 10_000;
 
-function streamSource(parts: PartReader, declaredSizeBytes: number | null): UploadSource {
+function streamSource(parts: PartReader): UploadSource {
   let buffered: Uint8Array[] = [];
   let bufferedBytes = 0;
   let startOffset = 0;
@@ -72,17 +77,18 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
       const step = await parts.next();
       if (step.done === true) {
         ended = true;
-      } else if (step.value instanceof Uint8Array) {
-        // Copied, because some streams reuse the memory of a part, and it may have to be sent again.
-        buffered.push(new Uint8Array(step.value));
-        bufferedBytes += step.value.byteLength;
-        // They may come without a pause in which a time limit could end the upload.
-        emptyParts = step.value.byteLength === 0 ? emptyParts + 1 : 0;
-        if (emptyParts > emptyPartsMax)
-          throw new TypeError(`expected the stream to yield bytes, got ${emptyParts} empty parts in a row`);
-      } else {
-        throw new TypeError(`expected the stream to yield Uint8Array parts, got ${typeof step.value}`);
+        return;
       }
+      const part = bytesOf(step.value);
+      if (!part)
+        throw new TypeError(`expected the stream to yield Uint8Array parts, got ${typeof step.value}`);
+      // Copied, because some streams reuse the memory of a part, and it may have to be sent again.
+      buffered.push(new Uint8Array(part));
+      bufferedBytes += part.byteLength;
+      // They may come without a pause in which a time limit could end the upload.
+      emptyParts = part.byteLength === 0 ? emptyParts + 1 : 0;
+      if (emptyParts > emptyPartsMax)
+        throw new TypeError(`expected the stream to yield bytes, got ${emptyParts} empty parts in a row`);
     }
   }
 
@@ -102,7 +108,7 @@ function streamSource(parts: PartReader, declaredSizeBytes: number | null): Uplo
   }
 
   return {
-    sizeBytes: declaredSizeBytes,
+    sizeBytes: null,
     async chunkAt(offset, lengthMax) {
       if (offset < startOffset || !(await skipTo(offset))) return null;
       await fillPast(lengthMax);
@@ -125,7 +131,7 @@ interface PartReader {
 // The `return` of an async generator waits for the read in progress, while a Node stream's `destroy` interrupts it: an
 // upload that has ended must not leave a file or a socket open.
 function readerOf(body: unknown): PartReader | null {
-  if (body instanceof ReadableStream) {
+  if (isWebStream(body)) {
     // Locked at the first read, so that a stream with another reader fails like one that cannot be read.
     let reader: ReadableStreamDefaultReader<unknown> | undefined;
     const take = () => {
@@ -137,9 +143,17 @@ function readerOf(body: unknown): PartReader | null {
   if (!isAsyncIterable(body)) return null;
   // Opened at the first read, too: a function of the caller may throw.
   let iterator: AsyncIterator<unknown> | undefined;
-  const { destroy } = body;
+  const { destroy, on } = body;
+  let failed: { readonly error: unknown } | undefined;
+  // A file that does not exist fails before it is read, and a Node stream without a listener ends the process then.
+  if (typeof on === "function") {
+    on.call(body, "error", (error: unknown) => {
+      failed ??= { error };
+    });
+  }
   return {
     async next() {
+      if (failed && !iterator) throw failed.error;
       iterator ??= body[Symbol.asyncIterator]();
       return iterator.next();
     },
@@ -147,6 +161,8 @@ function readerOf(body: unknown): PartReader | null {
   };
 }
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> & { readonly destroy?: unknown } {
+function isAsyncIterable(
+  value: unknown,
+): value is AsyncIterable<unknown> & { readonly destroy?: unknown; readonly on?: unknown } {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }

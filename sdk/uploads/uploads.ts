@@ -6,7 +6,7 @@ import { checkInput } from "../validation/check-input.ts";
 import { urlBelow } from "../validation/service-url.ts";
 import { isUploadUrl, runTusUpload, uploadIdOf } from "./tus.ts";
 import { createUploadLink, type UploadLinkOptions } from "./upload-link.ts";
-import { createUploadSource, type UploadBody } from "./upload-source.ts";
+import { createUploadSource, type UploadBody, type UploadSource } from "./upload-source.ts";
 
 export interface UploadProgress {
   /** Bytes the service has confirmed. */
@@ -89,6 +89,8 @@ const uploadInput = s.strictObject({
   maxRetries: s.optional(s.integerBetween(0, 100)),
 });
 
+type UploadInput = ReturnType<typeof uploadInput>;
+
 export interface UploadsOptions
   extends Pick<UploadLinkOptions, "fetch" | "clock" | "random" | "redactor" | "headers"> {
   readonly baseUrl: URL;
@@ -101,42 +103,49 @@ export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
   const endpointUrl = urlBelow(client.baseUrl, "/api/uploads").href;
   return {
     async upload(body, options) {
-      const input = checkInput("uploads.upload", uploadInput, options);
-      const { fileName, mimeType, intent, sizeBytes, resumeUrl, signal, onProgress } = input;
-      const source = createUploadSource(body, sizeBytes ?? null);
-      if (source === null) {
-        throw new WorkspaceTasksError("ARGUMENT_INVALID", bodyExpected(body));
-      }
-      const scope = engine.openScope({ signal, limitMs: input.deadlineMs ?? client.longDeadlineMs });
-      const link = createUploadLink({
-        ...client,
-        engine,
-        scope,
-        timeoutMs: input.timeoutMs ?? client.uploadTimeoutMs,
-        onProgress: ({ url, offset, length }) =>
-          onProgress?.({ sentBytes: offset, totalBytes: length ?? source.sizeBytes, uploadUrl: url }),
-      });
+      const source = createUploadSource(body);
       try {
-        const upload = {
-          endpointUrl,
-          source,
-          metadata: { filename: fileName, filetype: mimeType, ...(intent === undefined ? {} : { intent }) },
-          chunkBytes: input.chunkBytes,
-          maxRetries: input.maxRetries ?? client.maxRetries,
-          resumeUrl: resumeUrl === undefined ? null : checkResumeUrl(resumeUrl, endpointUrl),
-        };
-        const { url, offset } = await scope.race(runTusUpload(upload, link));
-        return { uploadId: uploadIdOf(url, endpointUrl) ?? "", uploadUrl: url, sizeBytes: offset };
-      } catch (error) {
-        throw error instanceof FailureError
-          ? toUploadError(error, { attempts: link.attempts, redactor: client.redactor })
-          : error;
+        const input = checkInput("uploads.upload", uploadInput, options);
+        if (source === null) throw new WorkspaceTasksError("ARGUMENT_INVALID", bodyExpected(body));
+        return await uploadSource(source, input);
       } finally {
-        scope.dispose();
-        source.release();
+        source?.release();
       }
     },
   };
+
+  async function uploadSource(source: UploadSource, input: UploadInput): Promise<Upload> {
+    const { fileName, mimeType, intent, resumeUrl, signal, onProgress } = input;
+    const sizeBytes = source.sizeBytes ?? input.sizeBytes ?? null;
+    const scope = engine.openScope({ signal, limitMs: input.deadlineMs ?? client.longDeadlineMs });
+    const link = createUploadLink({
+      ...client,
+      engine,
+      scope,
+      timeoutMs: input.timeoutMs ?? client.uploadTimeoutMs,
+      onProgress: ({ url, offset, length }) =>
+        onProgress?.({ sentBytes: offset, totalBytes: length ?? sizeBytes, uploadUrl: url }),
+    });
+    try {
+      const upload = {
+        endpointUrl,
+        source,
+        sizeBytes,
+        metadata: { filename: fileName, filetype: mimeType, ...(intent === undefined ? {} : { intent }) },
+        chunkBytes: input.chunkBytes,
+        maxRetries: input.maxRetries ?? client.maxRetries,
+        resumeUrl: resumeUrl === undefined ? null : checkResumeUrl(resumeUrl, endpointUrl),
+      };
+      const { url, offset } = await scope.race(runTusUpload(upload, link));
+      return { uploadId: uploadIdOf(url, endpointUrl) ?? "", uploadUrl: url, sizeBytes: offset };
+    } catch (error) {
+      throw error instanceof FailureError
+        ? toUploadError(error, { attempts: link.attempts, redactor: client.redactor })
+        : error;
+    } finally {
+      scope.dispose();
+    }
+  }
 }
 
 /** Without a request there is no effect. How far an upload came that was ended in flight is unknown. */

@@ -1,14 +1,15 @@
 import { isLoopbackHost, normaliseHost, withoutBrackets } from "@workspace-tasks/kernel/host.ts";
+import { tagOf } from "@workspace-tasks/kernel/realm.ts";
 import { kindOf, type Schema, ValidationError } from "@workspace-tasks/kernel/schema.ts";
 
 /** A base address of the service: HTTPS, or HTTP, with nothing after the path. */
 export const serviceUrl: Schema<URL> = (value, path) => {
-  if (typeof value !== "string" && !(value instanceof URL)) {
+  if (typeof value !== "string" && tagOf(value) !== "URL") {
     throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
   }
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
   if (typeof value === "string" && !URL.canParse(value)) throw new ValidationError(path, notAbsolute);
-  const url = new URL(value);
+  const url = new URL(String(value));
   const problem = problemOf(url);
   if (problem) throw new ValidationError(path, problem);
   // Equal addresses share one rate limit, however they are written.

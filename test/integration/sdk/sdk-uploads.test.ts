@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MockServer } from "@workspace-tasks/mock-server";
-import type { UploadBody, WorkspaceTasksClient } from "@workspace-tasks/sdk";
+import type { UploadBody, UploadProgress, WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createCuttingProxy } from "../../support/cutting-proxy.ts";
 import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
@@ -18,6 +18,60 @@ async function stored(mock: MockServer, uploadId: string) {
   const index = uploads.findIndex(({ id }) => id === uploadId);
   return { record: uploads[index], content: Buffer.from(uploadContents[index] ?? "", "base64") };
 }
+
+describe("a Node stream that fails before it is read", () => {
+  const gone = () => createReadStream(join(import.meta.dirname, "no-such-file"));
+  const invalid = [
+    ["a resumeUrl of another place", { ...file, resumeUrl: "https://elsewhere.test/api/uploads/1" }],
+    ["options without a name", { mimeType: "application/pdf" }],
+  ] as const;
+
+  it("fails the upload with its error, and not the process", async () => {
+    await using fixture = await createSdkFixture("http");
+    let resumeUrl = "";
+    const onProgress = ({ uploadUrl }: UploadProgress) => {
+      resumeUrl = uploadUrl;
+      throw new Error("stop");
+    };
+    const started = fixture.client.uploads.upload(bytesOf(10), { ...file, onProgress });
+    await expect(started).rejects.toMatchObject({ code: "ON_PROGRESS_FAILED" });
+    for (const options of [file, { ...file, resumeUrl }])
+      await expect(fixture.client.uploads.upload(gone(), options)).rejects.toMatchObject({
+        code: "UPLOAD_BODY_INVALID",
+        cause: { code: "ENOENT" },
+      });
+  });
+
+  it.each(invalid)("is listened to although the upload is rejected for %s", async (_, options) => {
+    await using fixture = await createSdkFixture("http");
+    const stream = gone();
+    const upload = fixture.client.uploads.upload(stream, options as typeof file);
+    await expect(upload).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+    // An error without a listener would end the test run.
+    await expect.poll(() => stream.closed).toBe(true);
+  });
+
+  it.each(invalid)(
+    "is closed, if its file exists, when the upload is rejected for %s",
+    async (_, options) => {
+      await using fixture = await createSdkFixture("http");
+      const stream = createReadStream(import.meta.filename);
+      const upload = fixture.client.uploads.upload(stream, options as typeof file);
+      await expect(upload).rejects.toMatchObject({ code: "ARGUMENT_INVALID" });
+      await expect.poll(() => stream.closed).toBe(true);
+    },
+  );
+
+  it("is listened to and closed when the client is closed already", async () => {
+    await using fixture = await createSdkFixture("http");
+    await fixture.client.close();
+    const stream = gone();
+    await expect(fixture.client.uploads.upload(stream, file)).rejects.toMatchObject({
+      code: "CLIENT_CLOSED",
+    });
+    await expect.poll(() => stream.closed).toBe(true);
+  });
+});
 
 describe.each(transports)("uploads over %s", (transport) => {
   it("an upload arrives byte for byte, with name and type, and is not counted against the rate limit", async () => {

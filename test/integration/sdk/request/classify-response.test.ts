@@ -48,6 +48,26 @@ describe("a request", () => {
   });
 });
 
+describe("a response of GraphQL", () => {
+  it.each([
+    ["with errors and extensions that are null", { data: { probe: "1" }, errors: null, extensions: null }],
+    ["with an empty list of errors", { data: { probe: "1" }, errors: [] }],
+    ["with other fields", { data: { probe: "1" }, hasNext: false }],
+  ])("%s has data", async (_, body) => {
+    const { open } = await serveGraphQL(responding(200, JSON.stringify(body)));
+    expect(await open().execute(probe.query, {})).toEqual({ probe: "1" });
+  });
+
+  it.each([undefined, "text/plain", "text/html", "application/problem"])(
+    "is read whatever its label says: %s",
+    async (label) => {
+      const headers = label === undefined ? {} : { "content-type": label };
+      const { open } = await serveGraphQL(responding(200, '{"data":{"probe":"1"}}', headers));
+      expect(await open().execute(probe.query, {})).toEqual({ probe: "1" });
+    },
+  );
+});
+
 describe("a response that is not GraphQL", () => {
   it.each([
     ["HTML with 200", responding(200, "<html>Sign in</html>", { "content-type": "text/html" })],

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
@@ -44,6 +45,30 @@ describe("an error of fetch", () => {
   });
 });
 
+describe("an argument that fetch does not take", () => {
+  const dispatcher = {
+    dispatch() {
+      throw Object.assign(new Error("invalid onRequestStart method"), { code: "UND_ERR_INVALID_ARG" });
+    },
+  };
+  it.each([
+    ["a signal of another realm", { signal: {} }, "signal"],
+    ["a dispatcher of another version", { dispatcher }, "invalid onRequestStart method"],
+  ])("%s is no lost connection: the call is tried once, and was not sent", async (_, given, detail) => {
+    let calls = 0;
+    const fetch = ((url: string, init: object) => {
+      calls += 1;
+      return globalThis.fetch(url, { ...init, ...given } as RequestInit);
+    }) as Fetch;
+    const { apiKey, baseUrl } = createFakeService();
+    const engine = createTestEngine({ apiKey, baseUrl, fetch });
+    const failure = await failureOf(engine.execute(probe.query, {}));
+    expect(failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome: "not_sent", attempts: 0 });
+    expect(failure.message).toContain(detail);
+    expect(calls).toBe(1);
+  });
+});
+
 describe("networkFailure", () => {
   const redactor = createRedactor();
   const of = (error: unknown, hasResponse = false) =>
@@ -60,12 +85,62 @@ describe("networkFailure", () => {
 
   it.each([
     ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
+  ])("proves for the code %s that nothing was sent", (code) => {
+    expect(of(coded(code))).toMatchObject(notReached(code));
+  });
+
+  it.each([
     ...["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "CERT_REVOKED", "CERT_UNTRUSTED"],
     ...["DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_TLS_CERT_ALTNAME_INVALID"],
     ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  ])("proves for the code %s that nothing was sent", (code) => {
-    expect(of(coded(code))).toMatchObject(notReached(code));
+  ])("the certificate error %s is not_sent, and not repeated", (code) => {
+    expect(of(wrapped(coded(code), 1))).toMatchObject({
+      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none", cause: { code } },
+      message: `the TLS certificate of service.example is not accepted (${code})`,
+    });
+  });
+
+  it("an error of another realm says the same", () => {
+    const foreign = runInNewContext(
+      "new TypeError('fetch failed', { cause: Object.assign(new AggregateError([Object.assign(new Error('no'), { code: 'ECONNREFUSED' })])) })",
+    );
+    expect(foreign).not.toBeInstanceOf(Error);
+    expect(of(foreign)).toMatchObject(notReached("ECONNREFUSED"));
+  });
+
+  it.each([
+    ...["Failed to fetch", "NetworkError when attempting to fetch resource.", "Load failed"],
+    ...["Network request failed", "error sending request for url (http://h/)", "fetch failed", "terminated"],
+  ])("a TypeError that browsers throw for a lost connection, %s, is one", (message) => {
+    expect(of(new TypeError(message))).toMatchObject(lost);
+  });
+
+  it.each([
+    "RequestInit: Expected signal (AbortSignal {}) to be an instance of AbortSignal.",
+    "Headers.append: x is an invalid header value.",
+    "Failed to construct 'Request': member signal is not of type AbortSignal.",
+    "Failed to execute 'fetch' on 'Window': invalid name",
+    "Window.fetch: a is not a valid value",
+  ])("what fetch says of its arguments, %s, is no lost connection", (message) => {
+    expect(of(new TypeError(message))).toMatchObject({
+      ...{ code: "CONFIGURATION_INVALID", outcome: "not_sent", remedy: "none" },
+      message: expect.stringContaining("check the option fetch"),
+    });
+    // Others may throw such a text after they have sent something.
+    expect(of(new Error(message))).toMatchObject(lost);
+  });
+
+  it.each([
+    ["TypeError", "x is not a function"],
+    ["TypeError", "Cannot read properties of undefined (reading 'get')"],
+    ["ReferenceError", "agent is not defined"],
+    ["RangeError", "Maximum call stack size exceeded"],
+  ])("a %s of the option fetch, %s, is not repeated", (name, message) => {
+    expect(of(Object.assign(new Error(message), { name }))).toMatchObject({
+      ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "none" },
+      message: `expected the option fetch to return a Response, got a ${name} (${message})`,
+    });
   });
 
   it.each(["connect", "getaddrinfo"])("proves for the call %s that nothing was sent", (syscall) => {

@@ -1,6 +1,6 @@
 import { Kind, parse } from "graphql";
 import { describe, expect, it } from "vitest";
-import { findOperations } from "../../../../sdk/engine/find-operations.ts";
+import { findOperations } from "../../../../sdk/engine/document.ts";
 import * as documents from "../../../../sdk/generated/operations.ts";
 
 // graphql-js decides what a valid document is and which operations it has.

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { nodeModule } from "../../../../sdk/kernel/node-module.ts";
+import { builtInModule, nodeModule } from "../../../../sdk/kernel/node-module.ts";
 
 const { getBuiltinModule } = process;
 
@@ -11,7 +11,12 @@ it("loads a module of Node", () => {
   expect(nodeModule("node:os").hostname()).not.toBe("");
 });
 
-it.each([undefined, () => undefined])("says which module a runtime lacks", (loader) => {
+function throws() {
+  throw new Error("not supported in the Edge Runtime");
+}
+
+it.each([undefined, () => undefined, throws])("says which module a runtime lacks", (loader) => {
   process.getBuiltinModule = loader as never;
+  expect(builtInModule("node:diagnostics_channel")).toBe(undefined);
   expect(() => nodeModule("node:fs/promises")).toThrow("expected a runtime with node:fs/promises");
 });

@@ -4,8 +4,9 @@ import {
   type Classification,
   type ClassificationContext,
   classifyResponse,
+  type GraphQLResponse,
+  type SendResult,
 } from "../../../../sdk/request/classify-response.ts";
-import type { GraphQLResponse, SendResult } from "../../../../sdk/request/transport.ts";
 
 describe("classifyResponse", () => {
   const context: ClassificationContext = {

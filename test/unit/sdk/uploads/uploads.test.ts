@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
+import { runInNewContext } from "node:vm";
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import type { CreateClientOptions } from "@workspace-tasks/sdk";
 import fc from "fast-check";
@@ -55,6 +56,8 @@ async function* partsOf(bytes: Uint8Array, size: number) {
   for (let start = 0; start < bytes.byteLength; start += size) yield bytes.slice(start, start + size);
 }
 
+const foreign = (bytes: Uint8Array): Uint8Array => runInNewContext("Uint8Array.from(bytes)", { bytes });
+
 const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
   bytes: (bytes) => bytes,
   "a Buffer": (bytes) => Buffer.from(bytes),
@@ -67,6 +70,9 @@ const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
   "a Blob": (bytes) => new Blob([new Uint8Array(bytes)]),
   "an async iterable": (bytes) => partsOf(bytes, 7),
   "a ReadableStream": (bytes) => new Blob([new Uint8Array(bytes)]).stream(),
+  "bytes of another realm": (bytes) => foreign(bytes),
+  "an ArrayBuffer of another realm": (bytes) => foreign(bytes).buffer as ArrayBuffer,
+  "a stream of parts of another realm": (bytes) => Readable.from([foreign(bytes)]),
 };
 
 describe("an upload", () => {
@@ -151,20 +157,25 @@ describe("an upload", () => {
     expect(ahead).toBeLessThanOrEqual(10 + 3);
   });
 
-  it.each(["/api/uploads/u-1", "https://service.test/api/uploads/u-1"])(
-    "an upload follows the Location %s",
-    async (location) => {
-      const { upload } = setUp({ location: () => location });
-      expect(await upload(bytesOf(3))).toMatchObject({
-        uploadUrl: "https://service.test/api/uploads/u-1",
-      });
-    },
-  );
+  it.each([
+    "/api/uploads/u-1",
+    "https://service.test/api/uploads/u-1",
+    // Of a service that does not know of the proxy in front of it, which ends TLS.
+    "http://service.test/api/uploads/u-1",
+    "http://service.test:443/api/uploads/u-1",
+  ])("an upload follows the Location %s", async (location) => {
+    const { upload } = setUp({ location: () => location });
+    expect(await upload(bytesOf(3))).toMatchObject({
+      uploadUrl: "https://service.test/api/uploads/u-1",
+    });
+  });
 
   it("an upload never sends the token to another host", async () => {
-    const { upload, tus } = setUp({ location: () => "https://elsewhere.test/api/uploads/u-1" });
-    await expect(upload(bytesOf(3))).rejects.toMatchObject({ code: "UPLOAD_FAILED" });
-    expect(tus.log.map(({ url }) => new URL(url).host)).toEqual(["service.test"]);
+    for (const place of ["https://elsewhere.test", "http://elsewhere.test", "http://service.test:8080"]) {
+      const { upload, tus } = setUp({ location: () => `${place}/api/uploads/u-1` });
+      await expect(upload(bytesOf(3))).rejects.toMatchObject({ code: "UPLOAD_FAILED" });
+      expect(tus.log.map(({ url }) => new URL(url).host)).toEqual(["service.test"]);
+    }
   });
 });
 
@@ -565,6 +576,32 @@ describe("an upload that another process started", () => {
       expect(tus.log.slice(before).reduce((sum, { bytes }) => sum + bytes, 0)).toBe(25);
     },
   );
+
+  it("an upload continues behind bytes that the process before it was still sending", async () => {
+    let isResumed = false;
+    const { upload, tus, stored } = setUp({
+      fault(_, method) {
+        // While the second process sends its first chunk, the connection of the first one delivers 25 bytes.
+        const late = tus.uploads.get("u-1");
+        if (isResumed && method === "PATCH" && late?.content.byteLength === 0)
+          late.content = Buffer.from(bytesOf(25));
+        return undefined;
+      },
+    });
+    const abort = new AbortController();
+    let resumeUrl = "";
+    const first = upload(bytesOf(35), {
+      signal: abort.signal,
+      onProgress({ uploadUrl }) {
+        resumeUrl = uploadUrl;
+        abort.abort();
+      },
+    });
+    await expect(first).rejects.toMatchObject({ code: "ABORTED" });
+    isResumed = true;
+    expect(await upload(bytesOf(35), { resumeUrl })).toMatchObject({ uploadId: "u-1" });
+    expect(stored()?.content).toEqual(Buffer.from(bytesOf(35)));
+  });
 
   it("an upload is not continued with a body of another length", async () => {
     const { upload } = setUp();
