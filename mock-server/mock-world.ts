@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import { type ControlApi, createControlApi, createControls } from "./control/control-api.ts";
 import type {
   DeliveryFilter,
@@ -214,7 +215,7 @@ export function toMockWorld(
     ...createExpectations(getControl),
     subscribe: worlds.subscribe,
     close,
-    [Symbol.asyncDispose]: close,
+    [asyncDispose]: close,
   };
 }
 

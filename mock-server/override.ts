@@ -1,3 +1,4 @@
+import { dispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions } from "./checks/check-options.ts";
 import { MockServerError } from "./errors.ts";
@@ -51,6 +52,6 @@ export const createOverride =
         return override.calls;
       },
       remove,
-      [Symbol.dispose]: remove,
+      [dispose]: remove,
     };
   };

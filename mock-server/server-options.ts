@@ -1,5 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isHostName } from "@workspace-tasks/kernel/host.ts";
+import { tagOf } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { checkOptions, invalidOption } from "./checks/check-options.ts";
 import type { ReceiverFunction } from "./outbound/in-process-transport.ts";
@@ -59,7 +60,9 @@ const mockOptions = s.strictOptions<MockServerOptions>()({
   receivers: s.optional(
     s.refine(
       "a Map of functions",
-      (value) => value instanceof Map && [...value.values()].every((each) => typeof each === "function"),
+      (value) =>
+        tagOf(value) === "Map" &&
+        [...(value as Map<unknown, unknown>).values()].every((each) => typeof each === "function"),
     ),
   ),
   deliverOnly: s.optional(s.oneOf("loopback")),

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
+import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
   type EventHandler,
@@ -238,7 +239,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       closing ??= close(graceMs);
       return closing;
     },
-    [Symbol.asyncDispose]: () => receiver.close(),
+    [asyncDispose]: () => receiver.close(),
   };
   return receiver;
 }

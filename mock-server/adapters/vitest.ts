@@ -44,7 +44,11 @@ export const mockTest = base.extend<MockFixtures>({
   // biome-ignore lint/correctness/noEmptyPattern: it needs none
   mockOptions: async ({}, use) => use({}),
   mock: async ({ mockOptions }, use) => {
-    await using mock = await createMockServer(mockOptions);
-    await use(mock);
+    const mock = await createMockServer(mockOptions);
+    try {
+      await use(mock);
+    } finally {
+      await mock.close();
+    }
   },
 });

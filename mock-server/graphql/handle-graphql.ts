@@ -2,6 +2,7 @@
 // limit → execution → journal. The adapters (HTTP, `fetch`, MSW) only pass text in and out, so they cannot differ.
 
 import { isNestedDeeper } from "@workspace-tasks/kernel/json.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { type ExecutionResult, execute, GraphQLError } from "graphql";
 import { faultEffects } from "../faults/fault-effects.ts";
 import { type PlainResponse, serveWithFaults, type WireResponse } from "../faults/serve-with-faults.ts";
@@ -38,7 +39,7 @@ export async function handleGraphql(
   try {
     response = await readAndRun(context);
   } catch (error) {
-    context.rejection = `internal error: ${error instanceof Error ? error.message : String(error)}`;
+    context.rejection = `internal error: ${isError(error) ? error.message : String(error)}`;
     response = reject(context, 500, "Internal server error", "INTERNAL_SERVER_ERROR");
   }
   recordRequest(context, response);

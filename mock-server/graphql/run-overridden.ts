@@ -3,6 +3,7 @@
 // send what they are given; that was executed before, with the schema without resolvers, which picks what is selected.
 
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as graphql from "graphql";
 import { keyIdOf, requireToken } from "../rules/identity/caller.ts";
 import { ServiceError } from "../rules/service-error.ts";
@@ -111,7 +112,7 @@ async function respond(field: Overridden): Promise<unknown> {
     return override.invalid ? value : await select(field, value, patch ? "key" : "name");
   } catch (error) {
     if (error instanceof ServiceError || error instanceof graphql.GraphQLError) throw error;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = isError(error) ? error.message : String(error);
     const reason = error instanceof DataError ? message : `${info.fieldName}: the function threw ${message}`;
     throw new graphql.GraphQLError(`override ${override.id} of ${reason}`, wrong);
   }

@@ -1,3 +1,4 @@
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import type { TransportFailure } from "./port.ts";
 
 /** Instead of messages such as `connect ECONNREFUSED 127.0.0.1:3000`, which repeat code and address. */
@@ -9,7 +10,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** A network failure in a few words: the system's code where there is one. */
 export function failed(error: unknown): TransportFailure {
-  if (!(error instanceof Error)) return { status: null, error: "failed" };
+  if (!isError(error)) return { status: null, error: "failed" };
   const code = "code" in error && typeof error.code === "string" ? error.code : null;
   return {
     status: null,

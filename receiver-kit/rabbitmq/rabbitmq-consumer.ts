@@ -1,3 +1,4 @@
+import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
@@ -171,7 +172,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
       closing ??= close(graceMs);
       return closing;
     },
-    [Symbol.asyncDispose]: () => consumer.close(),
+    [asyncDispose]: () => consumer.close(),
   };
   return consumer;
 }

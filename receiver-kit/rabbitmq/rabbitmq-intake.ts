@@ -1,3 +1,4 @@
+import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import { objectWith, optional, strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import * as kit from "@workspace-tasks/receiver-kit";
@@ -171,7 +172,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       closing ??= close(graceMs);
       return closing;
     },
-    [Symbol.asyncDispose]: () => intake.close(),
+    [asyncDispose]: () => intake.close(),
   };
   return intake;
 }

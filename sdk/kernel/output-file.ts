@@ -4,6 +4,7 @@
 import type { Stats } from "node:fs";
 import { access, constants, mkdtemp, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isError } from "./realm.ts";
 
 /** What a command writes. */
 export interface OutputKind {
@@ -78,7 +79,7 @@ export async function unlessMissing<Value>(pending: Promise<Value>): Promise<Val
   try {
     return await pending;
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    if (isError(error) && "code" in error && error.code === "ENOENT") return null;
     throw error;
   }
 }

@@ -5,6 +5,9 @@
 export const asyncDispose: typeof Symbol.asyncDispose =
   Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
+/** As `asyncDispose`, for `using`. */
+export const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
+
 export const isError = (value: unknown): value is Error =>
   value instanceof Error ||
   (typeof value === "object" &&

@@ -8,6 +8,7 @@
  */
 
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import type {
   ArtifactRecord,
   ConnectionRecord,
@@ -42,7 +43,7 @@ async function importOrReport(world: World, job: JobRecord): Promise<void> {
   try {
     await runImport(world, job);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = isError(error) ? error.message : String(error);
     world.emit({ type: "import.failed", jobId: job.id, message });
   }
 }

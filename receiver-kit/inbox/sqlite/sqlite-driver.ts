@@ -31,14 +31,8 @@ export interface SqliteConnection {
   readonly native: unknown;
 }
 
-/**
- * Opens a database file; called again when a broken connection has to be replaced, and for short checks, which only read:
- * with `isReadOnly` the connection need not be able to write.
- */
-export type SqliteOpener = (
-  path: string,
-  options?: { readonly isReadOnly?: boolean | undefined },
-) => SqliteConnection;
+/** Opens a database file; called again when a broken connection has to be replaced. */
+export type SqliteOpener = (path: string) => SqliteConnection;
 
 interface NativeStatement {
   readonly reader?: boolean;
@@ -60,7 +54,7 @@ interface NativeDatabase {
   close(): void;
 }
 
-type NativeConstructor = new (path: string, options: object) => NativeDatabase;
+type NativeConstructor = new (path: string) => NativeDatabase;
 
 /** Loads the named driver, or the first one that is installed. @throws {ReceiverError} `INBOX_OPEN_FAILED` */
 export async function loadSqliteDriver(
@@ -71,10 +65,7 @@ export async function loadSqliteDriver(
   for (const candidate of name ? [name] : sqliteDriverNames) {
     try {
       const native = databaseConstructor(candidate, await load(candidate));
-      return (path, { isReadOnly = false } = {}) => {
-        const options = { [candidate === "node:sqlite" ? "readOnly" : "readonly"]: isReadOnly };
-        return connectionOf(new native(path, options), valueStyles[candidate]);
-      };
+      return (path) => connectionOf(new native(path), valueStyles[candidate]);
     } catch (cause) {
       causes.push(cause);
     }
@@ -201,7 +192,6 @@ const numericCodes: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   8: "SQLITE_READONLY",
   10: "SQLITE_IOERR",
-  11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
   26: "SQLITE_NOTADB",
