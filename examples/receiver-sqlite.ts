@@ -9,7 +9,7 @@ import Database from "libsql";
 
 // The application's own table may live in the same file.
 new Database("webhooks.db").exec(
-  "CREATE TABLE IF NOT EXISTS task_states (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)",
+  "PRAGMA page_size = 2048; CREATE TABLE IF NOT EXISTS task_states (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)",
 );
 
 const receiver = createReceiver({

@@ -41,6 +41,7 @@ export const receiverErrorCodes = [
   "RELEASE_TOO_OLD",
   "INBOX_OPEN_FAILED",
   "INBOX_FILE_LOST",
+  "INBOX_FILE_DAMAGED",
   "INBOX_FULL",
   "BACKLOG_FULL",
   // The message broker in front of the inbox.

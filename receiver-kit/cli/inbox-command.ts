@@ -4,6 +4,7 @@ import { flag, text, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { type InboxRowReference, type InboxRowState, type InboxStore, rowStates } from "../inbox/inbox.ts";
 import { replayRow } from "../maintenance/replay.ts";
+import { backup, restore } from "./backup-commands.ts";
 import { renderRow, renderRows, renderStats, rowToJson } from "./inbox-report.ts";
 import { inboxCommand, position, sourceFlag } from "./inbox-subcommand.ts";
 
@@ -101,7 +102,7 @@ export function runInboxCommand(argv: readonly string[], io: cli.CommandIo): Pro
   const group = {
     name: "",
     about: "Inspects and repairs the inbox of a receiver, a SQLite file or PostgreSQL.",
-    subcommands: { list, show, replay, discard, stats },
+    subcommands: { list, show, replay, discard, stats, backup, restore },
   };
   return cli.runCommandGroup(group, argv, io);
 }

@@ -14,7 +14,7 @@ import { defaults } from "../options.ts";
 import type { ReportLayout } from "./inbox-report.ts";
 import { withInbox } from "./open-inbox.ts";
 
-const storeVariable = "WORKSPACE_TASKS_INBOX";
+export const storeVariable = "WORKSPACE_TASKS_INBOX";
 
 const storeFlags = {
   store: text("<file or URL>", `a SQLite file or postgres://… (${storeVariable})`),

@@ -31,8 +31,14 @@ export interface SqliteConnection {
   readonly native: unknown;
 }
 
-/** Opens a database file; called again when a broken connection has to be replaced. */
-export type SqliteOpener = (path: string) => SqliteConnection;
+/**
+ * Opens a database file; called again when a broken connection has to be replaced, and for short checks, which only read:
+ * with `isReadOnly` the connection need not be able to write.
+ */
+export type SqliteOpener = (
+  path: string,
+  options?: { readonly isReadOnly?: boolean | undefined },
+) => SqliteConnection;
 
 interface NativeStatement {
   readonly reader?: boolean;
@@ -54,7 +60,7 @@ interface NativeDatabase {
   close(): void;
 }
 
-type NativeConstructor = new (path: string) => NativeDatabase;
+type NativeConstructor = new (path: string, options: object) => NativeDatabase;
 
 /** Loads the named driver, or the first one that is installed. @throws {ReceiverError} `INBOX_OPEN_FAILED` */
 export async function loadSqliteDriver(
@@ -65,7 +71,10 @@ export async function loadSqliteDriver(
   for (const candidate of name ? [name] : sqliteDriverNames) {
     try {
       const native = databaseConstructor(candidate, await load(candidate));
-      return (path) => connectionOf(new native(path), valueStyles[candidate]);
+      return (path, { isReadOnly = false } = {}) => {
+        const options = { [candidate === "node:sqlite" ? "readOnly" : "readonly"]: isReadOnly };
+        return connectionOf(new native(path, options), valueStyles[candidate]);
+      };
     } catch (cause) {
       causes.push(cause);
     }
@@ -192,6 +201,7 @@ const numericCodes: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   8: "SQLITE_READONLY",
   10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
   26: "SQLITE_NOTADB",

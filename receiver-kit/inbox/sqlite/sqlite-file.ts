@@ -1,56 +1,167 @@
-// The database file: who may read it, why it cannot be opened, and whether it is still the one that was opened. SQLite
-// itself does not notice a file that is deleted or replaced, and commits into what no path leads to any more.
+// The database file. SQLite itself does not notice a file that is deleted, replaced or overwritten, nor a -wal that was
+// removed or is of another file: it commits into what no path leads to any more, or into damaged pages. So
+//
+//   at opening     owner and mode are checked, and what is read: all of a small file, the newest rows of a large one
+//   after commits  the path and the -wal must lead to what was opened, or nothing of the commit is acknowledged
+//   between them   only checkpoints write the file. One that has changed meanwhile may have been overwritten (`cp`), or
+//                  another process made a checkpoint: it is opened and checked again before anything is acknowledged
+//   at any time    what SQLite calls damaged stays so until a restart
+//
+// The file is never opened here but through SQLite: to close it would release the locks of all connections of the process.
 
-import { closeSync, openSync, statSync } from "node:fs";
+import * as fs from "node:fs";
 import path from "node:path";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
-import { migrateSqlite } from "./sqlite-migrations.ts";
+import { migrateSqlite, sqliteTables } from "./sqlite-migrations.ts";
 
 export class SqliteFile {
   readonly #path: string;
-  /** Device and number of the file that was opened first. */
-  #identity: string | undefined;
+  /** The files that were opened: device and number. */
+  #main: string | undefined;
+  #wal: string | undefined;
+  /** Size and time of change after the last commit. */
+  #state: string | undefined;
+  /** Holds until `close`. */
+  #fault: ReceiverError | undefined;
 
+  /** @param filePath absolute */
   constructor(filePath: string) {
     this.#path = filePath;
   }
 
-  /** @throws {ReceiverError} `INBOX_OPEN_FAILED`, `INBOX_FILE_LOST`, `RELEASE_TOO_OLD`; SQLITE_BUSY as it is */
+  /** @throws {ReceiverError} `INBOX_OPEN_FAILED`, `INBOX_FILE_LOST`, `INBOX_FILE_DAMAGED`, `RELEASE_TOO_OLD`; SQLITE_BUSY as it is */
   open(opener: SqliteOpener): SqliteConnection {
-    this.check();
+    if (this.#fault) throw this.#fault;
+    if (this.#main !== undefined) this.#checkPath();
     let connection: SqliteConnection | undefined;
     try {
       createPrivateFile(this.#path);
+      for (const suffix of suffixes) makePrivate(this.#path + suffix);
+      checkContent(this.#path, opener);
       connection = checkConnection(opener(this.#path));
       configure(connection);
       migrateSqlite(connection);
     } catch (error) {
       connection?.close();
-      throw isReceiverError(error) || sqliteErrorCode(error).startsWith("SQLITE_BUSY")
-        ? error
-        : openFailed(this.#path, error);
+      if (isReceiverError(error) || sqliteErrorCode(error).startsWith("SQLITE_BUSY")) throw error;
+      throw this.#main === undefined ? openFailed(this.#path, error) : this.explain(error);
     }
-    this.#identity ??= identityOf(this.#path);
+    this.#main ??= identityOf(this.#path);
+    this.#wal = this.#walIdentity();
+    this.#state = stateOf(this.#path);
     return connection;
   }
 
-  /** @throws {ReceiverError} `INBOX_FILE_LOST` when the path does not lead to the file that was opened */
-  check(): void {
-    if (this.#identity === undefined) return;
+  /** Commits. Throws also when the commit is not in the files that the paths name: then nothing may be acknowledged. */
+  commit(connection: SqliteConnection, opener: SqliteOpener): void {
+    if (this.#fault) throw this.#fault;
+    const isUnchanged = stateOf(this.#path) === this.#state;
+    connection.exec("COMMIT");
+    this.#checkPath();
+    const wal = this.#walIdentity();
+    if (wal !== this.#wal) {
+      // What they had is saved, unless another process may have begun others.
+      if (!wal.split(",").every(Boolean)) checkpoint(connection);
+      const consequence = "nothing is acknowledged until a restart";
+      this.#fault = fileLost(`${this.#path}-wal or -shm`, "removed", consequence);
+      throw this.#fault;
+    }
+    // By `cp`, or by a checkpoint of another process.
+    if (!isUnchanged) this.#checkAgain(opener);
+    this.#state = stateOf(this.#path);
+  }
+
+  /** SQLite writes its -wal into the file when the last connection is closed: here only when the file is as it should be. */
+  disconnect(connection: SqliteConnection, opener: SqliteOpener): void {
+    try {
+      const keeper = this.isDamaged ? openToRead(this.#path, opener) : undefined;
+      connection.close();
+      keeper?.close();
+    } catch {
+      // A broken connection may fail to close; it is dropped either way.
+    }
+  }
+
+  #checkAgain(opener: SqliteOpener): void {
+    try {
+      checkContent(this.#path, opener);
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
+  #checkPath(): void {
     const found = identityOf(this.#path);
-    if (found === this.#identity) return;
-    throw new ReceiverError(
-      "INBOX_FILE_LOST",
-      `sqlite inbox: ${JSON.stringify(this.#path)} was ${found === undefined ? "deleted" : "replaced"} while it was open; nothing is acknowledged until it is back, or until a restart opens what is there then`,
+    if (found === this.#main) return;
+    throw fileLost(
+      this.#path,
+      found === undefined ? "deleted" : "replaced",
+      "nothing is acknowledged until it is back, or until a restart opens what is there then",
     );
   }
 
-  /** The next `open` takes the file that is there then. */
-  forget(): void {
-    this.#identity = undefined;
+  #walIdentity(): string {
+    return [`${this.#path}-wal`, `${this.#path}-shm`].map(identityOf).join();
   }
+
+  /** What an error of SQLite means, with the path and what to do. One that says that the file is damaged holds until `close`. */
+  explain(error: unknown): unknown {
+    if (isReceiverError(error)) return error;
+    if (isDamage(error)) this.#fault ??= fileDamaged(this.#path, error);
+    if (isDamage(error)) return this.#fault;
+    return isUnusable(error) ? openFailed(this.#path, error) : error;
+  }
+
+  get isDamaged(): boolean {
+    return isReceiverError(this.#fault, "INBOX_FILE_DAMAGED");
+  }
+
+  /**
+   * The next `open` takes the file that is there then. The -wal of a file that was replaced is put aside: SQLite would
+   * take it for that of the new one.
+   */
+  close(): void {
+    const found = identityOf(this.#path);
+    const isReplaced = this.#main !== undefined && found !== undefined && found !== this.#main;
+    if (isReplaced && this.#walIdentity() === this.#wal) {
+      fs.renameSync(`${this.#path}-wal`, `${this.#path}-wal.lost`);
+      fs.rmSync(`${this.#path}-shm`, { force: true });
+    }
+    this.#main = undefined;
+    this.#fault = undefined;
+  }
+}
+
+const suffixes = ["", "-wal", "-shm"] as const;
+
+/**
+ * The path of a database file, absolute: checks, permissions and drivers then mean the same file, also after a change of
+ * the working directory. Drivers take some names for something else: a URI, a database in memory, a name without spaces.
+ *
+ * @throws {ReceiverError} `CONFIGURATION_INVALID`
+ */
+export function resolveSqlitePath(given: string): string {
+  const instead = insteadOf(given);
+  if (instead === undefined) return path.resolve(given);
+  throw new ReceiverError(
+    "CONFIGURATION_INVALID",
+    `sqliteInbox: path: expected the path of a file, got ${JSON.stringify(given)}: ${instead}`,
+  );
+}
+
+function insteadOf(given: string): string | undefined {
+  const withoutQuery = given.replace(/[?#].*$/s, "");
+  if (given === ":memory:" || /[?&]mode=memory\b/.test(given) || withoutQuery === "file::memory:") {
+    return "use memoryInbox(), which is for tests";
+  }
+  const file = /^file:(?:\/\/(?:localhost)?(?=\/))?(.*)$/is.exec(withoutQuery)?.[1];
+  if (file !== undefined) return `write ${JSON.stringify(file)}`;
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(given)) return "a database on a server cannot be used";
+  if (given !== given.trim() || given.includes("\0"))
+    return "remove the spaces around it, and null characters";
+  return undefined;
 }
 
 /** A function of the application opened it. */
@@ -69,6 +180,8 @@ function configure(connection: SqliteConnection): void {
   connection.query("PRAGMA synchronous = FULL");
   // In pages: 8 MB. Pages that many commits change are then copied into the file less often.
   connection.query("PRAGMA wal_autocheckpoint = 4000");
+  // A reader that stays open lets the -wal grow; it is cut again after the next checkpoint.
+  connection.query("PRAGMA journal_size_limit = 16777216");
   // In KiB. Pages that do not fit are written before their commit, some of them twice: with SQLite's own 2 MB a
   // commit of large bodies took a tenth longer.
   connection.query("PRAGMA cache_size = -16384");
@@ -91,23 +204,119 @@ export function checkpoint(connection: SqliteConnection): void {
 
 const checkpointTimeoutMs = 1_000;
 
+/**
+ * Finds what a -wal of another file, a file that was overwritten while it was open, and missing pages do: pages that are of
+ * something else. A small file is read as a whole; of a large one its newest and its waiting rows, by each of their indexes.
+ *
+ * By a connection that may not write: the last one that may would write a foreign -wal into the file when it is closed.
+ */
+export function checkContent(filePath: string, opener: SqliteOpener, { isBackup = false } = {}): void {
+  const bytes = sizeOf(filePath);
+  if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup) return;
+  const connection = openToRead(filePath, opener);
+  try {
+    if (isBackup || bytes <= wholeCheckBytesMax) {
+      const found = Object.values(connection.query("PRAGMA quick_check(1)")[0] ?? {})[0];
+      if (found !== "ok") throw damaged(String(found));
+    }
+    const hasInbox = connection.query(`SELECT 1 FROM sqlite_master WHERE name = '${queue}'`).length > 0;
+    if (isBackup && !hasInbox) throw new Error("it has no inbox");
+    if (!hasInbox) return;
+    if (Number(connection.query(countWrong)[0]?.["wrong"]) > 0)
+      throw damaged("rows are not found by their ids");
+  } finally {
+    connection.close();
+  }
+}
+
+function openToRead(filePath: string, opener: SqliteOpener): SqliteConnection {
+  const connection = checkConnection(opener(filePath, { isReadOnly: true }));
+  connection.query("PRAGMA busy_timeout = 5");
+  return connection;
+}
+
+// About 90 ms.
+const wholeCheckBytesMax = 32 * 1024 * 1024;
+
+const { deliveries, keys, queue } = sqliteTables;
+const countWrong = `
+  SELECT (
+    SELECT count(*) FROM (SELECT seq, source, webhook_id FROM ${deliveries} ORDER BY seq DESC LIMIT 500) AS newest
+    WHERE newest.seq IS NOT (
+      SELECT seq FROM ${deliveries} AS found
+      WHERE found.source = newest.source AND found.webhook_id = newest.webhook_id)
+  ) + (
+    SELECT count(*) FROM (SELECT key_id, seq FROM ${queue} LIMIT 500) AS waiting
+    WHERE NOT EXISTS (SELECT 1 FROM ${keys} WHERE id = waiting.key_id)
+      OR NOT EXISTS (SELECT 1 FROM ${deliveries} AS delivery WHERE delivery.seq = waiting.seq)
+  ) AS wrong`;
+
+const damaged = (reason: string) => Object.assign(new Error(reason), { code: "SQLITE_CORRUPT" });
+
+/** Not of a virtual table, whose content is the application's. */
+const isDamage = (error: unknown) => /^SQLITE_(CORRUPT(?!_VTAB)|NOTADB)/.test(sqliteErrorCode(error));
+
+const isUnusable = (error: unknown) => /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteErrorCode(error));
+
 /** The bodies are data of clients. SQLite gives its -wal and -shm files the mode of the database. */
 function createPrivateFile(filePath: string): void {
-  if (!isPlainPath(filePath)) return;
   try {
-    closeSync(openSync(filePath, "wx", 0o600));
+    fs.closeSync(fs.openSync(filePath, "wx", 0o600));
   } catch (error) {
     if ((error as { code?: unknown }).code !== "EEXIST") throw error;
   }
 }
 
-const isPlainPath = (filePath: string) => filePath !== ":memory:" && !filePath.startsWith("file:");
+/**
+ * A file that another user owns, who could read and change it, is not used. One that others may read, as a restored backup
+ * is, is closed to them; what the group may do is kept.
+ */
+function makePrivate(filePath: string): void {
+  const found = fs.statSync(filePath, { throwIfNoEntry: false });
+  const user = process.getuid?.();
+  // Root may look at the files of others.
+  if (!found || user === undefined || found.isDirectory()) return;
+  if (user !== 0 && found.uid !== user && found.uid !== 0) {
+    throw codedError("EOWNER", `${JSON.stringify(filePath)} belongs to another user (${found.uid})`);
+  }
+  const others = found.mode & 0o007;
+  if (others === 0) return;
+  try {
+    fs.chmodSync(filePath, found.mode & 0o770);
+  } catch (cause) {
+    if ((others & 0o002) !== 0) throw codedError("EMODE", `everybody may write ${JSON.stringify(filePath)}`);
+    // A file of root that others may read, on a file system that is read-only.
+    if ((cause as { code?: unknown }).code !== "EPERM" && (cause as { code?: unknown }).code !== "EROFS")
+      throw cause;
+  }
+}
+
+const codedError = (code: string, message: string) => Object.assign(new Error(message), { code });
 
 /** Undefined when there is no such file. */
 function identityOf(filePath: string): string | undefined {
-  if (!isPlainPath(filePath)) return undefined;
-  const found = statSync(filePath, { bigint: true, throwIfNoEntry: false });
+  const found = fs.statSync(filePath, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
+}
+
+function stateOf(filePath: string): string | undefined {
+  const found = fs.statSync(filePath, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.size} ${found.mtimeNs}`;
+}
+
+const sizeOf = (filePath: string) => fs.statSync(filePath, { throwIfNoEntry: false })?.size ?? 0;
+
+function fileLost(filePath: string, what: string, consequence: string): ReceiverError {
+  const message = `sqlite inbox: ${JSON.stringify(filePath)} was ${what} while it was open; ${consequence}`;
+  return new ReceiverError("INBOX_FILE_LOST", message);
+}
+
+function fileDamaged(filePath: string, cause: unknown): ReceiverError {
+  return new ReceiverError(
+    "INBOX_FILE_DAMAGED",
+    `sqlite inbox: ${JSON.stringify(filePath)} is damaged, or was overwritten while it was open (${messageOf(cause)}); nothing is acknowledged any more: stop the receiver, restore a backup by workspace-tasks-inbox restore, start it`,
+    { cause },
+  );
 }
 
 /** The drivers' own messages have neither the path nor what to do. */
@@ -121,25 +330,33 @@ function openFailed(filePath: string, cause: unknown): ReceiverError {
 
 function reasonOf(filePath: string, cause: unknown): string {
   const folder = path.dirname(filePath);
-  const found = isPlainPath(filePath) ? statSync(filePath, { throwIfNoEntry: false }) : undefined;
+  const found = fs.statSync(filePath, { throwIfNoEntry: false });
   if (found?.isDirectory()) return "it is a directory; expected a file";
-  if (isPlainPath(filePath) && !statSync(folder, { throwIfNoEntry: false })) {
+  if (!fs.statSync(folder, { throwIfNoEntry: false })) {
     return `the directory ${JSON.stringify(folder)} does not exist; create it, or correct the path`;
   }
+  if (isDamage(cause) && sizeOf(`${filePath}-wal`) > 0) return `${damagedReason} (${messageOf(cause)})`;
   const code = sqliteErrorCode(cause);
   const known = reasons.find(([pattern]) => pattern.test(code));
-  return known?.[1] ?? (cause instanceof Error ? cause.message : String(cause));
+  return known ? known[1].replace("%s", messageOf(cause)) : messageOf(cause);
 }
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+const damagedReason =
+  "it is damaged, or the -wal beside it is of another file, as when a backup was put in its place; restore a backup by workspace-tasks-inbox restore, which removes -wal and -shm";
 
 const reasons: readonly (readonly [code: RegExp, reason: string])[] = [
   [
     /NOTADB|CORRUPT/,
-    "it is not a SQLite database, or it is damaged or encrypted; restore a backup, or give another path",
+    "it is not a SQLite database, or it is damaged or encrypted (%s); restore a backup by workspace-tasks-inbox restore, or give another path",
   ],
   [
     /READONLY|EROFS/,
     "it may not be written; remount the file system for writing, or use another path, and grant the permission to write to the file and its directory",
   ],
+  [/EOWNER/, "%s; give it to the user of this process (chown), or use another path"],
+  [/EMODE/, "%s; take the permission away (chmod 600), or use another path"],
   [
     /CANTOPEN|EACCES|EPERM/,
     "permission denied; let the user of this process read and write the file and its directory",

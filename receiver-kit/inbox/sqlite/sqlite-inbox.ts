@@ -15,7 +15,7 @@ import {
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
 import { endRow } from "./sqlite-ends.ts";
-import { SqliteFile } from "./sqlite-file.ts";
+import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
 import { insertRow } from "./sqlite-insert.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
 import { sharedStatements } from "./sqlite-statements.ts";
@@ -81,15 +81,19 @@ export function sqliteInbox(
   const { clock, driver, busyTimeoutMs, transactionTimeoutMs, eventsPerTransactionMax } = settings;
   let opener: SqliteOpener | undefined;
   let users = 0;
-  const file = new SqliteFile(settings.path);
-  const connect = () => {
-    if (!opener) throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
-    return file.open(opener);
+  const file = new SqliteFile(resolveSqlitePath(settings.path));
+  const open = (): SqliteOpener => {
+    if (opener) return opener;
+    throw new ReceiverError("INBOX_UNAVAILABLE", "sqlite inbox: expected open() before use");
   };
-  const checkFile = () => file.check();
   const writer = new SqliteWriter({
-    connect,
-    checkFile,
+    connect: () => file.open(open()),
+    commit: (connection) => file.commit(connection, open()),
+    disconnect: (connection) => file.disconnect(connection, open()),
+    checkpoint: (connection) => {
+      if (!file.isDamaged) checkpoint(connection);
+    },
+    explain: (error) => file.explain(error),
     begin: beginSqliteWrite,
     clock,
     busyTimeoutMs,
@@ -126,7 +130,7 @@ export function sqliteInbox(
     async close() {
       users = Math.max(0, users - 1);
       await writer.close();
-      file.forget();
+      file.close();
     },
     claim: (claimOptions) => write((connection, now) => claimRows(connection, claimOptions, now)),
     renew: (leases, leaseMs) => write((connection, now) => renewLeases(connection, leases, leaseMs, now)),
@@ -138,6 +142,7 @@ export function sqliteInbox(
         begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
         settleInGroup: () => settle(claim, settlement),
         now: () => clock.now(),
+        explain: (error) => file.explain(error),
       });
     },
     subscribe,

@@ -43,6 +43,8 @@ interface Dependencies {
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
   wake(source: string): void;
+  /** What a handler gets instead of an error of the driver. */
+  explain(error: unknown): unknown;
 }
 
 const examine = remembering((statement) => ({
@@ -94,7 +96,11 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
         const transaction = await opened();
         const connection = transaction.connection();
         if (concerns) transaction.isReplaced = true;
-        return connection.query(statement, values);
+        try {
+          return connection.query(statement, values);
+        } catch (error) {
+          throw dependencies.explain(error);
+        }
       },
       async connection() {
         const transaction = await opened();

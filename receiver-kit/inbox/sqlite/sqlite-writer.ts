@@ -23,9 +23,8 @@
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
-import { ReceiverError } from "../../errors.ts";
+import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, sqliteErrorCode, tryRollback } from "./sqlite-driver.ts";
-import { checkpoint } from "./sqlite-file.ts";
 import {
   SharedTransaction,
   Turn,
@@ -35,8 +34,13 @@ import {
 
 export interface SqliteWriterOptions {
   readonly connect: () => SqliteConnection;
-  /** Throws when the path does not lead to the opened file any more. */
-  readonly checkFile: () => void;
+  /** Commits; throws also when nothing of it may be acknowledged. */
+  readonly commit: (connection: SqliteConnection) => void;
+  readonly disconnect: (connection: SqliteConnection) => void;
+  /** Before the connection is closed for good. */
+  readonly checkpoint: (connection: SqliteConnection) => void;
+  /** What a caller gets instead of an error of the driver. */
+  readonly explain: (error: unknown) => unknown;
   /** Begins a transaction that has the write lock; throws when there is none, also when this release may not write. */
   readonly begin: (connection: SqliteConnection) => void;
   readonly clock: Clock;
@@ -120,8 +124,7 @@ export class SqliteWriter {
       this.#connection ??= this.#options.connect();
       resolve(run(this.#connection));
     } catch (error) {
-      this.#disconnectIfBroken(error);
-      reject(error);
+      reject(this.#explain(error));
     }
   }
 
@@ -157,7 +160,7 @@ export class SqliteWriter {
       next = isFull ? undefined : this.#nextTurn();
     }
     this.#writes.unshift(...shared.end((each) => this.#commitNow(each)));
-    if (shared.failure !== undefined) this.#disconnectIfBroken(shared.failure);
+    if (shared.failure !== undefined) this.#explain(shared.failure);
     // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
     // is asked for one.
     if (this.#connection !== connection) return;
@@ -182,19 +185,17 @@ export class SqliteWriter {
       });
     } catch (error) {
       this.#rollBack(connection);
-      this.#disconnectIfBroken(error);
-      if (batch.length === 1) batch[0]?.reject(error);
+      const explained = this.#explain(error);
+      if (batch.length === 1) batch[0]?.reject(explained);
       else for (const operation of batch) this.#commit([operation]);
     }
   }
 
-  /** Throws also when the commit is not in the file that the path names: then nothing may be acknowledged. */
   #commitNow(connection: SqliteConnection): void {
-    connection.exec("COMMIT");
     try {
-      this.#options.checkFile();
+      this.#options.commit(connection);
     } catch (error) {
-      this.#disconnect();
+      if (isReceiverError(error)) this.#disconnect();
       throw error;
     }
   }
@@ -208,8 +209,8 @@ export class SqliteWriter {
       return this.#connection;
     } catch (error) {
       requeue();
-      this.#disconnectIfBroken(error);
-      if (!this.#waitForLock(error)) this.#rejectAll(error);
+      const explained = this.#explain(error);
+      if (!this.#waitForLock(error)) this.#rejectAll(explained);
       return undefined;
     }
   }
@@ -252,9 +253,17 @@ export class SqliteWriter {
     if (!tryRollback(connection)) this.#disconnect();
   }
 
-  /** A connection that was opened on a read-only or missing file stays unusable; the next use opens the file again. */
-  #disconnectIfBroken(error: unknown): void {
-    if (/^SQLITE_(READONLY|CANTOPEN|IOERR|NOTADB|CORRUPT)/.test(sqliteErrorCode(error))) this.#disconnect();
+  /**
+   * A connection that was opened on a read-only or missing file stays unusable, and one to a damaged file must not write;
+   * the next use opens the file again.
+   */
+  #explain(error: unknown): unknown {
+    if (/^SQLITE_(READONLY|CANTOPEN|IOERR|NOTADB|CORRUPT)/.test(sqliteErrorCode(error))) {
+      const explained = this.#options.explain(error);
+      this.#disconnect();
+      return explained;
+    }
+    return error;
   }
 
   #disconnect(): void {
@@ -263,17 +272,13 @@ export class SqliteWriter {
     if (!connection) return;
     // libsql releases the lock of a closed connection only when its statements are garbage collected.
     tryRollback(connection);
-    try {
-      connection.close();
-    } catch {
-      // A broken connection may fail to close; it is dropped either way.
-    }
+    this.#options.disconnect(connection);
   }
 
   /** Closes the file, which is then complete, once everything queued is written. A later use opens it again. */
   async close(): Promise<void> {
     if (this.#connection) await this.write(() => undefined).catch(() => undefined);
-    if (this.#connection) checkpoint(this.#connection);
+    if (this.#connection) this.#options.checkpoint(this.#connection);
     this.#disconnect();
   }
 }

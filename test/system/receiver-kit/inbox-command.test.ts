@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import Database from "libsql";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runInboxCommand } from "../../../receiver-kit/cli/inbox-command.ts";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
@@ -158,6 +160,38 @@ describe("the inbox command", () => {
     expect(result).toEqual({ code: 2, out: "" });
     expect(err).toContain(message);
     expect(err).not.toContain("hidden");
+  });
+
+  it("inbox backup and restore check what they copy, and replace no file that is a backup or in use", async () => {
+    const [store, copy, text] = ["whole.db", "copy.db", "text.db"].map((name) => path.join(directory, name));
+    await fill(sqliteInbox(store!));
+    await writeFile(text!, "Dear diary, ".repeat(1_000));
+    const inbox = sqliteInbox(store!);
+    await inbox.open();
+    expect(await run("backup", copy!, "--store", store!)).toMatchObject({ code: 0 });
+    expect((await stat(copy!)).mode & 0o777).toBe(0o600);
+    const refused = async (argv: string[], message: string) =>
+      expect(await run(...argv)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+    await refused(["backup", copy!, "--store", store!], "exists already; give the name of a new file");
+    await refused(["backup", `${copy}.2`, "--store", `${store}.absent`], "no file");
+    await refused(["backup", `${copy}.2`, "--store", "postgres://127.0.0.1/x"], "such as pg_dump");
+    await refused(["backup", store!, "--store", store!], "the file of the inbox twice");
+    await refused(["restore", copy!, "--store", store!], "is in use; stop the receivers");
+    await inbox.insert(runningAt("task-9", 1));
+    await inbox.close();
+    await refused(["restore", text!, "--store", path.join(directory, "other.db")], "cannot be copied");
+    const other = new Database(path.join(directory, "application.db"));
+    other.exec("CREATE TABLE orders (number)");
+    other.close();
+    await refused(
+      ["restore", path.join(directory, "application.db"), "--store", path.join(directory, "other.db")],
+      "it has no inbox",
+    );
+    expect(existsSync(path.join(directory, "other.db"))).toBe(false);
+    const restored = path.join(directory, "restored.db");
+    const json = await run("restore", copy!, "--store", restored, "--json");
+    expect(JSON.parse(json.out)).toMatchObject({ file: restored, backup: copy });
+    expect((await run("list", "--store", restored)).out.match(/task\./g)).toHaveLength(4);
   });
 
   it("inbox replay requires either ids or --state, show one id, and no row in the state is no error", async () => {

@@ -1,14 +1,16 @@
 import { statSync } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createReceiver, silentLogger } from "@workspace-tasks/receiver-kit";
-import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
+import type { SqliteOpener, SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import Database from "libsql";
-import { describe, expect, it } from "vitest";
-import type { HandlerTransaction } from "../../../../../receiver-kit/inbox/inbox.ts";
+import { describe, expect, it, vi } from "vitest";
+import type { HandlerTransaction, InboxStore } from "../../../../../receiver-kit/inbox/inbox.ts";
+import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../../support/inbox-stores.ts";
+import { interceptSqlite } from "../../../../support/intercept-sqlite.ts";
 import { secretA } from "../../../../support/signed-delivery.ts";
 
 const isPosix = process.platform !== "win32";
@@ -45,13 +47,34 @@ describe("the files of a SQLite inbox", () => {
     await inbox.close();
   });
 
-  it.runIf(isPosix)("keep the mode that they had before", async () => {
+  it.runIf(isPosix).each([
+    [0o640, "640"],
+    [0o644, "640"],
+    [0o666, "660"],
+  ])("of mode %o are closed to others than the owner and the group", async (before, after) => {
     await using file = await temporaryFile();
     await writeFile(file.path, "");
-    await chmod(file.path, 0o640);
+    await chmod(file.path, before);
     await openAndClose(file.path);
-    expect(modeOf(file.path)).toBe("640");
+    expect(modeOf(file.path)).toBe(after);
   });
+
+  it.runIf(isPosix && process.getuid?.() === 0).each(["", "-wal"])(
+    "are not used when another user has created the file%s",
+    async (suffix) => {
+      await using file = await temporaryFile();
+      await openAndClose(file.path);
+      await writeFile(`${file.path}${suffix}`, "", { flag: "a" });
+      await chown(`${file.path}${suffix}`, 4_242, 4_242);
+      const getuid = vi.spyOn(process, "getuid").mockReturnValue(1_234);
+      const opened = expect(sqliteInbox(file.path).open()).rejects;
+      await opened.toMatchObject({
+        code: "INBOX_OPEN_FAILED",
+        message: expect.stringContaining(`${suffix}" belongs to another user (4242); give it to the user`),
+      });
+      getuid.mockRestore();
+    },
+  );
 
   it("are one complete file once every process has closed it", async () => {
     await using file = await temporaryFile();
@@ -101,9 +124,35 @@ describe("opening the file of a SQLite inbox", () => {
     const failed = expect(opening(file.path)).rejects;
     await failed.toMatchObject({ code: "INBOX_OPEN_FAILED" });
     await expect(opening(file.path)).rejects.toThrow(
-      `cannot open ${JSON.stringify(file.path)}: it is not a SQLite database, or it is damaged or encrypted; restore a backup`,
+      `cannot open ${JSON.stringify(file.path)}: it is not a SQLite database, or it is damaged or encrypted (file is not a database); restore a backup by workspace-tasks-inbox restore`,
     );
     expect(await readFile(file.path, "utf8")).toBe(text);
+  });
+
+  it.each([
+    [":memory:", "use memoryInbox(), which is for tests"],
+    ["file::memory:?cache=shared", "use memoryInbox(), which is for tests"],
+    ["file:webhooks.db?mode=memory", "use memoryInbox(), which is for tests"],
+    ["file:webhooks.db?mode=rwc", 'write "webhooks.db"'],
+    ["file:///data/webhooks.db", 'write "/data/webhooks.db"'],
+    ["libsql://example.turso.io", "a database on a server cannot be used"],
+    ["webhooks.db ", "remove the spaces around it, and null characters"],
+  ])("is refused for %j, which is no path of a file", (name, instead) => {
+    expect(() => sqliteInbox(name)).toThrow(
+      `sqliteInbox: path: expected the path of a file, got ${JSON.stringify(name)}: ${instead}`,
+    );
+  });
+
+  it("uses the same file after a change of the working directory", async () => {
+    await using file = await temporaryFile();
+    const before = process.cwd();
+    process.chdir(path.dirname(file.path));
+    const inbox = sqliteInbox("inbox.db");
+    await inbox.open();
+    process.chdir(before);
+    expect(await inbox.insert(runningAt("task-1", 1))).toEqual({ outcome: "new" });
+    await inbox.close();
+    expect(await rowsIn(file.path)).toBe(1);
   });
 
   it("fails with the path of a directory", async () => {
@@ -125,6 +174,78 @@ describe("opening the file of a SQLite inbox", () => {
     await expect(opening({ path: file.path, driver })).rejects.toThrow(remedy);
   });
 });
+
+describe("a damaged SQLite file", () => {
+  it.each([
+    ["a statement of the inbox", (inbox: InboxStore) => inbox.list({})],
+    ["a statement of a handler", fails],
+  ])("is not written any more once %s has found it, until a restart", async (_, find) => {
+    await using file = await temporaryFile();
+    const opener = await loadSqliteDriver();
+    let isDamaged = false;
+    const driver: SqliteOpener = (name, options) =>
+      interceptSqlite(opener(name, options), (statement, call) => {
+        if (isDamaged && /FROM/.test(statement))
+          throw Object.assign(new Error("malformed"), { code: "SQLITE_CORRUPT" });
+        return call();
+      });
+    const inbox = sqliteInbox({ path: file.path, driver });
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    isDamaged = true;
+    const damaged = {
+      code: "INBOX_FILE_DAMAGED",
+      message: expect.stringContaining("workspace-tasks-inbox restore"),
+    };
+    await expect(find(inbox)).rejects.toMatchObject(damaged);
+    isDamaged = false;
+    await expect(inbox.insert(runningAt("task-2", 1))).rejects.toMatchObject(damaged);
+    await expect(inbox.list({})).rejects.toMatchObject(damaged);
+    await inbox.close();
+    await inbox.open();
+    expect(await inbox.insert(runningAt("task-2", 1))).toEqual({ outcome: "new" });
+    await inbox.close();
+  });
+
+  it("is used on when another process made a checkpoint, or VACUUM", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    const operator = new Database(file.path);
+    for (const statement of ["PRAGMA wal_checkpoint(PASSIVE)", "VACUUM", "PRAGMA wal_checkpoint"]) {
+      operator.exec(statement);
+      expect(await inbox.insert(runningAt(`task ${statement}`, 1, { id: statement }))).toEqual({
+        outcome: "new",
+      });
+    }
+    operator.close();
+    await inbox.close();
+  });
+
+  it("of which rows are missing in an index is found at opening, however large it is", async () => {
+    await using file = await temporaryFile();
+    const inbox = sqliteInbox(file.path);
+    await inbox.open();
+    await inbox.insert(runningAt("task-1", 1));
+    await inbox.close();
+    const operator = new Database(file.path);
+    operator.exec("DELETE FROM workspace_tasks_ordering_keys");
+    operator.close();
+    await expect(inbox.open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringContaining("rows are not found by their ids"),
+    });
+  });
+});
+
+async function fails(inbox: InboxStore): Promise<unknown> {
+  const [claim] = (await inbox.claim(claimOptions())).claims;
+  const begun = inbox.begin(claim!, doneWith(claim!), {
+    timeoutMs: 1_000,
+  }) as HandlerTransaction<SqliteTransaction>;
+  return begun.handle.query("SELECT * FROM workspace_tasks_queue");
+}
 
 describe("a SQLite file that is deleted or replaced while it is open", () => {
   it.each([["deleted"], ["replaced"]])(

@@ -11,7 +11,7 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
   const log: string[] = [];
   const faults = {
     failWith: (_: string): Error | undefined => undefined,
-    checkFile(): void {},
+    afterCommit(): void {},
   };
   let connections = 0;
   let isOpen = false;
@@ -39,7 +39,13 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
   };
   const writer = new SqliteWriter({
     connect,
-    checkFile: () => faults.checkFile(),
+    commit: (connection) => {
+      connection.exec("COMMIT");
+      faults.afterCommit();
+    },
+    disconnect: (connection) => connection.close(),
+    checkpoint: (connection) => void connection.query("PRAGMA wal_checkpoint(TRUNCATE)"),
+    explain: (error) => error,
     begin: (connection) => connection.exec("BEGIN IMMEDIATE"),
     clock,
     busyTimeoutMs,
