@@ -22,8 +22,6 @@ export const defaults = {
   postgres: {
     schema: "workspace_tasks",
     queryTimeoutMs: 5_000,
-    eventsPerTransactionMax: 128,
-    turnMs: 100,
   },
   rabbitmq: {
     ...{ name: "workspace-tasks", version: 1, shards: 1, partitions: 4, replicas: 3 },

@@ -222,7 +222,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       await openToRead();
       const { counts: attempts, running, lateQueries, claimer } = worker;
       return {
-        ...{ source, running, lateQueries, clock: claimer.storeClock.stats },
+        ...{ source, running, lateQueries },
         ingest: { ...ingest.counts },
         rejections: { ...rejections },
         attempts: { ...attempts },

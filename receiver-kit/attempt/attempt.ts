@@ -2,13 +2,7 @@ import type { WebhookEvent } from "@workspace-tasks/events";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
-import type {
-  HandlerTransaction,
-  InboxClaim,
-  InboxRepeat,
-  InboxSettlement,
-  InboxTransactionOptions,
-} from "../inbox/inbox.ts";
+import type { HandlerTransaction, InboxClaim, InboxFault, InboxSettlement } from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant.ts";
@@ -33,9 +27,7 @@ export interface Attempt {
 export interface AttemptEvents {
   onDead(error: unknown): void;
   /** The handlers have ended, however, and the end of the attempt is being recorded. */
-  onHandled(transaction: { readonly isExclusive: boolean }): void;
-  /** After that: the handlers run again. */
-  onRepeat(): void;
+  onHandled(): void;
   /** An attempt that has ended had no handler to run: none is registered for an event of this name. */
   onIgnored(event: string): void;
   /** A query of the handler was rejected after it had ended. */
@@ -50,50 +42,27 @@ export async function runAttempt<Transaction>(
   attempt: Attempt,
   events: AttemptEvents,
 ): Promise<AttemptOutcome> {
-  const again = (sharing: Sharing) => {
-    events.onRepeat();
-    return tryOnce(settings, attempt, events, sharing);
-  };
-  let outcome = await tryOnce(settings, attempt, events, {});
-  if (outcome === "repeat_in_turn") outcome = await again({ isInTurn: true });
-  if (isRepeat(outcome)) outcome = await again({ isAlone: true });
-  return isRepeat(outcome) ? settleFailure(settings, attempt, events, superseded()) : outcome;
-}
-
-type Sharing = Omit<InboxTransactionOptions, "timeoutMs">;
-
-const isRepeat = (outcome: string): outcome is InboxRepeat =>
-  outcome === "repeat" || outcome === "repeat_in_turn";
-
-async function tryOnce<Transaction>(
-  settings: AttemptSettings<Transaction>,
-  attempt: Attempt,
-  events: AttemptEvents,
-  sharing: Sharing,
-): Promise<AttemptOutcome | InboxRepeat> {
   const { inbox, handlerTimeoutMs: timeoutMs } = settings;
   const staleness = stalenessOf(attempt);
   const settlement = settlementOf(attempt.claim, staleness);
-  const transaction = inbox.begin(attempt.claim, settlement, { timeoutMs, ...sharing });
+  const transaction = inbox.begin([{ claim: attempt.claim, settlement }], { timeoutMs });
   let ignored: string | undefined;
   try {
     try {
       ignored = await runHandlers(settings, attempt, { transaction, staleness, events });
     } finally {
-      events.onHandled({ isExclusive: transaction.isExclusive === true });
+      events.onHandled();
     }
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
-    if (isRepeat(outcome)) return outcome;
     if (ignored !== undefined) events.onIgnored(ignored);
     const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
     return isStale ? "stale" : "done";
   } catch (error) {
     // When that fails, the connection was lost, and the transaction with it.
-    const repeats = await transaction.rollback().catch(() => undefined);
-    if (repeats && !attempt.cancellation.reason) return repeats;
-    return settleFailure(settings, attempt, events, error);
+    await transaction.rollback().catch(() => undefined);
+    return settleFailure(settings, attempt, events, error, transaction.fault);
   }
 }
 
@@ -224,32 +193,40 @@ async function settleFailure<Transaction>(
   { claim, cancellation }: Attempt,
   events: AttemptEvents,
   error: unknown,
+  fault: InboxFault | undefined,
 ): Promise<AttemptOutcome> {
   const { source, id, attempts: attempt } = claim;
   // What a handler throws after its attempt was cancelled is a consequence, not the cause.
   const cause = cancellation.reason ?? readable(error);
   notifyListener(events.onFailed, cause);
-  if (isReceiverError(cause, "LEASE_LOST")) {
-    logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
-    return "lost";
-  }
   if (isReceiverError(cause, "RELEASE_TOO_OLD")) {
     logger.warn({ source, id, err: cause }, notRecorded);
     return "lost";
   }
+  const isLeaseLost = isReceiverError(cause, "LEASE_LOST");
   try {
-    if (isReceiverError(cause, "SUPERSEDED") || isReceiverError(cause, "RECEIVER_CLOSING")) {
-      return (await inbox.fail(claim, { kind: "release" })) ? "released" : "lost";
+    if (isReleased(cause) || (isLeaseLost && !cancellation.reason)) {
+      const isHeld = await inbox.fail(claim, { kind: "release" });
+      if (!isHeld) logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
+      return isHeld ? "released" : "lost";
     }
     const text = errorText(cause);
+    if (fault === "connection" && cause === error) {
+      const delayMs = retryDelayMs(retry, 1, random);
+      logger.warn({ source, id, delayMs, err: cause }, noConnection);
+      const failure = { kind: "retry", delayMs, error: text, counts: false } as const;
+      return (await inbox.fail(claim, failure)) ? "released" : "lost";
+    }
     if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
       if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
       events.onDead(cause);
       return "dead";
     }
-    const delayMs = retryDelayMs(retry, attempt, random);
+    const isBrief = isLeaseLost || fault === "conflict";
+    const delayMs = retryDelayMs(retry, isBrief ? 1 : attempt, random);
     logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
-    return (await inbox.fail(claim, { kind: "retry", delayMs, error: text })) ? "retried" : "lost";
+    const failure = { kind: "retry", delayMs, error: text, counts: true } as const;
+    return (await inbox.fail(claim, failure)) ? "retried" : "lost";
   } catch (thrown) {
     // The lease ends by itself, and with it the attempt.
     logger.warn({ source, id, err: thrown }, notRecorded);
@@ -257,6 +234,12 @@ async function settleFailure<Transaction>(
   }
 }
 
+/** Nothing is known against the event itself. */
+const isReleased = (cause: unknown) =>
+  isReceiverError(cause, "SUPERSEDED") || isReceiverError(cause, "RECEIVER_CLOSING");
+
+const noConnection =
+  "the inbox had no connection for the transaction of an event; it is handled later, and the attempt does not count";
 const notRecorded = "the end of an attempt could not be recorded";
 
 /** What a handler threw, or an error in its place where that cannot be read: a revoked proxy, a `message` that throws. */

@@ -1,12 +1,12 @@
 // A query whose promise a handler does not await would be a write that the commit leaves behind, or an unhandled rejection,
 // which ends the process. One rule, whatever the inbox: what a handler calls on its transaction is waited for before the
-// commit; the attempt fails when one of these calls fails and nothing awaits it; and what is called after the handler has
-// ended is rejected, for the caller alone.
+// commit, with what `then` and `finally` make of it; the attempt fails when one of these fails and nothing awaits it; and what
+// is called after the handler has ended is rejected, for the caller alone. A promise of another function is that function's:
+// where it is rejected and nothing handles it, Node ends the process.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
 import { guarded } from "../inbox/guarded.ts";
 import { firstWords } from "../inbox/sql/first-words.ts";
-import { catchUnhandled } from "./unhandled-errors.ts";
 
 export interface HandlerQueriesOptions {
   /** For messages: `the handler of "task.*", for event task.completed (msg_1)`. */
@@ -22,8 +22,6 @@ export class HandlerQueries {
   readonly #options: HandlerQueriesOptions;
   readonly #open = new Set<Promise<void>>();
   readonly #failed: QueryPromise<unknown>[] = [];
-  /** The first one that failed in a promise of the application which nothing awaits. */
-  #unhandled: QueryPromise<unknown> | undefined;
   #end: string | undefined;
 
   constructor(options: HandlerQueriesOptions) {
@@ -85,28 +83,27 @@ export class HandlerQueries {
       result.then((value) => resolve(isClient(value) ? this.#watchClient(value) : value), reject);
     });
     watched.query = query;
-    const settled = watched
-      .observe((error) => this.#onFailed(watched, error))
+    void watched.observe(() => {
+      if (this.#end !== undefined) this.#options.onLate(query());
+    });
+    return this.#watch(watched);
+  }
+
+  #watch(promise: QueryPromise<unknown>): QueryPromise<unknown> {
+    promise.onDerived = (derived) => {
+      derived.query = promise.query;
+      void this.#watch(derived);
+    };
+    const settled = promise
+      .observe((error) => {
+        promise.error = error;
+        this.#failed.push(promise);
+      })
       .then(() => {
         this.#open.delete(settled);
       });
     this.#open.add(settled);
-    return watched;
-  }
-
-  #onFailed(query: QueryPromise<unknown>, error: unknown): void {
-    query.error = error;
-    if (this.#end !== undefined) this.#reportLate(query);
-    else this.#failed.push(query);
-    catchUnhandled(error, () => {
-      this.#unhandled ??= query;
-      if (this.#end !== undefined) this.#reportLate(query);
-    });
-  }
-
-  #reportLate(query: QueryPromise<unknown>): void {
-    if (!query.isReported) this.#options.onLate(query.query());
-    query.isReported = true;
+    return promise;
   }
 
   /**
@@ -120,13 +117,11 @@ export class HandlerQueries {
       await Promise.all(this.#open);
       await nextTurnOfTheLoop();
     }
-    // By then Node has reported a promise without a handler.
-    if (this.#failed.length > 0) await nextTurnOfTheLoop();
     this.#throwIfUnawaited();
   }
 
   #throwIfUnawaited(): void {
-    const unawaited = this.#failed.find(({ isAwaited }) => !isAwaited) ?? this.#unhandled;
+    const unawaited = this.#failed.find(({ isAwaited }) => !isAwaited);
     if (!unawaited) return;
     // Neither counts as a failed attempt.
     if (isReceiverError(unawaited.error, "LEASE_LOST") || isReceiverError(unawaited.error, "SUPERSEDED"))
@@ -153,18 +148,14 @@ export class HandlerQueries {
   }
 }
 
-/** A promise that knows whether something awaits it, and is never an unhandled rejection itself. */
+/** A promise that knows whether something awaits it. Each one is observed, so it is never an unhandled rejection itself. */
 class QueryPromise<Value> extends Promise<Value> {
   /** `await` calls the `then` of a subclass, which it does not of a native promise. */
   isAwaited = false;
   /** Describes the call for a message. */
   query = () => "";
   error: unknown;
-  isReported = false;
-
-  static override get [Symbol.species](): PromiseConstructor {
-    return Promise;
-  }
+  onDerived: (derived: QueryPromise<unknown>) => void = () => {};
 
   // biome-ignore lint/suspicious/noThenProperty: whether it is called is what is asked
   override then<Fulfilled = Value, Rejected = never>(
@@ -172,7 +163,9 @@ class QueryPromise<Value> extends Promise<Value> {
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
     this.isAwaited = true;
-    return super.then(onFulfilled, onRejected);
+    const derived = super.then(onFulfilled, onRejected);
+    this.onDerived(derived as QueryPromise<unknown>);
+    return derived;
   }
 
   /** Resolves when it has settled, and does not count as awaiting. */

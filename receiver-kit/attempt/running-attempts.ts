@@ -51,16 +51,10 @@ export class RunningAttempts {
     return attempt;
   }
 
-  /** The handlers of the attempt have ended. It keeps its slot while it has a connection for itself. */
-  handled(attempt: RunningAttempt, { isExclusive }: { readonly isExclusive: boolean }): void {
+  /** The handlers of the attempt have ended. */
+  handled(attempt: RunningAttempt): void {
     attempt.handledAtMs = this.#clock.monotonic();
-    if (!isExclusive) this.#setSlot(attempt, false);
-  }
-
-  /** Its handlers run again. */
-  repeated(attempt: RunningAttempt): void {
-    attempt.handledAtMs = undefined;
-    this.#setSlot(attempt, true);
+    this.#setSlot(attempt, false);
   }
 
   remove(attempt: RunningAttempt): void {

@@ -17,7 +17,7 @@
 //   (new) ─► inline ─► done         inline ─► inline   (taken over after a failure or the end of the lease)
 //
 // ATOMIC. Each method is one step: other callers, in any process, see all of it or nothing, also when it fails or the
-// process ends within it. Only `purge`, `writeMarks` and `repairTimes` may stop half-way; their next call continues.
+// process ends within it. Only `purge` and `writeMarks` may stop half-way; their next call continues.
 //
 // DURABLE. What a resolved promise reports survives the end of the process, and of the machine as far as the storage
 // promises that. Claims and renewals need not be durable: a lost one is a lease that ended.
@@ -44,8 +44,8 @@
 // lowest position goes first. Rows of different keys do not wait for each other. A row without a key is a key of its own.
 //
 // TIME is the inbox's own: the server's clock on PostgreSQL, the given clock elsewhere. Callers pass durations. That
-// clock may be set forward or back by hours. A lease that seems to have ended ends only at `reclaimUntilMs`, which the
-// worker derives from its monotonic clock; what was stored in the future is found by `repairTimes`.
+// clock may be set forward or back by hours. Set forward, leases end early, and fencing keeps their holders from writing.
+// Set back, what is due further ahead than the longest delay counts as due.
 //
 // TEXT. Sources, ids, keys and positions compare by bytes and contain no NUL. Ids have up to 255 characters, keys up to 500.
 
@@ -63,7 +63,7 @@ import type {
 import type { InboxWorkQueue } from "./work-queue.ts";
 
 export * from "./row.ts";
-export type * from "./work-queue.ts";
+export * from "./work-queue.ts";
 
 export interface InboxConnection {
   /** False for memory: an acknowledged delivery does not survive the process. The receiver then warns once. */

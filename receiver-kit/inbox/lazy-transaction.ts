@@ -2,16 +2,17 @@
 // shared commit instead.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import type { InboxSettleOutcome } from "./inbox.ts";
+import type { InboxClaim, InboxSettlement, InboxSettleOutcome, InboxSettling } from "./inbox.ts";
 
 export interface LazyTransactionOptions<Opened> {
+  readonly items: readonly InboxSettling[];
   /** Begins the transaction: checks that the claim is held and advances the head. */
   open(): Promise<Opened>;
   /** Settles the row and commits. */
-  commit(opened: Opened): Promise<"settled" | "repeat">;
+  commit(opened: Opened): Promise<"settled" | "lost">;
   rollBack(opened: Opened): Promise<void>;
-  /** Settles without a transaction of its own. */
-  settleInGroup(): Promise<InboxSettleOutcome>;
+  /** Settles a single row without a transaction of its own. */
+  settleInGroup(claim: InboxClaim, settlement: InboxSettlement): Promise<InboxSettleOutcome>;
 }
 
 /** The methods of a `HandlerTransaction`, and `opened` and `fail` for its handle. */
@@ -43,9 +44,19 @@ export function createLazyTransaction<Opened>(options: LazyTransactionOptions<Op
     async commit(): Promise<InboxSettleOutcome> {
       ended = true;
       if (failure) throw failure;
-      return opening ? opening.then(options.commit).catch(outcomeOf) : options.settleInGroup();
+      const [first, ...others] = options.items;
+      if (!opening && first && others.length === 0)
+        return options.settleInGroup(first.claim, first.settlement);
+      // The rows of a batch end together, also without a write of the handler.
+      opening ??= options.open();
+      const opened = opening;
+      return opened.then(options.commit).catch(async (error: unknown) => {
+        const outcome = outcomeOf(error);
+        await opened.then(options.rollBack).catch(() => undefined);
+        return outcome;
+      });
     },
-    async rollback(): Promise<undefined> {
+    async rollback(): Promise<void> {
       ended = true;
       const opened = await opening?.catch(() => undefined);
       if (opened) await options.rollBack(opened);
@@ -74,12 +85,9 @@ export const superseded = () =>
     "a newer event of the same task or stage was applied meanwhile, so nothing is written",
   );
 
-/** The handlers of the event run again, without others in their transaction. */
+/** The event is handled again, without others in its transaction; the attempt does not count. */
 export const leftShared = (why: string) =>
-  new ReceiverError(
-    "TRANSACTION_ENDED",
-    `the event left its shared transaction: ${why}; its handlers run again`,
-  );
+  new ReceiverError("SUPERSEDED", `the event left its shared transaction: ${why}; it is handled again`);
 
 export const transactionEnded = () =>
   new ReceiverError("TRANSACTION_ENDED", "the transaction of this event has ended");

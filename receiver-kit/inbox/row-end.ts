@@ -24,8 +24,9 @@ export function settledEnd(claim: inbox.InboxClaim, { state, advance }: inbox.In
 }
 
 export function failedEnd(claim: inbox.InboxClaim, failure: inbox.FailedAttempt): RowEnd {
+  const isCounted = failure.kind !== "retry" || failure.counts;
   return {
-    claim,
+    claim: isCounted ? claim : { ...claim, attempts: claim.attempts - 1 },
     outcome: failure.kind,
     delayMs: failure.kind === "retry" ? Math.round(failure.delayMs) : 0,
     error: failure.kind === "release" ? null : failure.error,
@@ -37,6 +38,11 @@ export function failedEnd(claim: inbox.InboxClaim, failure: inbox.FailedAttempt)
 export function settleOutcome(end: RowEnd, ended: RowEndResult | undefined): inbox.InboxSettleOutcome {
   if (ended === undefined) return "lost";
   return ended.result === end.outcome ? "settled" : "settled-stale";
+}
+
+/** After an end that failed: each of the rows may end alone now. */
+export function reopen(items: readonly inbox.InboxSettling[]): void {
+  for (const { claim } of items) claim.lease.openRows?.add(claim.seq);
 }
 
 /** Also when an earlier end of the row failed. */

@@ -13,8 +13,12 @@ export const rowStates = [
 
 export type InboxRowState = (typeof rowStates)[number];
 
-/** `lastError` of a row that died because its worker did not come back. */
 export const leaseExpired = "the lease expired at the last attempt";
+export const errorBefore = "; the one before: ";
+
+/** `lastError` of a row that died because its worker did not come back; `before`: what its attempts had ended with. */
+export const leaseExpiredAfter = (before: string | null): string =>
+  before === null ? leaseExpired : leaseExpired + errorBefore + before;
 
 /** Where an event came from: a delivery, or the tasks API. */
 export type DeliveryChannel = "webhook" | "reconcile";

@@ -16,13 +16,11 @@ export interface InboxClaimOptions {
   /** Bytes of all bodies; a single row may be larger. */
   readonly bytesMax: number;
   readonly leaseMs: number;
-  /** Within its delay, rows whose leases expired together are due again. */
+  /** Within its delay, rows whose leases expired together are due again. No row waits longer than its longest delay. */
   readonly retry: InboxRetryDelays;
   /** A row whose lease expired after this many attempts becomes dead instead of claimable. */
   readonly attemptsMax: number;
   readonly keyOrder: InboxKeyOrder;
-  /** Leases that ended after this time are not expired yet, whatever the inbox's clock says; `null`: trust the clock. */
-  readonly reclaimUntilMs: number | null;
 }
 
 /** The lease of a key: one object, shared by the rows that were claimed with it. The worker only passes it back. */
@@ -46,11 +44,14 @@ export interface InboxClaimResult {
   /** Rows of a key follow each other, in their order. */
   readonly claims: readonly InboxClaim[];
   /** Rows that this call made dead: their lease expired at the last attempt. */
-  readonly died: readonly InboxRowReference[];
+  readonly died: readonly InboxDeath[];
   /** Until the next row is due or the next lease ends; `null` when no row waits. */
   readonly nextInMs: number | null;
-  /** The inbox's time, so that the worker notices when it jumps. */
-  readonly nowMs: number;
+}
+
+export interface InboxDeath extends InboxRowReference {
+  /** `lastError` of the row: that its lease expired, and what its attempts before that had ended with. */
+  readonly error: string;
 }
 
 /** How a handled row advances its ordering head. */
@@ -74,27 +75,37 @@ export interface InboxSettlement {
   readonly advance: InboxHeadAdvance | null;
 }
 
+/** A claimed row, and how it ends. */
+export interface InboxSettling {
+  readonly claim: InboxClaim;
+  readonly settlement: InboxSettlement;
+}
+
+/** Of several rows nothing is kept unless it is `settled`. */
 export type InboxSettleOutcome =
-  /** Settled as requested. */
+  /** Each row was settled as requested. */
   | "settled"
-  /** A newer event was applied meanwhile and no transaction had begun: settled as `stale`. */
+  /** A newer event was applied meanwhile and no transaction had begun: settled as `stale`. Of a single row only. */
   | "settled-stale"
-  /** A newer event was applied before the transaction began: nothing was written, the row is still claimed. */
+  /** A newer event was applied before the transaction began: nothing was written, the rows are still claimed. */
   | "superseded"
-  /** The lease was lost: nothing was written. */
-  | "lost"
-  | InboxRepeat;
+  /**
+   * Nothing was written: a lease was lost, or the transaction could not be kept for a reason that is not of these rows. The
+   * worker releases them, which changes nothing where another worker has the lease.
+   */
+  | "lost";
+
+/** Why a transaction failed, where that is no fault of its event. */
+export type InboxFault =
+  /** The database ended it for the sake of another one: a deadlock, a serialization failure. */
+  | "conflict"
+  /** There was no connection to begin it, or the server was going away. */
+  | "connection";
 
 /**
- * The transaction was shared and was not committed, because of another event. The handlers are to be run again: alone, or
- * in a turn of their own.
- */
-export type InboxRepeat = "repeat" | "repeat_in_turn";
-
-/**
- * The transaction of one claimed row. It begins in the database when the handler first uses it; until then it costs
- * nothing. Once begun, the handler's writes, the end of the row and the advance of the head commit together or not at
- * all; several rows may share one transaction and one commit.
+ * The transaction of one claimed row, or of a batch of them. It begins in the database when the handler first uses it; until
+ * then it costs nothing. Once begun, the handler's writes, the ends of the rows and the advances of their heads commit
+ * together or not at all.
  */
 export interface HandlerTransaction<Transaction> {
   /**
@@ -102,19 +113,17 @@ export interface HandlerTransaction<Transaction> {
    * (`ReceiverError`) where nothing may be written any more; `commit` then resolves with `lost` or `superseded`.
    */
   readonly handle: Transaction;
-  /** It has a connection for itself, so no other handler may start in its place before it has ended. Default false. */
-  readonly isExclusive?: boolean | undefined;
-  /** Called once. When it is rejected, `rollback` follows, and the row is failed or left to the end of its lease. */
+  /** Read when it has failed. Default: the event's own. */
+  readonly fault?: InboxFault | undefined;
+  /** Called once. It leaves nothing open when it resolves. When it is rejected, `rollback` follows, and the row is failed or left to the end of its lease. */
   commit(): Promise<InboxSettleOutcome>;
-  /**
-   * Discards every write; later use of the handle throws. Resolves with how the handlers are to be run again where they
-   * failed because the transaction was shared.
-   */
-  rollback(): Promise<InboxRepeat | undefined>;
+  /** Discards every write; later use of the handle throws. */
+  rollback(): Promise<void>;
 }
 
 export type FailedAttempt =
-  | { readonly kind: "retry"; readonly delayMs: number; readonly error: string }
+  /** `counts`: it is one of the attempts of the event; otherwise the inbox itself had failed. */
+  | { readonly kind: "retry"; readonly delayMs: number; readonly error: string; readonly counts: boolean }
   | { readonly kind: "dead"; readonly error: string }
   /** Due again at once, and the attempt is not counted: the worker stops, or a newer event was applied. */
   | { readonly kind: "release" };
@@ -125,58 +134,41 @@ export interface InboxWaitingSource {
   readonly dueInMs: number;
 }
 
-export interface InboxWaiting {
-  /** In the order of their names. */
-  readonly sources: readonly InboxWaitingSource[];
-  /** The inbox's time, so that the worker notices when it jumps. */
-  readonly nowMs: number;
-}
-
 export interface InboxTransactionOptions {
   /** How long a handler may keep the transaction open. */
   readonly timeoutMs: number;
-  /** The transaction is not shared with other rows. Default false. */
-  readonly isAlone?: boolean | undefined;
-  /** Its statements are not sent between those of other rows. Default false. */
-  readonly isInTurn?: boolean | undefined;
 }
 
-export type InboxRepairOptions = Pick<InboxClaimOptions, "source" | "keyOrder">;
-
-/** A time of the inbox that is further in the future was stored before its clock was set back. */
-export const setBackMsMin = 1_000;
+/**
+ * No row waits for longer, and no lease lasts longer. A due time or the end of a lease that is further ahead was stored before
+ * the inbox's clock was set back, and counts as reached. A second more: statements at the same time read different times.
+ */
+export const longestDelayMs = ({ retry, leaseMs }: Pick<InboxClaimOptions, "retry" | "leaseMs">): number =>
+  Math.ceil(Math.max(retry.delayMsMax, leaseMs)) + 1_000;
 
 /** For workers. */
 export interface InboxWorkQueue<Transaction> {
-  /** The source and those of its tenants that have pending or running rows. */
-  waitingSources(source: string): Promise<InboxWaiting>;
+  /** The source and those of its tenants that have pending or running rows, in the order of their names. */
+  waitingSources(source: string): Promise<readonly InboxWaitingSource[]>;
   /**
    * Takes the leases of keys that have due rows and no lease, or one that has expired, each with its first due rows.
    * The rows of a key are handled in this order: of a lease that expired, the first one that had not ended has an attempt
    * more, or is dead after its last one. Several of these are due again one after the other, within the delay of the retry
-   * plan: one of them may have ended the process. Concurrent calls never get the same key. May return fewer rows than are due; none only when none is due, or when
-   * `nextInMs` is 0. Rows stored by an `insert` that has resolved are found.
+   * plan: one of them may have ended the process. What is due further ahead than `longestDelayMs` counts as due. Concurrent
+   * calls never get the same key. May return fewer rows than are due; none only when none is due, or when `nextInMs` is 0.
+   * Rows stored by an `insert` that has resolved are found.
    */
   claim(options: InboxClaimOptions): Promise<InboxClaimResult>;
   /** Extends leases from now; returns those that are still held, as the same objects. */
   renew(leases: readonly InboxLease[], leaseMs: number): Promise<ReadonlySet<InboxLease>>;
   /**
-   * Prepares the transaction that settles a claimed row. It neither waits nor fails. The writes of its handlers, the end of
-   * the row and the advance of its head are one step, durable when `commit` resolves with `settled`.
+   * Prepares the transaction that settles claimed rows, of which a key may have several, in their order. It neither waits nor
+   * fails. The writes of the handler, the ends of the rows and the advances of their heads are one step, durable when
+   * `commit` resolves with `settled`.
    */
-  begin(
-    claim: InboxClaim,
-    settlement: InboxSettlement,
-    options: InboxTransactionOptions,
-  ): HandlerTransaction<Transaction>;
+  begin(items: readonly InboxSettling[], options: InboxTransactionOptions): HandlerTransaction<Transaction>;
   /** Ends the attempt of a claimed row. Durable when it resolves with true. False when the lease was lost. */
   fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
-  /**
-   * After the clock was set back, or `keyOrder` was changed: wakes the keys that sleep although a row could be claimed, has
-   * the others sleep no longer than until one can, and starts the leases again that were granted in the future. A row that
-   * failed more than a second in the future can be claimed now, whatever its delay. Returns how many keys it changed.
-   */
-  repairTimes(options: InboxRepairOptions): Promise<number>;
   /**
    * Calls `wake` when rows may have become claimable, also by other processes: with their source, or without one when
    * they may be of any source. A call may be late, repeated or missing: it only makes the next poll earlier. Absent where

@@ -14,7 +14,10 @@ export type AttemptOutcome =
   | "stale"
   | "retried"
   | "dead"
-  /** Due again, not counted: the receiver closes, or a newer event was applied during the attempt. */
+  /**
+   * Due again, not counted: the receiver closes, a newer event was applied during the attempt, or the inbox had no connection
+   * for the transaction.
+   */
   | "released"
   /** Another worker may have the row; this attempt left no trace in the inbox. */
   | "lost";
@@ -22,13 +25,6 @@ export type AttemptOutcome =
 export type WorkerCounts = Record<AttemptOutcome, number>;
 
 export type RejectionCounts = Partial<Record<ReceiverErrorCode, number>>;
-
-export interface ClockStats {
-  /** How often the inbox's clock was set by more than a second while this receiver ran. */
-  readonly jumps: number;
-  /** By how much, the last time; negative when it was set back. */
-  readonly lastJumpMs: number | null;
-}
 
 export interface ReceiverStats {
   /** The receiver's source. */
@@ -48,8 +44,6 @@ export interface ReceiverStats {
   readonly lateQueries: number;
   /** Events being handled by this receiver right now. */
   readonly running: number;
-  /** Jumps of the inbox's clock that this receiver's worker noticed. */
-  readonly clock: ClockStats;
   /** How long this receiver could not store deliveries, or claim events; `null` while it can. */
   readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
   /** Of the whole inbox, other sources included. */

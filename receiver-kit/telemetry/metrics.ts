@@ -45,11 +45,6 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
       ...seconds(claimingForMs, { operation: "claim" }),
     ],
   ),
-  "inbox.clock_jumps": counter(
-    "{jump}",
-    "How often the clock of the inbox was set by more than a second.",
-    ({ clock }) => single(clock.jumps),
-  ),
   "inbox.rows": gauge("{row}", "Rows of the whole inbox, by state.", ({ inbox }) =>
     byLabel("state", inbox.rows),
   ),

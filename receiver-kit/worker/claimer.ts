@@ -12,12 +12,11 @@
 // claim (see store-clock.ts).
 
 import { randomName } from "@workspace-tasks/kernel/random.ts";
-import type { InboxClaim, InboxRowReference } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxDeath } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { includesSource } from "../signature/tenant.ts";
 import { OutageLog } from "./outage-log.ts";
-import { StoreClock } from "./store-clock.ts";
 import { TenantTurns } from "./tenant-turns.ts";
 
 /** What the worker has room for. */
@@ -36,11 +35,9 @@ export interface ClaimerOptions {
     claims: readonly InboxClaim[],
     claim: { readonly isFull: boolean; readonly sentMs: number },
   ) => void;
-  readonly onDied: (rows: readonly InboxRowReference[]) => void;
+  readonly onDied: (deaths: readonly InboxDeath[]) => void;
   /** Called after a poll that claimed rows. */
   readonly onPolled: () => void;
-  /** The leases that are held seem to have ended, to a worker that has not seen the inbox's clock before it was set. */
-  readonly onSetForward: () => void;
 }
 
 interface Claimed {
@@ -51,15 +48,12 @@ interface Claimed {
 }
 
 export class Claimer {
-  readonly storeClock: StoreClock;
   /** Of claims. */
   readonly outage: OutageLog;
   readonly #options: ClaimerOptions;
   readonly #settings: ReceiverSettings;
   readonly #name: string;
   readonly #turns: TenantTurns;
-  #mustRepairTimes = true;
-  #repairedAtMs = Number.NEGATIVE_INFINITY;
   #claims = 0;
   #failures = 0;
   #isStopped = false;
@@ -78,7 +72,6 @@ export class Claimer {
     });
     this.#name = randomName(settings.random);
     this.#turns = new TenantTurns(settings);
-    this.storeClock = new StoreClock(settings.leaseMs);
   }
 
   /** Rows that were not claimed may be due. */
@@ -131,13 +124,11 @@ export class Claimer {
     // A wake-up while the claim is in flight sets it again.
     this.#mayHaveMore = false;
     try {
-      if (this.#mustRepairTimes) await this.#repairTimes();
       const claimed = isTenantSecrets(secrets) ? this.#claimFairly(wanted) : this.#claim(source, wanted);
       const { count, nextInMs, isFull } = await claimed;
       this.#failures = 0;
       this.outage.end();
       if (isFull) this.#mayHaveMore = true;
-      this.#watchWait(nextInMs);
       if (!isFull || count === 0) {
         this.#schedulePoll(Math.max(pollMsMin, Math.min(pollMs, nextInMs ?? pollMs)));
       }
@@ -164,11 +155,7 @@ export class Claimer {
       if (turns.left === 0) {
         if (asked) break;
         asked = true;
-        const sentMs = this.#settings.clock.monotonic();
-        const turn = await turns.begin();
-        // Without due rows no claim would show that the clock was set.
-        this.#watchClock(sentMs, turn.nowMs);
-        nextInMs = earlier(nextInMs, turn.nextInMs);
+        nextInMs = earlier(nextInMs, await turns.begin());
       }
       const share = Math.ceil((rowsMax - count) / turns.left);
       const source = turns.next();
@@ -193,10 +180,8 @@ export class Claimer {
     const worker = `${this.#name}.${this.#claims}`;
     const { attemptsMax } = retry;
     const sentMs = clock.monotonic();
-    const reclaimUntilMs = this.storeClock.reclaimUntilMs(sentMs);
     const limits = { rowsMax, rowsPerKeyMax: rowsPerKey, bytesMax: bytes, leaseMs, attemptsMax };
-    const result = await inbox.claim({ source, worker, keyOrder, ...limits, reclaimUntilMs, retry });
-    this.#watchClock(sentMs, result.nowMs);
+    const result = await inbox.claim({ source, worker, keyOrder, ...limits, retry });
     this.#options.onDied(result.died);
     const { claims, nextInMs } = result;
     const count = claims.length;
@@ -206,47 +191,6 @@ export class Claimer {
     if (this.#isStopped) await releaseRows(this.#settings, claims);
     else this.#options.onClaimed(claims, { isFull, sentMs });
     return { count, nextInMs, isFull };
-  }
-
-  #watchClock(sentMs: number, nowMs: number): void {
-    const { source, clock, logger } = this.#settings;
-    const jumpMs = this.storeClock.observe({ sentMs, receivedMs: clock.monotonic(), nowMs });
-    if (jumpMs === 0) return;
-    logger.warn({ source, jumpMs }, "the clock of the inbox was set while the receiver ran");
-    if (jumpMs > 0) this.#options.onSetForward();
-    else {
-      this.#mustRepairTimes = true;
-      this.#pollAgain = true;
-    }
-  }
-
-  /**
-   * No retry and no lease takes so long: what waits was stored while the clock was ahead, and nothing has shown that it
-   * was set: it was ahead for less time than between two polls, or until the start had repaired the times. Repaired before
-   * the next poll, and not at each one: a lease or a retry of another configuration may be that long.
-   */
-  #watchWait(nextInMs: number | null): void {
-    const { clock, leaseMs, retry } = this.#settings;
-    if (nextInMs === null || nextInMs <= Math.max(leaseMs, retry.delayMsMax) + toleranceMs) return;
-    if (clock.monotonic() - this.#repairedAtMs >= leaseMs) this.#mustRepairTimes = true;
-  }
-
-  async #repairTimes(): Promise<void> {
-    const { inbox, source: own, secrets, keyOrder, logger } = this.#settings;
-    this.#mustRepairTimes = false;
-    this.#repairedAtMs = this.#settings.clock.monotonic();
-    try {
-      const { sources } = isTenantSecrets(secrets)
-        ? await inbox.waitingSources(own)
-        : { sources: [{ source: own }] };
-      for (const { source } of sources) {
-        const rows = await inbox.repairTimes({ source, keyOrder });
-        if (rows > 0) logger.warn({ source, rows }, "rows were due in the future: the clock was set back");
-      }
-    } catch (error) {
-      this.#mustRepairTimes = true;
-      throw error;
-    }
   }
 
   /** Claims nothing more. Resolves when the claim in flight has ended. */
@@ -274,7 +218,6 @@ export async function releaseRows(
 }
 
 const failureDelayMsMax = 10_000;
-const toleranceMs = 1_000;
 /** A row that another process is claiming at this moment is due, but cannot be claimed. */
 const pollMsMin = 5;
 

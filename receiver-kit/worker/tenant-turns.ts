@@ -1,6 +1,7 @@
+import { longestDelayMs } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 
-type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock">;
+type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock" | "retry" | "leaseMs">;
 
 /**
  * Which tenant is served next. Tenants with due rows take turns; who they are is asked once per turn of all of them, and
@@ -26,18 +27,19 @@ export class TenantTurns {
     if (this.#settings.clock.monotonic() - this.#askedAtMs > turnMsMax) this.#inTurn = [];
   }
 
-  /** Begins a turn with the tenant after the one that was served last. */
-  async begin(): Promise<{ readonly nowMs: number; readonly nextInMs: number | null }> {
+  /** Begins a turn with the tenant after the one that was served last. Returns until when the next of the others waits. */
+  async begin(): Promise<number | null> {
     const { inbox, source, clock } = this.#settings;
     this.#askedAtMs = clock.monotonic();
-    const { nowMs, sources } = await inbox.waitingSources(source);
-    const due = sources.filter(({ dueInMs }) => dueInMs <= 0).map(({ source }) => source);
+    const sources = await inbox.waitingSources(source);
+    const isDue = (dueInMs: number) => dueInMs <= 0 || dueInMs > longestDelayMs(this.#settings);
+    const due = sources.filter(({ dueInMs }) => isDue(dueInMs)).map(({ source }) => source);
     this.#inTurn = [
       ...due.filter((name) => name > this.#served),
       ...due.filter((name) => name <= this.#served),
     ];
-    const later = sources.map(({ dueInMs }) => dueInMs).filter((dueInMs) => dueInMs > 0);
-    return { nowMs, nextInMs: later.length > 0 ? Math.min(...later) : null };
+    const later = sources.map(({ dueInMs }) => dueInMs).filter((dueInMs) => !isDue(dueInMs));
+    return later.length > 0 ? Math.min(...later) : null;
   }
 
   /** The stored source of the next tenant. */

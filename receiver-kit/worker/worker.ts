@@ -25,8 +25,7 @@ import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
-import { watchUnhandled } from "../attempt/unhandled-errors.ts";
-import { type InboxClaim, type InboxLease, type InboxRowReference, leaseExpired } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxDeath, InboxLease, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { splitSource } from "../signature/tenant.ts";
@@ -57,7 +56,6 @@ export class Worker<Transaction> {
   #fullClaimAtMs: number | undefined;
   #state: "new" | "working" | "stopping" = "new";
   #unsubscribe: (() => Promise<void>) | undefined;
-  #unwatch = () => {};
 
   constructor(settings: AttemptSettings<Transaction>) {
     this.#settings = settings;
@@ -67,9 +65,6 @@ export class Worker<Transaction> {
       onClaimed: (claims, claim) => this.#add(claims, claim),
       onDied: (rows) => this.#countDied(rows),
       onPolled: () => this.#dispatch(),
-      onSetForward: () => {
-        if (this.#chains.size > 0) void this.#leases.renew();
-      },
     });
     this.#running = new RunningAttempts(settings.clock);
     this.#leases = new HeldLeases(settings, (lease) => this.#lose(lease));
@@ -84,12 +79,10 @@ export class Worker<Transaction> {
   async start(): Promise<void> {
     if (this.#state !== "new") return;
     this.#state = "working";
-    this.#unwatch = watchUnhandled();
     try {
       this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.claimer.wake(source));
     } catch (error) {
       if (this.#state === "working") this.#state = "new";
-      this.#unwatch();
       throw error;
     }
     // Stopped while subscribing: `stop` had nothing to unsubscribe yet.
@@ -201,11 +194,10 @@ export class Worker<Transaction> {
     const { telemetry, clock } = this.#settings;
     const { claim } = running;
     const events: AttemptEvents = {
-      onHandled: (transaction) => {
-        this.#running.handled(running, transaction);
+      onHandled: () => {
+        this.#running.handled(running);
         this.#dispatch();
       },
-      onRepeat: () => this.#running.repeated(running),
       onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
       onIgnored: (event) => this.#reportIgnored(claim.source, event),
       onLateQuery: (handler, query) =>
@@ -248,10 +240,10 @@ export class Worker<Transaction> {
     this.#settings.logger.warn({ ...row, handler, query }, message);
   }
 
-  #countDied(rows: readonly InboxRowReference[]): void {
-    for (const row of rows) {
+  #countDied(deaths: readonly InboxDeath[]): void {
+    for (const { error, ...row } of deaths) {
       this.counts.dead += 1;
-      this.#reportDead(row, new Error(leaseExpired));
+      this.#reportDead(row, new Error(error));
     }
   }
 
@@ -282,7 +274,6 @@ export class Worker<Transaction> {
     await attemptsEnded;
     if (this.#releasing.size > 0) await settledWithin(Promise.all(this.#releasing), storeGraceMs, clock);
     this.#leases.stop();
-    this.#unwatch();
   }
 }
 

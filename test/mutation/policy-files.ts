@@ -56,8 +56,6 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "receiver-kit/worker/chain-queue.ts": [],
   "receiver-kit/worker/prefetch-size.ts": [],
   "receiver-kit/attempt/retry-policy.ts": [],
-  "receiver-kit/worker/store-clock.ts": [],
-  "receiver-kit/inbox/postgres/transactions/claim-size.ts": [],
 };
 
 export const policyFiles: Readonly<Record<string, readonly string[]>> = Object.fromEntries(

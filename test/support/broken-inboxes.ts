@@ -23,14 +23,17 @@ export function withoutFencing(inbox: MemoryInbox): MemoryInbox {
       for (const claim of result.claims) currentClaims.set(claim.seq, claim);
       return result;
     },
-    begin(claim, settlement, options) {
-      const begun = inbox.begin(claim, settlement, options);
+    begin(items, options) {
+      const begun = inbox.begin(items, options);
       const changes: (() => void)[] = [];
       return {
         handle: { apply: (change) => void changes.push(change) },
         rollback: () => begun.rollback(),
         commit() {
-          const current = inbox.begin(currentClaims.get(claim.seq) ?? claim, settlement, options);
+          const held = items.map(({ claim, settlement }) => {
+            return { claim: currentClaims.get(claim.seq) ?? claim, settlement };
+          });
+          const current = inbox.begin(held, options);
           for (const change of changes) change();
           return current.commit();
         },

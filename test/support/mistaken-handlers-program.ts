@@ -49,12 +49,11 @@ const withClient =
   async (transaction, name) => {
     await use(await transaction.client(), name);
   };
-/** A handler that does not await its own function, and returns after a pause, if any. */
+/** A handler that does not await its own function. */
 const notAwaiting =
-  (save: Mistake, pauseMs = 0): Mistake =>
+  (save: Mistake): Mistake =>
   async (transaction, name) => {
     void save(transaction, name);
-    if (pauseMs > 0) await pause(pauseMs);
   };
 
 /** Each writes `name` first, where it writes it at all, and `name again` second. */
@@ -80,10 +79,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     await write(transaction, name);
     for (const delayMs of [10, 20]) setTimeout(() => write(transaction, `${name} again`), delayMs);
   },
-  "function after return": notAwaiting(async (transaction, name) => {
-    await pause(30);
-    await write(transaction, name);
-  }),
   async "throws with two in flight"(transaction, name) {
     await Promise.all([fail(transaction), write(transaction, name)]);
   },
@@ -101,35 +96,16 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   async "fails with finally"(transaction) {
     void fail(transaction).finally(() => {});
   },
+  async "fails with then"(transaction, name) {
+    void fail(transaction).then(() => write(transaction, name));
+  },
+  async "then fails"(transaction, name) {
+    void write(transaction, name).then(() => fail(transaction));
+  },
   function: notAwaiting(async (transaction, name) => {
     await write(transaction, name);
     await write(transaction, `${name} again`);
   }),
-  "function fails": notAwaiting(async (transaction, name) => {
-    await write(transaction, name);
-    await fail(transaction);
-  }),
-  "function fails early": notAwaiting(async (transaction) => {
-    try {
-      await fail(transaction);
-    } catch (cause) {
-      throw new Error("not saved", { cause });
-    }
-  }, 20),
-  "fails before a pause": notAwaiting(async (transaction) => {
-    try {
-      await fail(transaction);
-    } finally {
-      await pause(30);
-    }
-  }),
-  "fails in a driver": notAwaiting(async (transaction) => {
-    const driverError: unknown = await fail(transaction).catch((error: unknown) => error);
-    throw Object.assign(new Error("not saved"), { driverError });
-  }),
-  async "fails twice"(transaction) {
-    void Promise.any([fail(transaction), fail(transaction)]);
-  },
   async "fails frozen"(transaction) {
     void fail(Object.freeze(transaction));
   },
@@ -147,14 +123,6 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   "client fails": withClient((client) => void client.query(insertMissing)),
   "client after return": withClient((client, name) => {
     setTimeout(() => client.query(`INSERT INTO effects VALUES ('${name}')`), 30);
-  }),
-  "callback fails": withClient((client) => {
-    const save = () =>
-      new Promise<void>((resolve, reject) => {
-        const onResult: Callback = (error) => (error ? reject(error) : resolve());
-        void client.query(insertMissing, onResult);
-      });
-    void save();
   }),
   "callback throws": withClient((client) => {
     void client.query("SELECT 1", () => {

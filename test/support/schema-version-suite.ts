@@ -106,7 +106,7 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
         insert: () => inbox.insert(runningAt("task-4", 1, { id: "new" })),
         claim: () => inbox.claim(claimOptions()),
         renew: () => inbox.renew([claim.lease], 60_000),
-        commit: () => inbox.begin(claim, doneWith(claim), { timeoutMs: 1_000 }).commit(),
+        commit: () => inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 1_000 }).commit(),
         fail: () => inbox.fail(claim, { kind: "release" }),
         replay: () => inbox.replay(deadRow, columns),
         discard: () => inbox.discard(deadRow),
@@ -115,7 +115,6 @@ export function describeSchemaVersions(name: string, create: () => Promise<Versi
         advanceHead: () => inbox.advanceHead(head),
         writeMarks: () => inbox.writeMarks(source, { mark: "1" }),
         purge: () => inbox.purge(ages, 100),
-        repairTimes: () => inbox.repairTimes({ source, keyOrder: "latest" }),
       };
       for (const [method, write] of Object.entries(writes))
         await expect(write(), method).rejects.toMatchObject(tooNew);

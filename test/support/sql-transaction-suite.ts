@@ -13,7 +13,10 @@ export async function beginTransaction({ inbox }: InboxFixture, taskId = "task-1
   await inbox.insert(newRow);
   const [claim] = (await inbox.claim(claimOptions())).claims;
   const limits = { timeoutMs: 60_000 };
-  const transaction = inbox.begin(claim!, doneWith(claim!), limits) as HandlerTransaction<SqlTransaction>;
+  const transaction = inbox.begin(
+    [{ claim: claim!, settlement: doneWith(claim!) }],
+    limits,
+  ) as HandlerTransaction<SqlTransaction>;
   return { newRow, claim: claim!, transaction };
 }
 
@@ -27,9 +30,9 @@ export async function expectUndone(fixture: InboxFixture, { newRow, claim, trans
   expect(await effects.kept()).toEqual([]);
   expect(await inbox.get(newRow)).toMatchObject({ state: "running" });
   expect(await inbox.head("default", newRow.orderKey!)).toBeUndefined();
-  expect(await inbox.fail(claim, { kind: "retry", delayMs: 0, error: "ended" })).toBe(true);
+  expect(await inbox.fail(claim, { kind: "retry", delayMs: 0, error: "ended", counts: true })).toBe(true);
   const again = (await inbox.claim(claimOptions({ worker: "worker-2" }))).claims[0]!;
-  const next = inbox.begin(again, doneWith(again), { timeoutMs: 60_000 });
+  const next = inbox.begin([{ claim: again, settlement: doneWith(again) }], { timeoutMs: 60_000 });
   await effects.write(next.handle, "again");
   expect(await next.commit()).toBe("settled");
   expect(await effects.kept()).toEqual(["again"]);

@@ -32,6 +32,9 @@ export function interceptInbox<Transaction>(
           const transaction = target.begin(...values);
           return {
             handle: transaction.handle,
+            get fault() {
+              return transaction.fault;
+            },
             commit: () => around("commit", () => transaction.commit()),
             rollback: () => around("rollback", () => transaction.rollback()),
           };

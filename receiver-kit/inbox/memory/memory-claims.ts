@@ -1,36 +1,32 @@
-// How keys are claimed, renewed and repaired in memory. The rules are those of the SQL inboxes.
+// How keys are claimed and renewed in memory. The rules are those of the SQL inboxes.
 
 import {
   type InboxClaim,
   type InboxClaimOptions,
   type InboxClaimResult,
+  type InboxDeath,
   type InboxLease,
-  type InboxRepairOptions,
-  type InboxRowReference,
-  leaseExpired,
+  leaseExpiredAfter,
+  longestDelayMs,
 } from "../inbox.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
-import { setBackMsMin } from "../work-queue.ts";
 import { firstWakeMs, type MemoryKey, type MemoryKeys } from "./memory-keys.ts";
 import { type MemoryRow, toClaim } from "./memory-rows.ts";
 
 export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: number): InboxClaimResult {
-  const { source, rowsMax, bytesMax, reclaimUntilMs } = options;
-  const reclaimableMs = Math.min(nowMs, reclaimUntilMs ?? nowMs);
-  const due = keys.waiting(source).filter(({ wakeAtMs }) => wakeAtMs <= nowMs);
+  const { source, rowsMax, bytesMax } = options;
+  const due = keys.waiting(source).filter(({ wakeAtMs }) => isReached(wakeAtMs, options, nowMs));
   const claims: InboxClaim[] = [];
-  const died: InboxRowReference[] = [];
-  const unexpired = new Set<MemoryKey>();
+  const died: InboxDeath[] = [];
   let bytes = 0;
   let isFull = false;
   let recovered = 0;
   // A key that was recovered follows the others.
   for (const key of due.sort((a, b) => a.wakeAtMs - b.wakeAtMs || a.id - b.id)) {
     if (claims.length >= rowsMax || isFull) break;
-    if (key.worker !== null && key.wakeAtMs > reclaimableMs) unexpired.add(key);
-    else if (key.worker !== null) {
+    if (key.worker !== null) {
       died.push(...recoverKey(keys, key, recovered, options, nowMs));
-      if (key.wakeAtMs <= nowMs) due.push(key);
+      if (isReached(key.wakeAtMs, options, nowMs)) due.push(key);
       recovered += 1;
     } else {
       const taken: MemoryRow[] = [];
@@ -45,9 +41,8 @@ export function claimRows(keys: MemoryKeys, options: InboxClaimOptions, nowMs: n
       else if (taken.length > 0) claims.push(...leaseKey(keys, key, taken, options, nowMs));
     }
   }
-  const others = keys.waiting(source).filter((key) => !unexpired.has(key));
-  const nextMs = isFull ? nowMs : firstWakeMs(others);
-  return { claims, died, nextInMs: nextMs === undefined ? null : Math.max(0, nextMs - nowMs), nowMs };
+  const nextMs = isFull ? nowMs : firstWakeMs(keys.waiting(source));
+  return { claims, died, nextInMs: nextMs === undefined ? null : Math.max(0, nextMs - nowMs) };
 }
 
 function leaseKey(
@@ -77,7 +72,7 @@ function recoverKey(
   place: number,
   { attemptsMax, retry }: InboxClaimOptions,
   nowMs: number,
-): readonly InboxRowReference[] {
+): readonly InboxDeath[] {
   const { claimed } = key;
   const [handled] = claimed;
   for (const row of claimed) row.state = "pending";
@@ -88,14 +83,15 @@ function recoverKey(
   handled.attempts += 1;
   const isDead = handled.attempts >= attemptsMax;
   handled.dueAtMs = recoveredDueAtMs({ attempts: handled.attempts, place, retry }, nowMs);
-  handled.failedAtMs = nowMs;
   key.suspects = claimed.length - (isDead ? 1 : 0);
   if (isDead) {
     keys.removeRow(key, handled);
-    Object.assign(handled, { state: "dead", dueAtMs: 0, lastError: leaseExpired });
+    const lastError = leaseExpiredAfter(handled.lastError);
+    Object.assign(handled, { state: "dead", dueAtMs: 0, lastError });
   }
   keys.release(key, key.waiting.length > 1 || isDead ? nowMs : Math.max(nowMs, handled.dueAtMs));
-  return isDead ? [{ source: handled.source, id: handled.id }] : [];
+  if (!isDead) return [];
+  return [{ source: handled.source, id: handled.id, error: handled.lastError ?? "" }];
 }
 
 /** Returns the leases that are still held. */
@@ -116,39 +112,17 @@ export function renewLeases(
   return held;
 }
 
-/** Returns how many keys it changed: those that slept longer than until a row can be claimed, and leases granted in the future. */
-export function repairTimes(
-  keys: MemoryKeys,
-  { source, keyOrder }: InboxRepairOptions,
-  nowMs: number,
-): number {
-  const options = { keyOrder, rowsPerKeyMax: 1 };
-  const queued = keys.waiting(source);
-  const dueAtMs = (key: MemoryKey) =>
-    firstDueRows(key, options, nowMs).length > 0 ? nowMs : nextDueMs(key, options);
-  const asleep = queued.filter(
-    (key) => key.worker === null && key.wakeAtMs > nowMs && key.wakeAtMs > dueAtMs(key),
-  );
-  const ahead = queued.filter(({ worker, leasedAtMs }) => worker !== null && leasedAtMs > nowMs);
-  for (const key of asleep) keys.wakeAt(key, dueAtMs(key));
-  for (const key of ahead) {
-    keys.wakeAt(key, nowMs + (key.wakeAtMs - key.leasedAtMs));
-    key.leasedAtMs = nowMs;
-  }
-  return asleep.length + ahead.length;
-}
-
 /** The rows of a key that may be claimed now. */
 function firstDueRows(
   { waiting, suspects }: MemoryKey,
-  { rowsPerKeyMax, keyOrder }: Pick<InboxClaimOptions, "rowsPerKeyMax" | "keyOrder">,
+  options: InboxClaimOptions,
   nowMs: number,
 ): readonly MemoryRow[] {
-  const rowsMax = suspects > 0 ? 1 : rowsPerKeyMax;
+  const rowsMax = suspects > 0 ? 1 : options.rowsPerKeyMax;
   const due: MemoryRow[] = [];
   for (const row of waiting) {
-    if (isDue(row, nowMs)) due.push(row);
-    else if (keyOrder === "strict") break;
+    if (isReached(row.dueAtMs, options, nowMs)) due.push(row);
+    else if (options.keyOrder === "strict") break;
     if (due.length === rowsMax) break;
   }
   return due;
@@ -160,7 +134,5 @@ function nextDueMs({ waiting }: MemoryKey, { keyOrder }: Pick<InboxClaimOptions,
   return rows.reduce((next, { dueAtMs }) => Math.min(next, dueAtMs), Number.POSITIVE_INFINITY);
 }
 
-/** One that failed in the future did so before the clock was set back. */
-function isDue({ dueAtMs, failedAtMs }: MemoryRow, nowMs: number): boolean {
-  return dueAtMs <= nowMs || failedAtMs > nowMs + setBackMsMin;
-}
+const isReached = (atMs: number, options: InboxClaimOptions, nowMs: number): boolean =>
+  atMs <= nowMs || atMs > nowMs + longestDelayMs(options);

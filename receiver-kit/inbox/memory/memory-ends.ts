@@ -32,7 +32,7 @@ export function endRow(keys: MemoryKeys, { key, row }: Held, end: RowEnd, nowMs:
   if (result !== "release") row.attempts = claim.attempts;
   if (result === "retry" || result === "release") {
     row.state = "pending";
-    if (result === "retry") Object.assign(row, { dueAtMs: nowMs + delayMs, failedAtMs: nowMs });
+    if (result === "retry") row.dueAtMs = nowMs + delayMs;
   } else {
     row.state = result;
     row.dueAtMs = 0;

@@ -7,7 +7,7 @@ import { transactionEnded } from "../lazy-transaction.ts";
 import * as rowEnd from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
 import { reconcileCandidates } from "./memory-candidates.ts";
-import { claimRows, renewLeases, repairTimes } from "./memory-claims.ts";
+import { claimRows, renewLeases } from "./memory-claims.ts";
 import { endRow, findHeld } from "./memory-ends.ts";
 import { MemoryKeys } from "./memory-keys.ts";
 import { MemoryRows, toDetails } from "./memory-rows.ts";
@@ -97,7 +97,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly renew: Methods["renew"] = async (leases, leaseMs) =>
     renewLeases(this.#keys, leases, leaseMs, this.#clock.now());
 
-  readonly begin: Methods["begin"] = (claim, settlement) => {
+  readonly begin: Methods["begin"] = (items) => {
     const changes: (() => void)[] = [];
     let ended = false;
     const apply = (change: () => void) => {
@@ -106,16 +106,22 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     };
     const rollback = async () => {
       ended = true;
-      return undefined;
+      rowEnd.reopen(items);
     };
     const commit = async () => {
       ended = true;
-      const held = this.#held(claim);
-      const isLate = held && rowEnd.isSuperseded(settlement, held.key.head?.position);
-      if (isLate && changes.length > 0) return "superseded";
-      if (held) for (const change of changes) change();
-      const end = rowEnd.settledEnd(claim, settlement);
-      return rowEnd.settleOutcome(end, this.#end(end));
+      const held = items.map(({ claim }) => this.#held(claim));
+      if (!held.every((row) => row !== undefined)) return "lost";
+      const isLate = items.some(({ settlement }, index) =>
+        rowEnd.isSuperseded(settlement, held[index]?.key.head?.position),
+      );
+      if (isLate && (changes.length > 0 || items.length > 1)) return "superseded";
+      for (const change of changes) change();
+      const outcomes = items.map(({ claim, settlement }) => {
+        const end = rowEnd.settledEnd(claim, settlement);
+        return rowEnd.settleOutcome(end, this.#end(end));
+      });
+      return outcomes[0] ?? "settled";
     };
     return { handle: { apply }, commit, rollback };
   };
@@ -141,12 +147,6 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly get: Methods["get"] = async (reference) => {
     const row = this.#rows.get(reference);
     return row && toDetails(row);
-  };
-
-  readonly repairTimes: Methods["repairTimes"] = async (options) => {
-    const repaired = repairTimes(this.#keys, options, this.#clock.now());
-    if (repaired > 0) this.#subscribers.wake(options.source);
-    return repaired;
   };
 
   readonly replay: Methods["replay"] = async (reference, columns) => {
@@ -224,10 +224,8 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return this.#rows.purge(retention, rowsMax, now) + heads;
   };
 
-  readonly waitingSources: Methods["waitingSources"] = async (source) => {
-    const nowMs = this.#clock.now();
-    return { sources: this.#keys.waitingSources(source, nowMs), nowMs };
-  };
+  readonly waitingSources: Methods["waitingSources"] = async (source) =>
+    this.#keys.waitingSources(source, this.#clock.now());
 
   readonly backlog: Methods["backlog"] = async (source, limit) => this.#keys.backlog(source, limit);
 

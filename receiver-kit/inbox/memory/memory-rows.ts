@@ -5,8 +5,6 @@ import { emptyStates } from "../sql/inbox-row.ts";
 interface RowFields extends Omit<inbox.InboxRowDetails, "bodyBytes"> {
   /** 0 until the first failure: a clock that is set cannot delay the row. */
   readonly dueAtMs: number;
-  /** When the last attempt failed; 0 before. */
-  readonly failedAtMs: number;
   /** Those that have ended. */
   readonly attempts: number;
   readonly replayedAtMs: number | null;
@@ -48,7 +46,7 @@ export class MemoryRows {
     }
     const row: MemoryRow = {
       ...newRow,
-      ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, replayedAtMs: null, dueAtMs: 0, failedAtMs: 0 },
+      ...{ seq: ++this.#lastSeq, state, receivedAtMs: nowMs, replayedAtMs: null, dueAtMs: 0 },
       ...{ attempts: 0, replays: 0, lastError: quarantine, inlineLease: noLease },
       body: new Uint8Array(newRow.body),
     };
@@ -113,7 +111,7 @@ const storedAtMs = ({ replayedAtMs, receivedAtMs }: MemoryRow): number => replay
 const dueAtMs = (row: MemoryRow): number => row.dueAtMs || storedAtMs(row);
 
 function toSummary(row: MemoryRow): inbox.InboxRowSummary {
-  const { body, replayedAtMs, failedAtMs, inlineLease, ...columns } = row;
+  const { body, replayedAtMs, inlineLease, ...columns } = row;
   const attempts = row.attempts + (row.state === "running" ? 1 : 0);
   return { ...columns, attempts, dueAtMs: dueAtMs(row), bodyBytes: body?.byteLength ?? null };
 }
@@ -123,7 +121,7 @@ export function toDetails(row: MemoryRow): inbox.InboxRowDetails {
 }
 
 export function toClaim(
-  { state, dueAtMs, failedAtMs, lastError, replayedAtMs, inlineLease, ...row }: MemoryRow,
+  { state, dueAtMs, lastError, replayedAtMs, inlineLease, ...row }: MemoryRow,
   lease: inbox.InboxLease,
   head: string | null,
 ): inbox.InboxClaim {

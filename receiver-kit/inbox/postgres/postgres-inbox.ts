@@ -19,12 +19,8 @@ import {
   type PostgresQueryable,
 } from "./sql/postgres-pool.ts";
 import { postgresStatements } from "./sql/postgres-statements.ts";
-import { beginsPlain } from "./sql/session-reset.ts";
-import { ClaimSize } from "./transactions/claim-size.ts";
-import { beginSharedTransaction } from "./transactions/postgres-handler-transaction.ts";
 import * as operations from "./transactions/postgres-operations.ts";
 import { beginPostgresTransaction, type PostgresTransaction } from "./transactions/postgres-transaction.ts";
-import { SharedTransactions } from "./transactions/shared-transactions.ts";
 
 export interface PostgresInboxOptions {
   /** Schema of the inbox's tables; lower case. Default `workspace_tasks`. */
@@ -36,17 +32,6 @@ export interface PostgresInboxOptions {
    * and the call fails. Reports and retention have six times as long, a migration 15 minutes. Default 5,000.
    */
   readonly queryTimeoutMs?: number | undefined;
-  /** How many events may share a transaction. 1: each event has its own. Default 128. */
-  readonly eventsPerTransactionMax?: number | undefined;
-  /** How long a handler may use a shared transaction; after that it runs again in a transaction of its own. Default 100. */
-  readonly turnMs?: number | undefined;
-  /**
-   * Whether a session is reset after each handler, as by DISCARD ALL: no other handler sees what it has set or left there.
-   * That undoes what the program itself has set after it connected. Events share transactions only where sessions are
-   * reset; statements that are known to leave nothing then need no reset. Default: `true` for a `Pool` of `pg` without a
-   * listener of `connect`, `onConnect`, `verify` and a `Client` of your own, else `false`.
-   */
-  readonly resetSessions?: boolean | undefined;
   /** Time of due rows, leases and retention. Default: the server's clock, which all processes share. */
   readonly clock?: Clock | undefined;
 }
@@ -58,9 +43,6 @@ const postgresOptions = s.strictOptions<PostgresInboxOptions>()({
   ),
   migrate: s.withDefault(s.boolean, true),
   queryTimeoutMs: s.withDefault(s.durationMs, defaults.postgres.queryTimeoutMs),
-  eventsPerTransactionMax: s.withDefault(s.positiveInteger, defaults.postgres.eventsPerTransactionMax),
-  turnMs: s.withDefault(s.durationMs, defaults.postgres.turnMs),
-  resetSessions: s.optional(s.boolean),
   clock: s.optional(s.clock),
 });
 
@@ -98,13 +80,13 @@ export function postgresInbox(
   const channel = `${schema}_inbox`;
   const now = () => settings.clock?.now() ?? null;
   const database: operations.PostgresDatabase = {
-    ...{ pool, sql, now, claimSize: new ClaimSize() },
+    pool,
+    sql,
+    now,
     lockTimeoutMs: Math.min(2_000, Math.ceil(0.4 * queryTimeoutMs)),
   };
   const notify = createNotifier(pool, channel);
   const { insert, end } = groupCommits(database);
-  const sharing = { eventsMax: settings.eventsPerTransactionMax, turnMs: settings.turnMs };
-  const shared = new SharedTransactions({ ...database, ...sharing, queryTimeoutMs, notify });
   const limitOf = (isLarge?: boolean) => (isLarge ? 6 * queryTimeoutMs : undefined);
   const query = async (statement: string, values: readonly unknown[], isLarge?: boolean) =>
     (await pool.query(statement, [...values], limitOf(isLarge))).rows;
@@ -157,16 +139,8 @@ export function postgresInbox(
     },
     claim: (claimOptions) => operations.claimRows(database, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
-    begin(claim, settlement, { timeoutMs, isAlone, isInTurn }) {
-      const resets = settings.resetSessions ?? beginsPlain(callersPool);
-      const dependencies = {
-        ...{ database, claim, settlement, timeoutMs, isAlone, isInTurn, notify },
-        settleInGroup: () => settle(claim, settlement),
-        resetSession: resets ? sql.resetSession : "",
-      };
-      if (isAlone || !resets || !shared.isPossible) return beginPostgresTransaction(dependencies);
-      return beginSharedTransaction(dependencies, shared);
-    },
+    begin: (items, { timeoutMs }) =>
+      beginPostgresTransaction({ database, items, timeoutMs, notify, settleInGroup: settle }),
     subscribe: (wake) =>
       listenForRows({ pool: callersPool, channel, clock: systemClock, queryTimeoutMs }, wake),
   };

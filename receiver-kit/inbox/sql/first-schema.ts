@@ -71,7 +71,6 @@ export function firstSchema(dialect: SchemaDialect): string {
         position ${text} NOT NULL,
         seq bigint NOT NULL,
         due_at bigint NOT NULL,
-        failed_at bigint,
         attempts integer NOT NULL DEFAULT 0,
         body_bytes integer NOT NULL,
         last_error text,

@@ -156,13 +156,6 @@ export function sqlMethods(
       const recorded = outcome === "done" ? null : "inline";
       return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
-    async repairTimes({ source, keyOrder }) {
-      const rowsMax = keyOrder === "strict" ? 1 : Number.MAX_SAFE_INTEGER;
-      const keys = await change(sql.repairKeys, [now(), source, rowsMax]);
-      const leases = await change(sql.repairLeases, [now(), source]);
-      if (keys > 0) wake(source);
-      return keys + leases;
-    },
     reconcileCandidates: async ({ source, runningForMs, afterKey, limit }) =>
       inboxRow.toCandidates(
         await read(sql.reconcileCandidates, [now(), source, runningForMs, afterKey, limit], true),
@@ -188,11 +181,7 @@ export function sqlMethods(
       const { from, to } = tenantRange(source);
       const rows = await read(sql.waitingSources, [now(), source, from, to]);
       const waiting = rows.filter((row) => row["source"] !== null);
-      const sources = waiting.map((row) => ({
-        source: String(row["source"]),
-        dueInMs: Number(row["due_in"]),
-      }));
-      return { sources, nowMs: Number(rows[0]?.["now"]) };
+      return waiting.map((row) => ({ source: String(row["source"]), dueInMs: Number(row["due_in"]) }));
     },
     async backlog(source, limit) {
       const [row] = await read(sql.countBacklog, [source, limit]);

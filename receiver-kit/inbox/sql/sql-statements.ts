@@ -12,10 +12,7 @@
 //   claimed     the numbers of these rows: the first of them, in the order of the queue, is being handled
 //   suspects    rows of a claim whose lease expired, which are claimed one at a time
 //   due_at      0 until the first failure: a clock that is set cannot delay the row
-//   failed_at   when the last attempt failed; NULL before
 //   leased_at   when the lease was granted or extended
-
-import { setBackMsMin } from "../work-queue.ts";
 
 /** @param prefix of a schema, or of names */
 export const tablesWith = (prefix: string) => ({
@@ -59,12 +56,9 @@ export function sqlStatements(dialect: SqlDialect) {
   };
 }
 
-/**
- * A row is due from its due time on. One that failed in the future did so before the clock was set back, and is due now.
- * Up to `setBackMsMin` is an ordinary correction of a clock, or another order of statements than that of their times.
- */
-export const isDue = (now: string) =>
-  `(due_at <= ${now} OR coalesce(failed_at, 0) > ${now} + ${setBackMsMin})`;
+/** A row is due from its due time on, and when that is further ahead than any delay: see `longestDelayMs`. */
+export const isDue = (now: string, longestDelay: string) =>
+  `(due_at <= ${now} OR due_at > ${now} + ${longestDelay})`;
 
 /** Key of a row that has none; others are JSON arrays. */
 export const keyOf = (row: string) => `coalesce(${row}order_key, 'id:' || ${row}webhook_id)`;
@@ -304,12 +298,7 @@ function maintenanceStatements(dialect: SqlDialect) {
 }
 
 function sourceStatements(dialect: SqlDialect) {
-  const { keys, queue, now, wakeSource, skipLocked } = dialect;
-  const firstRows = `FROM (
-        SELECT * FROM ${queue} AS waiting WHERE waiting.key_id = ordering_key.id
-        ORDER BY position, seq LIMIT $3) AS found`;
-  const dueRow = `EXISTS (SELECT 1 ${firstRows} WHERE ${isDue(now)})`;
-  const nextDue = `(SELECT min(due_at) ${firstRows})`;
+  const { keys, now, wakeSource, skipLocked } = dialect;
   return {
     /** The recursion finds one tenant after the other, with one probe of an index each. */
     waitingSources: `
@@ -330,18 +319,11 @@ function sourceStatements(dialect: SqlDialect) {
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1 AND wake_at IS NOT NULL LIMIT $2) AS busy`,
 
-    /** Keys that sleep although one of their first $3 rows could be claimed, or longer than until one can. */
-    repairKeys: `
-    UPDATE ${keys} AS ordering_key SET wake_at = CASE WHEN ${dueRow} THEN ${now} ELSE ${nextDue} END WHERE id IN (
+    /** Keys that sleep for longer than $3, and leases that last longer. */
+    wakeAhead: `
+    UPDATE ${keys} SET wake_at = ${now} WHERE id IN (
       SELECT id FROM ${keys} AS ordering_key
-      WHERE ${wakeSource} = $2 AND worker IS NULL AND wake_at > ${now}
-        AND (${dueRow} OR wake_at > ${nextDue}) ${skipLocked("ordering_key")})
+      WHERE ${wakeSource} = $2 AND wake_at > ${now} + CAST($3 AS bigint) ${skipLocked("ordering_key")})
     RETURNING 1`,
-
-    repairLeases: `
-    UPDATE ${keys} SET wake_at = ${now} + (wake_at - leased_at), leased_at = ${now} WHERE id IN (
-      SELECT id FROM ${keys} AS ordering_key
-      WHERE ${wakeSource} = $2 AND wake_at IS NOT NULL AND worker IS NOT NULL AND leased_at > ${now}
-      ${skipLocked("ordering_key")}) RETURNING 1`,
   };
 }

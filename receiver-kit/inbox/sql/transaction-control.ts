@@ -6,16 +6,7 @@ import { type Database, fromFirstWord } from "./statement-text.ts";
 
 const control =
   /^(BEGIN|START|COMMIT|END|ABORT|PREPARE\s+TRANSACTION|ROLLBACK(?!\s+((TRANSACTION|WORK)\s+)?TO\b))\b/i;
-const shareable = /^(SELECT|INSERT|UPDATE|DELETE|MERGE|WITH|VALUES|NOTIFY|SAVEPOINT|RELEASE|ROLLBACK)\b/i;
 const savepoint = /^(SAVEPOINT|RELEASE|ROLLBACK)\b/i;
-
-/**
- * Whether a statement for PostgreSQL concerns its event alone, so that the transaction may be shared: not what sets or
- * creates something.
- */
-export function isShareable(statement: string): boolean {
-  return shareable.test(fromFirstWord(statement, "postgres"));
-}
 
 /**
  * The keyword of a statement that begins or ends a transaction. Savepoints stay within it.

@@ -11,14 +11,15 @@ export function claimRows(
   options: inbox.InboxClaimOptions,
   nowMs: number,
 ): inbox.InboxClaimResult {
-  const { source, worker, rowsMax, reclaimUntilMs } = options;
+  const { source, worker, rowsMax } = options;
   const taken = new Taken(options);
-  const died: inbox.InboxRowReference[] = [];
+  const died: inbox.InboxDeath[] = [];
+  connection.queryPrepared(sql.wakeAhead, [nowMs, source, inbox.longestDelayMs(options)]);
   let mayHaveMore = true;
   let recovered = 0;
   // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
   for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
-    const keys = connection.queryPrepared(sql.pickKeys, [nowMs, source, rowsMax, reclaimUntilMs]);
+    const keys = connection.queryPrepared(sql.pickKeys, [nowMs, source, rowsMax]);
     mayHaveMore = keys.length === rowsMax;
     for (const key of keys) {
       if (taken.isFull) break;
@@ -36,7 +37,6 @@ export function claimRows(
     claims: toClaims(taken.rows, worker),
     died,
     nextInMs: nextAtMs === null ? null : nextAtMs - nowMs,
-    nowMs,
   };
 }
 
@@ -73,13 +73,15 @@ function claimKey(
   connection: SqliteConnection,
   key: SqliteRow,
   taken: Taken,
-  { worker, leaseMs, rowsPerKeyMax, keyOrder }: inbox.InboxClaimOptions,
+  options: inbox.InboxClaimOptions,
   nowMs: number,
 ): void {
+  const { worker, leaseMs, rowsPerKeyMax, keyOrder } = options;
+  const longestMs = inbox.longestDelayMs(options);
   const keyId = Number(key["id"]);
   const rowsMax = Number(key["suspects"]) > 0 ? 1 : rowsPerKeyMax;
   const isStrict = keyOrder === "strict" ? 1 : 0;
-  const first = connection.queryPrepared(sql.firstRows, [nowMs, keyId, rowsMax, isStrict]);
+  const first = connection.queryPrepared(sql.firstRows, [nowMs, keyId, rowsMax, isStrict, longestMs]);
   const notDue = first.findIndex((row) => !toBoolean(row["is_due"]));
   const due = notDue < 0 ? first : first.slice(0, notDue);
   if (due.length === 0) {
@@ -90,7 +92,13 @@ function claimKey(
   const count = taken.countFitting(due);
   if (count === 0) return;
   const generation = Number(key["generation"]) + 1;
-  for (const row of connection.queryPrepared(sql.firstDeliveries, [nowMs, keyId, count, isStrict])) {
+  for (const row of connection.queryPrepared(sql.firstDeliveries, [
+    nowMs,
+    keyId,
+    count,
+    isStrict,
+    longestMs,
+  ])) {
     taken.rows.push({ ...row, key_id: keyId, generation, head: key["head"] });
   }
   const seqs = taken.rows.slice(-count).map(({ seq }) => Number(seq));
@@ -108,21 +116,22 @@ function recoverKey(
   recovered: number,
   { attemptsMax, retry }: inbox.InboxClaimOptions,
   nowMs: number,
-): readonly inbox.InboxRowReference[] {
+): readonly inbox.InboxDeath[] {
   const keyId = Number(key["id"]);
   const handled = connection.firstPrepared(sql.handledRow, [keyId, key["claimed"] as string | null]);
-  const died: inbox.InboxRowReference[] = [];
+  const died: inbox.InboxDeath[] = [];
   let dueAtMs = 0;
   if (handled) {
     const place = [keyId, String(handled["position"]), Number(handled["seq"])] as const;
     const attempts = Number(handled["attempts"]) + 1;
     if (attempts < attemptsMax) {
       dueAtMs = recoveredDueAtMs({ attempts, place: recovered, retry }, nowMs);
-      connection.changePrepared(sql.countAttempt, [...place, dueAtMs, nowMs]);
+      connection.changePrepared(sql.countAttempt, [...place, dueAtMs]);
     } else {
       connection.firstPrepared(sql.dequeueRow, place);
-      const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, inbox.leaseExpired]);
-      if (row) died.push(toReference(row));
+      const error = inbox.leaseExpiredAfter(handled["last_error"] as string | null);
+      const row = connection.firstPrepared(sql.recordEnd, [place[2], "dead", attempts, error]);
+      if (row) died.push({ ...toReference(row), error });
     }
   }
   connection.changePrepared(sql.recoverKey, [nowMs, keyId, died.length, dueAtMs]);

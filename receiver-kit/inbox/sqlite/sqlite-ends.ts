@@ -33,7 +33,7 @@ function endQueuedRow(
   const place = placeOf(end);
   if (result === "release") return connection.firstPrepared(sql.findRow, place) && result;
   if (result === "retry") {
-    const retried = [...place, nowMs + delayMs, claim.attempts, error, nowMs];
+    const retried = [...place, nowMs + delayMs, claim.attempts, error];
     return connection.changePrepared(sql.retryRow, retried) > 0 ? result : undefined;
   }
   const row = connection.firstPrepared(sql.dequeueRow, place);

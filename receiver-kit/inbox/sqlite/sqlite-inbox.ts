@@ -100,6 +100,8 @@ export function sqliteInbox(
     turnsMax: eventsPerTransactionMax,
   });
   const { subscribe, wake } = createSubscribers();
+  /** Events that an earlier transaction was not kept for. */
+  const mustBeAlone = new Set<number>();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
   const { settle, ...methods } = sqlMethods(
@@ -134,13 +136,21 @@ export function sqliteInbox(
     },
     claim: (claimOptions) => write((connection, now) => claimRows(connection, claimOptions, now)),
     renew: (leases, leaseMs) => write((connection, now) => renewLeases(connection, leases, leaseMs, now)),
-    begin(claim, settlement, { timeoutMs, isAlone }) {
+    begin(items, { timeoutMs }) {
       const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
+      const seqs = items.map(({ claim }) => claim.seq);
+      const wasLost = seqs.filter((seq) => mustBeAlone.delete(seq)).length > 0;
       return beginSqliteTransaction({
-        ...{ claim, settlement, wake },
-        isAlone: isAlone === true || eventsPerTransactionMax === 1,
+        items,
+        wake,
+        isAlone: wasLost || eventsPerTransactionMax === 1,
+        onMustBeAlone() {
+          // Another process may have handled some that are in it.
+          if (mustBeAlone.size > mustBeAloneMax) mustBeAlone.clear();
+          for (const seq of seqs) mustBeAlone.add(seq);
+        },
         begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
-        settleInGroup: () => settle(claim, settlement),
+        settleInGroup: settle,
         now: () => clock.now(),
         explain: (error) => file.explain(error),
       });
@@ -149,6 +159,8 @@ export function sqliteInbox(
   };
   return store;
 }
+
+const mustBeAloneMax = 10_000;
 
 /** How many rows one step of a count or a list reads at most, about 2 ms. */
 export const stepRows = 5_000;

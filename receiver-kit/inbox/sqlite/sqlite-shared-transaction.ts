@@ -2,13 +2,13 @@
 // a turn lasts from a handler's first query to its end, and nothing else runs meanwhile. A turn that is alone has the
 // transaction for itself, and may leave the connection with other settings. States of a turn:
 //
-//   waiting ─► running ─► kept ─► settled | repeat      kept: its writes wait for the commit
+//   waiting ─► running ─► kept ─► settled | lost        kept: its writes wait for the commit
 //                        └► undone                       the handlers failed, or the time limit is over
 //   alone:                kept ─► settled | failed
 //
 // The rows of the kept turns end together, before the commit. When the transaction cannot commit, or a handler ended it or
-// left the connection with other settings, the handlers of the kept turns run again, each in a transaction of its own, and
-// the writes are repeated.
+// left the connection with other settings, the other kept turns are lost: their events are handled again, each in a
+// transaction of its own, and the writes are repeated.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
@@ -37,7 +37,7 @@ export class Turn {
   readonly #timeoutMs: number;
   readonly #clock: Clock;
   readonly #ended = deferred<void>();
-  readonly #settled = deferred<"settled" | "repeat">();
+  readonly #settled = deferred<"settled" | "lost">();
   readonly #begun: Deferred<Turn>;
   #connection: SqliteConnection | undefined;
   /** Creates what later calls throw: an error with its stack costs more than a statement. */
@@ -86,8 +86,8 @@ export class Turn {
     return native;
   }
 
-  /** `end` is called in the transaction, after the turn. `repeat`: nothing was written, because of another event. */
-  async commit(end: (connection: SqliteConnection) => void): Promise<"settled" | "repeat"> {
+  /** `end` is called in the transaction, after the turn. `lost`: nothing was written, because of another event. */
+  async commit(end: (connection: SqliteConnection) => void): Promise<"settled" | "lost"> {
     this.connection();
     this.endRow = end;
     this.#end(transactionEnded);
@@ -107,14 +107,14 @@ export class Turn {
     this.#ended.resolve();
   }
 
-  settle(outcome: "settled" | "repeat"): void {
+  settle(outcome: "settled" | "lost"): void {
     this.#settled.resolve(outcome);
   }
 
-  /** It was not committed: one that was shared is repeated. */
+  /** It was not committed. */
   fail(error: unknown): void {
     if (this.isAlone) this.#settled.reject(error);
-    else this.settle("repeat");
+    else this.settle("lost");
   }
 }
 
@@ -186,7 +186,7 @@ export class SharedTransaction {
       if (isCommitted) turn.settle("settled");
       else turn.fail(this.failure ?? endedBySql(sqliteEndings));
     }
-    for (const turn of this.#undone) turn.settle("repeat");
+    for (const turn of this.#undone) turn.settle("lost");
     if (!isCommitted) return [...this.#written.map(({ operation }) => operation), ...this.#unwritten];
     for (const { operation, result } of this.#written) operation.resolve(result);
     return this.#unwritten;

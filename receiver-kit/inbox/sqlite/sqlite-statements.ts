@@ -26,10 +26,9 @@ export const pickKeys = `
   SELECT id, position AS head, generation, claimed, suspects, worker IS NOT NULL AS expired
   FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_wake
   WHERE source = ?2 AND wake_at IS NOT NULL AND wake_at <= ?1
-    AND (worker IS NULL OR wake_at <= min(?1, coalesce(?4, ?1)))
   ORDER BY wake_at, id LIMIT ?3`;
 
-const due = isDue("?1");
+const due = isDue("?1", "?5");
 
 /** ?4: in strict order, where a row that is not due stops those behind it. */
 const firstOfKey = `WHERE key_id = ?2 AND (?4 OR ${due}) ORDER BY position, seq LIMIT ?3`;
@@ -61,11 +60,11 @@ export const nextWake = `
 
 /** The row of an expired lease that was being handled. */
 export const handledRow = `
-  SELECT position, seq, attempts FROM ${queue}
+  SELECT position, seq, attempts, last_error FROM ${queue}
   WHERE key_id = ?1 AND instr(?2, ',' || seq || ',') ORDER BY position, seq LIMIT 1`;
 
 export const countAttempt = `
-  UPDATE ${queue} SET attempts = attempts + 1, due_at = ?4, failed_at = ?5 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+  UPDATE ${queue} SET attempts = attempts + 1, due_at = ?4 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
 /** After its lease expired; `?3` rows of it died, or the one that was being handled is due again at `?4`. */
 export const recoverKey = `
@@ -93,7 +92,7 @@ export const dequeueRow = `
   DELETE FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3 RETURNING last_error`;
 
 export const retryRow = `
-  UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error = ?6, failed_at = ?7 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
+  UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error = ?6 WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
 export const findRow = `SELECT seq FROM ${queue} WHERE key_id = ?1 AND position = ?2 AND seq = ?3`;
 
@@ -131,3 +130,6 @@ const shared = sqlStatements({
 export const sharedStatements = Object.fromEntries(
   Object.entries(shared).map(([name, statement]) => [name, statement.replaceAll("$", "?")]),
 ) as typeof shared;
+
+/** Keys that sleep for longer than any delay. */
+export const { wakeAhead } = sharedStatements;

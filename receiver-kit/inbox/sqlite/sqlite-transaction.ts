@@ -1,8 +1,14 @@
 import { ReceiverError } from "../../errors.ts";
 import { guarded } from "../guarded.ts";
-import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../inbox.ts";
-import { createLazyTransaction, leaseLost, leftShared, superseded } from "../lazy-transaction.ts";
-import { isSuperseded, settledEnd } from "../row-end.ts";
+import type { HandlerTransaction, InboxSettling } from "../inbox.ts";
+import {
+  createLazyTransaction,
+  type LazyTransactionOptions,
+  leaseLost,
+  leftShared,
+  superseded,
+} from "../lazy-transaction.ts";
+import { isSuperseded, reopen, settledEnd } from "../row-end.ts";
 import { hasSecondStatement, remembering } from "../sql/statement-text.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
 import { concernsConnection } from "./connection-settings.ts";
@@ -18,8 +24,8 @@ export interface SqliteTransaction {
    * call other services before it.
    *
    * Events share transactions. A statement that may set something for the connection (PRAGMA, ATTACH, a temporary object)
-   * is not shared: the handlers run again in a transaction of their own, which counts as the same attempt, and the
-   * connection is replaced afterwards, which takes milliseconds. What all events need is set by the option `driver`.
+   * is not shared: the event is handled again in a transaction of its own, and the connection is replaced afterwards, which
+   * takes milliseconds. What all events need is set by the option `driver`.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed, and after
    * a statement that ended the transaction, such as INSERT OR ROLLBACK; the attempt then fails. SAVEPOINT is allowed.
@@ -34,12 +40,13 @@ export interface SqliteTransaction {
 }
 
 interface Dependencies {
-  readonly claim: InboxClaim;
-  readonly settlement: InboxSettlement;
+  readonly items: readonly InboxSettling[];
   /** It may not be shared. */
   readonly isAlone: boolean;
+  /** The next transaction of the event may not be shared. */
+  readonly onMustBeAlone: () => void;
   readonly begin: (isAlone: boolean) => Promise<Turn>;
-  readonly settleInGroup: () => Promise<InboxSettleOutcome>;
+  readonly settleInGroup: LazyTransactionOptions<Turn>["settleInGroup"];
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
   wake(source: string): void;
@@ -54,26 +61,29 @@ const examine = remembering((statement) => ({
 }));
 
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
-  const { claim, settlement, settleInGroup, now, wake } = dependencies;
+  const { items, settleInGroup, onMustBeAlone, now, wake } = dependencies;
   let hasMarker = false;
   let isShared = false;
   let setsConnection = false;
-  let repeats = false;
   const { opened, fail, commit, rollback } = createLazyTransaction<Turn>({
+    items,
     open() {
       isShared = !dependencies.isAlone && !setsConnection;
       return open(dependencies, !isShared);
     },
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
-      const requested = settledEnd(claim, settlement);
-      let hasMore = false;
+      const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
+      const waiting = new Set<string>();
       const outcome = await transaction.commit((connection) => {
-        const ended = endRow(connection, requested, now());
-        if (ended?.result !== requested.outcome) throw ended ? superseded() : leaseLost();
-        hasMore = ended.hasMore;
+        for (const each of requested) {
+          const ended = endRow(connection, each, now());
+          if (ended?.result !== each.outcome) throw ended ? superseded() : leaseLost();
+          if (ended.hasMore) waiting.add(each.claim.source);
+        }
       });
-      if (hasMore) wake(claim.source);
+      if (outcome === "lost") onMustBeAlone();
+      for (const source of waiting) wake(source);
       return outcome;
     },
     rollBack: (transaction) => transaction.rollback(),
@@ -89,7 +99,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
           throw new ReceiverError("ARGUMENT_INVALID", message);
         }
         if (concerns && isShared) {
-          repeats = true;
+          onMustBeAlone();
           return fail(leftShared("the statement concerns the connection"));
         }
         setsConnection ||= concerns;
@@ -113,7 +123,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
     commit,
     async rollback() {
       await rollback();
-      return repeats ? "repeat" : undefined;
+      reopen(items);
     },
   };
 }
@@ -131,12 +141,14 @@ function releaseMarker(transaction: Turn): void {
   }
 }
 
-async function open({ claim, settlement, begin }: Dependencies, isAlone: boolean): Promise<Turn> {
+async function open({ items, begin }: Dependencies, isAlone: boolean): Promise<Turn> {
   const transaction = await begin(isAlone);
   try {
-    const lease = readLease(transaction.connection(), claim.lease);
-    if (!lease) throw leaseLost();
-    if (isSuperseded(settlement, lease["head"])) throw superseded();
+    for (const { claim, settlement } of items) {
+      const lease = readLease(transaction.connection(), claim.lease);
+      if (!lease) throw leaseLost();
+      if (isSuperseded(settlement, lease["head"])) throw superseded();
+    }
     return transaction;
   } catch (error) {
     await transaction.rollback();

@@ -26,13 +26,10 @@ const fillBatch = 256;
 
 export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
   "kit-postgres": (options) => createPostgresDrainer(options, {}),
-  "kit-postgres, a transaction for each event": (options) =>
-    createPostgresDrainer(options, { eventsPerTransactionMax: 1 }),
   "kit-postgres, one handler takes 150 ms": (options) =>
     createPostgresDrainer(options, {}, { every: Number.POSITIVE_INFINITY, kind: "takes 150 ms" }),
   "kit-postgres, 2 % fail once": (options) =>
     createPostgresDrainer(options, {}, { every: 50, kind: "fails once" }),
-  "kit-postgres, sessions not reset": (options) => createPostgresDrainer(options, { resetSessions: false }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
     const drainer = createDrainer(inbox, writes && "INSERT INTO effects VALUES (?, ?)");

@@ -26,7 +26,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     patches: [
       {
         find: "const [handled] = claimed;",
-        replace: "const handled = key.waiting.find((row) => isDue(row, nowMs));",
+        replace: "const handled = key.waiting.find((row) => row.dueAtMs <= nowMs);",
       },
     ],
   },
@@ -37,11 +37,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["K1"],
     patches: [
       {
-        find: "if (key.worker !== null && key.wakeAtMs > reclaimableMs) unexpired.add(key);",
-        replace: "if (key.waiting.length === 0) unexpired.add(key);",
-      },
-      {
-        find: "const due = keys.waiting(source).filter(({ wakeAtMs }) => wakeAtMs <= nowMs);",
+        find: "const due = keys.waiting(source).filter(({ wakeAtMs }) => isReached(wakeAtMs, options, nowMs));",
         replace: "const due = [...keys.waiting(source)];",
       },
     ],
@@ -69,20 +65,6 @@ export const explorerMutants: readonly ExplorerMutant[] = [
         find: "return advance.position < head || (advance.position === head && !advance.allowSame);",
         replace: "return advance.position < head && advance.position === head;",
       },
-    ],
-  },
-  {
-    name: "late-row-asleep",
-    bug: "a row that is stored while its key is leased is not claimed afterwards",
-    scope: "retries",
-    violates: ["I5"],
-    patches: [
-      {
-        find: 'keys.release(key, waiting === 1 && result === "retry" ? row.dueAtMs : nowMs);',
-        replace: 'keys.release(key, result === "retry" ? row.dueAtMs : Number.POSITIVE_INFINITY);',
-      },
-      // A worker repairs the times of a source when its next row seems to wait for very long.
-      { find: "this.#watchWait(nextInMs);", replace: "void this.#watchWait;" },
     ],
   },
 ];

@@ -358,14 +358,12 @@ function parkCalls(
       };
       return process.park(`${failure.kind} ${claim.id}`, fail);
     },
-    begin: (claim, settlement, beginOptions) => {
-      const transaction = connection.begin(claim, settlement, beginOptions);
+    begin: (items, beginOptions) => {
+      const transaction = connection.begin(items, beginOptions);
+      const ends = items.map(({ claim, settlement }) => `${claim.id} ${settlement.state}`);
       return {
         handle: transaction.handle,
-        get isExclusive() {
-          return transaction.isExclusive;
-        },
-        commit: () => process.park(`commit ${claim.id} ${settlement.state}`, () => transaction.commit()),
+        commit: () => process.park(`commit ${ends.join()}`, () => transaction.commit()),
         rollback: () => transaction.rollback(),
       };
     },

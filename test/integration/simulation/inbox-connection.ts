@@ -69,8 +69,8 @@ export function connectInbox(world: SimulationWorld, store: Store, process: Simu
   const connected = overrideInbox(connection, {
     durable: true,
     close: async () => process.sleep(),
-    begin(claim, settlement, options) {
-      const begun = store.begin(claim, settlement, options);
+    begin(items, options) {
+      const begun = store.begin(items, options);
       return {
         handle: begun.handle,
         rollback: () => begun.rollback(),

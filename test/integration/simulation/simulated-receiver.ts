@@ -29,7 +29,6 @@ const handlerTimeoutMs = 20_000;
 export function startReceiver(world: SimulationWorld, shared: SharedState, name: string): SimulatedReceiver {
   const { products, settings, random } = world;
   const process = createProcess(world, name);
-  world.storeClock.connected();
   const connection = connectInbox(world, shared.store, process);
   const receiver = products.receiverKit.createReceiver<MemoryTransaction>({
     secrets: resolveSecrets(world, shared, process),

@@ -11,22 +11,17 @@ export interface StoreClock {
   set(aheadMs: number): void;
   /** When it was last set, in true time. */
   readonly setAtMs: number;
-  /** A process connects for the first time. */
-  connected(): void;
-  /** Whether a process that did not see the clock before it was set may have taken over leases that had not ended. */
+  /** Whether leases that had not ended may have been taken over since the clock was set. */
   mayHaveEndedLeases(): boolean;
 }
 
 const hourMs = 3_600_000;
 const slowestCallMs = 30_000;
-/** After this time a process has had a response of the store, unless its calls fail. */
-const startMs = 60_000;
 const aheadMs = [0, hourMs, 12 * hourMs, -hourMs, -12 * hourMs, 400 * 24 * hourMs] as const;
 
 export function createStoreClock(clock: Clock): StoreClock {
   let offsetMs = 0;
   let setAtMs = Number.NEGATIVE_INFINITY;
-  const connectedMs: number[] = [];
   return {
     clock: {
       now: () => clock.now() + offsetMs,
@@ -40,25 +35,18 @@ export function createStoreClock(clock: Clock): StoreClock {
     get setAtMs() {
       return setAtMs;
     },
-    connected: () => void connectedMs.push(clock.now()),
-    mayHaveEndedLeases() {
-      const isRecent = clock.now() < setAtMs + 2 * leaseMs;
-      return isRecent && connectedMs.some((atMs) => atMs > setAtMs - startMs && atMs < setAtMs + leaseMs);
-    },
+    mayHaveEndedLeases: () => clock.now() < setAtMs + 2 * leaseMs,
   };
 }
 
-/**
- * Sometimes sets the clock of the store, for longer than the receivers need to see it: a clock that is set back again
- * between two polls looks as if it had not been set.
- */
+/** Sometimes sets the clock of the store, and leaves it so for longer than its slowest call takes. */
 export async function maybeSetStoreClock({ world, receivers, service }: SimulationRun): Promise<void> {
   const random = world.random.stream(`store clock/${world.clock.now()}`);
   const ahead = random.pick(aheadMs);
   // Mostly while an event is being handled, when a lease is at stake.
   const probability = receivers.effects.isHandling() ? 0.9 : 0.2;
-  const wasSeen = world.clock.now() - world.storeClock.setAtMs > pollMs + slowestCallMs;
-  if (!world.settings.storeClockIsSet || !random.happens(probability) || !wasSeen) return;
+  const hasSettled = world.clock.now() - world.storeClock.setAtMs > pollMs + slowestCallMs;
+  if (!world.settings.storeClockIsSet || !random.happens(probability) || !hasSettled) return;
   world.storeClock.set(ahead);
   world.injected("storeClockSet");
   // Its delivery makes the receivers claim rows before the leases are renewed.

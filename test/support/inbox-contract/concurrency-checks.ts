@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import type { InboxClaim, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { createRandom } from "../../integration/simulation/random.ts";
-import { claimOptions, doneWith, rowAt, source, transactionLimits } from "./contract-rows.ts";
+import { begin, claimOptions, rowAt, source } from "./contract-rows.ts";
 import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
 const rowsCount = 60;
@@ -55,13 +55,12 @@ class Workers {
     }
   }
 
-  /** Replays what is dead, repairs and purges, until every row has ended. */
+  /** Replays what is dead and purges, until every row has ended. */
   async operate([inbox, other]: readonly [InboxStore, InboxStore]): Promise<void> {
     const retention = { bodiesMs: 3_600_000, rowsMs: 3_600_000, headsMs: 1, unhandledBodiesMs: 3_600_000 };
     for (let turn = 0; turn < pollsMax && this.#left > 0 && this.faults.length === 0; turn++) {
       for (const row of await inbox.list({ states: ["dead"], limit: 5 })) await inbox.replay(row, row);
-      await other.repairTimes({ source, keyOrder: "latest" });
-      await inbox.purge(retention, 3);
+      await other.purge(retention, 3);
     }
   }
 
@@ -85,20 +84,19 @@ class Workers {
   }
 
   async #end(inbox: InboxStore, claim: InboxClaim): Promise<void> {
-    let outcome = await this.#tryToEnd(inbox, claim, false);
-    // As the receiver does; on a busy machine a turn in a shared transaction may take too long.
-    if (outcome.startsWith("repeat")) outcome = await this.#tryToEnd(inbox, claim, true);
+    const outcome = await this.#tryToEnd(inbox, claim);
     if (outcome === "settled") this.#left -= 1;
     else this.faults.push(`${claim.id} ended as ${outcome}`);
   }
 
-  async #tryToEnd(inbox: InboxStore, claim: InboxClaim, isAlone: boolean): Promise<string> {
-    const transaction = inbox.begin(claim, doneWith(claim), { ...transactionLimits, isAlone });
+  async #tryToEnd(inbox: InboxStore, claim: InboxClaim): Promise<string> {
+    const transaction = begin(inbox, claim);
     try {
       await this.#fixture.effects.write(transaction.handle, claim.id);
       return await transaction.commit();
     } catch (error) {
-      return (await transaction.rollback()) ?? String(error);
+      await transaction.rollback();
+      return String(error);
     }
   }
 }

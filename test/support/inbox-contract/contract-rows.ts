@@ -56,7 +56,6 @@ export function claimOptions(fields: Partial<InboxClaimOptions> = {}): InboxClai
     leaseMs: 30_000,
     attemptsMax: 3,
     keyOrder: "latest",
-    reclaimUntilMs: null,
     ...fields,
   };
 }
@@ -82,8 +81,14 @@ export async function claimOne(
 
 export const transactionLimits = { timeoutMs: 60_000 };
 
+/** The transaction of one claim, or of a batch. */
+export function begin<Transaction>(inbox: InboxStore<Transaction>, ...claims: readonly InboxClaim[]) {
+  const items = claims.map((claim) => ({ claim, settlement: doneWith(claim) }));
+  return inbox.begin(items, transactionLimits);
+}
+
 export function settle(inbox: InboxStore, claim: InboxClaim, settlement = doneWith(claim)) {
-  return inbox.begin(claim, settlement, transactionLimits).commit();
+  return inbox.begin([{ claim, settlement }], transactionLimits).commit();
 }
 
 /** Rows by id, in the order in which they were claimed. */

@@ -1,16 +1,7 @@
 // What is left after a crash: everything that was reported as done, and nothing of what was in progress.
 
 import { expect } from "vitest";
-import {
-  claimIds,
-  claimOne,
-  doneWith,
-  positionAt,
-  rowAt,
-  settle,
-  source,
-  transactionLimits,
-} from "./contract-rows.ts";
+import { begin, claimIds, claimOne, positionAt, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks, CrashFixture } from "./inbox-fixture.ts";
 
 const key = '["task-1"]';
@@ -44,7 +35,7 @@ export const crashChecks: Checks<CrashFixture> = {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
     const claim = await claimOne(inbox, { leaseMs: 1_000 });
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     await effects.write(transaction.handle, "before the crash");
     const after = await crash();
     await transaction.rollback().catch(() => undefined);
@@ -53,7 +44,7 @@ export const crashChecks: Checks<CrashFixture> = {
     await clock.advance(1_000);
     const again = await claimOne(after, { worker: "worker-2" });
     expect(again.id).toEqual(row.id);
-    const next = after.begin(again, doneWith(again), transactionLimits);
+    const next = begin(after, again);
     await effects.write(next.handle, "after the crash");
     expect(await next.commit()).toBe("settled");
     expect(await effects.kept()).toEqual(["after the crash"]);
@@ -67,7 +58,7 @@ export const crashChecks: Checks<CrashFixture> = {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
     const claim = await claimOne(inbox, { leaseMs: 1_000 });
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     await effects.write(transaction.handle, "kept");
     expect(await transaction.commit()).toBe("settled");
     const after = await crash();
@@ -90,7 +81,7 @@ export const crashChecks: Checks<CrashFixture> = {
     await inbox.replay(failed, failed);
     await inbox.fail(await claimOne(inbox), { kind: "dead", error: "broken again" });
     await inbox.insert(waiting);
-    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 60_000, error: "later" });
+    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 60_000, error: "later", counts: true });
     await inbox.insert(odd);
     await inbox.discard(odd);
     await inbox.writeMarks(source, { mark: "1" });

@@ -7,7 +7,7 @@ import {
   type InboxInsertResult,
   type InboxRowState,
   type InboxRowSummary,
-  leaseExpired,
+  leaseExpiredAfter,
   type NewInboxRow,
 } from "../../../receiver-kit/inbox/inbox.ts";
 
@@ -182,7 +182,7 @@ export class InboxModel {
     if (handled) {
       handled.attempts += 1;
       expect(hasDied, `whether ${handled.id} died`).toBe(handled.attempts >= attemptsMax);
-      if (hasDied) Object.assign(handled, { state: "dead", lastError: leaseExpired });
+      if (hasDied) Object.assign(handled, { state: "dead", lastError: leaseExpiredAfter(handled.lastError) });
       Object.assign(handled, { dueAtMs: nowMs, dueByMs: nowMs + retry.delayMsMax });
     }
     key.lease = undefined;
@@ -248,8 +248,10 @@ export class InboxModel {
     const lease = this.#held(claim);
     const row = this.rows.get(claim.id);
     if (!lease || !row) return false;
-    if (failure.kind !== "release")
-      Object.assign(row, { attempts: claim.attempts, lastError: failure.error });
+    if (failure.kind !== "release") {
+      const isCounted = failure.kind === "dead" || failure.counts;
+      Object.assign(row, { attempts: claim.attempts - (isCounted ? 0 : 1), lastError: failure.error });
+    }
     if (failure.kind === "retry") row.dueAtMs = row.dueByMs = nowMs + failure.delayMs;
     if (failure.kind === "dead") row.state = "dead";
     this.#ended(claim, lease);

@@ -1,14 +1,5 @@
 import { expect } from "vitest";
-import {
-  claimIds,
-  claimOne,
-  claimOptions,
-  doneWith,
-  rowAt,
-  settle,
-  source,
-  transactionLimits,
-} from "./contract-rows.ts";
+import { begin, claimIds, claimOne, claimOptions, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks } from "./inbox-fixture.ts";
 
 export const leaseChecks: Checks = {
@@ -45,12 +36,12 @@ export const leaseChecks: Checks = {
     const paused = await claimOne(inbox, { leaseMs: 1_000 });
     await clock.advance(1_000);
     const other = await claimOne(inbox, { worker: "worker-2" });
-    const late = inbox.begin(paused, doneWith(paused), transactionLimits);
+    const late = begin(inbox, paused);
     await effects.write(late.handle, "paused").catch((error: { code?: string }) => {
       expect(error.code).toBe("LEASE_LOST");
     });
     expect(await late.commit()).toBe("lost");
-    const transaction = inbox.begin(other, doneWith(other), transactionLimits);
+    const transaction = begin(inbox, other);
     await effects.write(transaction.handle, "other");
     expect(await transaction.commit()).toBe("settled");
     expect(await effects.kept()).toEqual(["other"]);
@@ -87,7 +78,7 @@ export const leaseChecks: Checks = {
     for (const second of [2, 3, 4]) await inbox.insert(rowAt("task-1", second, { id: `at-${second}` }));
     const [failed] = (await inbox.claim(claimOptions({ rowsPerKeyMax: 3, leaseMs: 2_000 }))).claims;
     if (!failed) throw new Error("expected a claimed row");
-    await inbox.fail(failed, { kind: "retry", delayMs: 1_000, error: "no" });
+    await inbox.fail(failed, { kind: "retry", delayMs: 1_000, error: "no", counts: true });
     await inbox.insert(rowAt("task-1", 1, { id: "at-1" }));
     await clock.advance(2_000);
     await inbox.claim(claimOptions({ worker: "worker-2" }));

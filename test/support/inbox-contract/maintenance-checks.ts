@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { claimIds, claimOne, claimOptions, completedAt, rowAt, settle, source } from "./contract-rows.ts";
-import type { Checks, InboxFixture } from "./inbox-fixture.ts";
+import type { InboxClaim, InboxClaimOptions, InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
+import { claimOne, claimOptions, completedAt, rowAt, settle, source } from "./contract-rows.ts";
+import type { Checks } from "./inbox-fixture.ts";
 
 const hourMs = 3_600_000;
 const dead = { kind: "dead", error: "broken" } as const;
@@ -74,75 +75,80 @@ export const retentionChecks: Checks = {
   },
 };
 
-const repair = { source, keyOrder: "latest" } as const;
-const setBack = ({ clock }: InboxFixture, byMs: number) => clock.setNow(clock.now() - byMs);
+const longestMs = 3_600_000;
 
 export const clockChecks: Checks = {
-  async "makes rows due that were stored before the clock was set back"(fixture) {
-    const { inbox } = fixture;
+  async "claims a row that was stored before the clock was set back"({ inbox, clock }) {
     await inbox.insert(rowAt("task-1", 1));
-    setBack(fixture, 2 * hourMs);
+    clock.setNow(clock.now() - 2 * hourMs);
     expect(await inbox.stats()).toMatchObject({ storedAheadMs: 2 * hourMs });
-    expect(await inbox.repairTimes({ ...repair, source: "other" })).toBe(0);
-    await inbox.repairTimes(repair);
-    expect(await inbox.repairTimes(repair)).toBe(0);
-    expect((await claimIds(inbox)).length).toBe(1);
+    expect(await claimAll(inbox)).toEqual(["msg_task-1_1_RUNNING"]);
   },
-  async "leaves a retry that the plan of another receiver would have made due earlier, until the clock was set back"(
-    fixture,
-  ) {
-    const { inbox } = fixture;
-    const retry = { firstDelayMs: 1, delayMsMax: 1 };
+  async "claims a row that is due further ahead than the longest delay, and not one that is due within it"({
+    inbox,
+    clock,
+  }) {
+    const options = { retry: { firstDelayMs: 1_000, delayMsMax: longestMs } };
     await inbox.insert(rowAt("task-1", 1));
-    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 2 * hourMs, error: "no" });
-    expect(await claimIds(inbox, { retry })).toEqual([]);
-    expect(await inbox.repairTimes(repair)).toBe(0);
-    setBack(fixture, 1_000);
-    expect(await inbox.repairTimes(repair)).toBe(0);
-    setBack(fixture, 1);
-    expect(await inbox.repairTimes(repair)).toBe(1);
-    await inbox.fail(await claimOne(inbox, { retry }), { kind: "retry", delayMs: 2 * hourMs, error: "no" });
-    expect(await inbox.repairTimes(repair)).toBe(0);
+    const failure = { kind: "retry", delayMs: longestMs, error: "no", counts: true } as const;
+    await inbox.fail(await claimOne(inbox), failure);
+    expect(await claimAll(inbox, options)).toEqual([]);
+    clock.setNow(clock.now() - 1_001);
+    expect(await claimAll(inbox, { ...options, source: "other" })).toEqual([]);
+    expect(await claimAll(inbox, options)).toEqual(["msg_task-1_1_RUNNING"]);
   },
-  async "wakes a key with its row when the clock was set back, not when the row was released"(fixture) {
-    const { inbox, clock } = fixture;
-    await inbox.insert(rowAt("task-1", 1));
-    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 300, error: "no" });
-    await clock.advance(700);
-    await inbox.fail(await claimOne(inbox), { kind: "release" });
-    setBack(fixture, 600);
-    expect(await inbox.repairTimes(repair)).toBe(1);
-    expect(await inbox.repairTimes(repair)).toBe(0);
-    await clock.advance(199);
-    expect(await claimIds(inbox)).toEqual([]);
-    await clock.advance(1);
-    expect((await claimIds(inbox)).length).toBe(1);
+  async "claims a row behind others of its source after the clock was set back"({ inbox, clock }) {
+    for (const task of ["task-1", "task-2"]) await inbox.insert(rowAt(task, 1, { id: task }));
+    for (const claim of (await inbox.claim(claimOptions())).claims)
+      await inbox.fail(claim, { kind: "retry", delayMs: longestMs, error: "no", counts: true });
+    await inbox.insert(rowAt("task-3", 1, { id: "task-3" }));
+    await inbox.fail(await claimOne(inbox), { kind: "retry", delayMs: 60_000, error: "no", counts: true });
+    clock.setNow(clock.now() - 30_000);
+    expect((await claimAll(inbox)).toSorted()).toEqual(["task-1", "task-2"]);
   },
-  async "ends the lease of a crashed worker one lease after the clock was set back"(fixture) {
-    const { inbox, clock } = fixture;
-    await inbox.insert(rowAt("task-1", 1));
-    const claim = await claimOne(inbox, { leaseMs: 5_000 });
-    setBack(fixture, 2 * hourMs);
-    expect(await inbox.repairTimes(repair)).toBe(1);
-    await clock.advance(4_999);
-    expect(await claimIds(inbox, { worker: "worker-2" })).toEqual([]);
-    await clock.advance(1);
-    expect(await claimOne(inbox, { worker: "worker-2" })).toMatchObject({ seq: claim.seq, attempts: 2 });
-  },
-  async "reclaims no lease that ended after the time up to which the worker trusts the clock"({
+  async "takes over a lease that ends further ahead than the longest delay, and fences its holder"({
     inbox,
     clock,
   }) {
     await inbox.insert(rowAt("task-1", 1));
-    await claimOne(inbox);
-    const reclaimUntilMs = clock.now() + 1;
+    const claim = await claimOne(inbox, { leaseMs: 5_000 });
+    clock.setNow(clock.now() - 2 * hourMs);
+    const [taken] = await claimRows(inbox, { worker: "worker-2" });
+    expect(taken).toMatchObject({ seq: claim.seq, attempts: 2 });
+    expect(await settle(inbox, claim)).toBe("lost");
+    expect(await settle(inbox, taken!)).toBe("settled");
+  },
+  async "leaves a lease to its holder when the clock was set back by less"({ inbox, clock }) {
+    await inbox.insert(rowAt("task-1", 1));
+    const claim = await claimOne(inbox, { leaseMs: 5_000 });
+    clock.setNow(clock.now() - 600_000);
+    expect(await claimAll(inbox, { worker: "worker-2" })).toEqual([]);
+    expect(await settle(inbox, claim)).toBe("settled");
+  },
+  async "fences the holder of a lease that ended early because the clock was set forward"({ inbox, clock }) {
+    await inbox.insert(rowAt("task-1", 1));
+    const claim = await claimOne(inbox);
     clock.setNow(clock.now() + 3 * hourMs);
-    const later = await inbox.claim(claimOptions({ worker: "worker-2", reclaimUntilMs }));
-    expect(later).toMatchObject({ claims: [], nowMs: clock.now() });
-    const trusting = await inbox.claim(claimOptions({ worker: "worker-2" }));
-    expect(trusting).toMatchObject({ claims: [{ attempts: 2 }], nowMs: clock.now() });
+    const [taken] = await claimRows(inbox, { worker: "worker-2" });
+    expect(taken).toMatchObject({ attempts: 2 });
+    expect(await settle(inbox, claim)).toBe("lost");
+    expect(await settle(inbox, taken!)).toBe("settled");
   },
 };
+
+/** Polls as a worker does: again while more is due. */
+async function claimRows(inbox: InboxStore, fields: Partial<InboxClaimOptions> = {}) {
+  const claimed: InboxClaim[] = [];
+  for (let poll = 0; poll < 3; poll++) {
+    const { claims, nextInMs } = await inbox.claim(claimOptions(fields));
+    claimed.push(...claims);
+    if (nextInMs === null || nextInMs > 0) break;
+  }
+  return claimed;
+}
+
+const claimAll = async (inbox: InboxStore, fields: Partial<InboxClaimOptions> = {}) =>
+  (await claimRows(inbox, fields)).map(({ id }) => id);
 
 export const reconcileChecks: Checks = {
   async "returns the keys whose state may be behind, with their workspaces"(fixture) {
@@ -166,7 +172,7 @@ export const reconcileChecks: Checks = {
     expect((await candidates({ runningForMs: 10_001 })).length).toBe(2);
     expect(await candidates({ source: "other", runningForMs: 0 })).toEqual([]);
     // Nothing is known about the age of a head that moved in the future.
-    setBack(fixture, hourMs);
+    clock.setNow(clock.now() - hourMs);
     expect((await candidates()).length).toBe(3);
   },
   async "returns no key whose head covers what failed"({ inbox, clock }) {

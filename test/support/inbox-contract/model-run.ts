@@ -15,7 +15,7 @@ const leaseMs = 1_000;
 
 const weights = {
   ...{ insert: 6, claim: 5, end: 8, advance: 5, renew: 2 },
-  ...{ replay: 1, discard: 1, advanceHead: 1, repairTimes: 1, purge: 1 },
+  ...{ replay: 1, discard: 1, advanceHead: 1, purge: 1 },
 };
 export type Operation = keyof typeof weights;
 
@@ -54,7 +54,6 @@ export class ModelRun {
     for (let turn = 0; (await this.#inbox.backlog(source, 1)) > 0; turn++) {
       expect(turn, "turns until every row has ended").toBeLessThan(50);
       await this.#advance(retry.delayMsMax);
-      await this.repairTimes();
       for (const claim of await this.#claim({ rowsMax: 1_000, rowsPerKeyMax: 3 })) await this.#settle(claim);
       await this.#compare();
     }
@@ -122,14 +121,19 @@ export class ModelRun {
 
   async #settle(claim: InboxClaim, allowSame = false): Promise<void> {
     const settlement = doneWith(claim, { allowSame });
-    const outcome = await this.#inbox.begin(claim, settlement, transactionLimits).commit();
+    const outcome = await this.#inbox.begin([{ claim, settlement }], transactionLimits).commit();
     expect(outcome).toBe(this.#model.settle(claim, allowSame));
   }
 
   async #fail(claim: InboxClaim): Promise<void> {
     const failure = this.#random.pick<FailedAttempt>([
       { kind: "release" },
-      { kind: "retry", delayMs: this.#random.integer(1, 1_500), error: "no" },
+      {
+        kind: "retry",
+        delayMs: this.#random.integer(1, 1_500),
+        error: "no",
+        counts: this.#random.happens(0.8),
+      },
       { kind: "dead", error: "no" },
     ]);
     const isEnded = await this.#inbox.fail(claim, failure);
@@ -171,10 +175,6 @@ export class ModelRun {
     const position = positionAt(this.#random.integer(1, 30), "RUNNING", "same");
     const verdict = await this.#inbox.advanceHead({ source, key, position });
     expect(verdict).toBe(this.#model.advanceHead(key, position));
-  }
-
-  async repairTimes(): Promise<void> {
-    expect(await this.#inbox.repairTimes({ source, keyOrder: this.#keyOrder })).toBe(0);
   }
 
   async purge(): Promise<void> {

@@ -1,15 +1,14 @@
 import { expect } from "vitest";
 import { encodePosition } from "../../../receiver-kit/event/event-order.ts";
 import {
+  begin,
   claimOne,
   claimOptions,
   completedAt,
-  doneWith,
   positionAt,
   rowAt,
   settle,
   source,
-  transactionLimits,
 } from "./contract-rows.ts";
 import type { Checks } from "./inbox-fixture.ts";
 
@@ -99,7 +98,7 @@ export const transactionChecks: Checks = {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
     const claim = await claimOne(inbox);
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     await effects.write(transaction.handle, "first");
     await effects.write(transaction.handle, "second");
     expect(await transaction.commit()).toBe("settled");
@@ -114,7 +113,7 @@ export const transactionChecks: Checks = {
     const row = rowAt("task-1", 1);
     await inbox.insert(row);
     const claim = await claimOne(inbox);
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     await effects.write(transaction.handle, "never");
     await transaction.rollback();
     await expect(effects.write(transaction.handle, "late")).rejects.toMatchObject({
@@ -132,7 +131,7 @@ export const transactionChecks: Checks = {
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox);
     await inbox.advanceHead({ source, key, position: positionAt(9) });
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     await effects.write(transaction.handle, "old").catch((error: { code?: string }) => {
       expect(error.code).toBe("SUPERSEDED");
     });
@@ -144,7 +143,7 @@ export const transactionChecks: Checks = {
   async "stores deliveries while a handler's transaction has not begun"({ inbox }) {
     await inbox.insert(rowAt("task-1", 1));
     const claim = await claimOne(inbox);
-    const transaction = inbox.begin(claim, doneWith(claim), transactionLimits);
+    const transaction = begin(inbox, claim);
     expect(await inbox.insert(rowAt("task-2", 1))).toEqual({ outcome: "new" });
     expect(await transaction.commit()).toBe("settled");
   },

@@ -112,7 +112,7 @@ class Execution {
     held.claims.delete(row);
     if (name === "settle") return this.#settle(held, claim);
     const delayMs = this.#bounds.RETRY * tickMs;
-    const failure = { kind: name as "retry" | "dead" | "release", delayMs, error: "no" };
+    const failure = { kind: name as "retry" | "dead" | "release", delayMs, error: "no", counts: true };
     return (await inbox.fail(claim, failure)) ? "settled" : "lost";
   }
 
@@ -120,24 +120,22 @@ class Execution {
   async #settle(held: HeldLease, claim: InboxClaim): Promise<string> {
     const isStale = held.head !== null && (claim.position ?? "") <= held.head;
     const settlement = isStale ? ({ state: "stale", advance: null } as const) : doneWith(claim);
-    let outcome = await this.#tryToSettle(claim, settlement, false);
-    if (outcome.startsWith("repeat")) outcome = await this.#tryToSettle(claim, settlement, true);
+    const outcome = await this.#tryToSettle(claim, settlement);
     if (outcome === "superseded") await this.#replayed.inbox.fail(claim, { kind: "release" });
     if (outcome === "settled" && !isStale) held.head = claim.position;
     return outcome;
   }
 
-  async #tryToSettle(claim: InboxClaim, settlement: InboxSettlement, isAlone: boolean): Promise<string> {
+  async #tryToSettle(claim: InboxClaim, settlement: InboxSettlement): Promise<string> {
     const { inbox, effects } = this.#replayed;
-    const transaction = inbox.begin(claim, settlement, { ...transactionLimits, isAlone });
+    const transaction = inbox.begin([{ claim, settlement }], transactionLimits);
     try {
       await transaction.handle.apply(() => effects.push(claim.id));
       return await transaction.commit();
     } catch (error) {
-      const repeats = await transaction.rollback();
+      await transaction.rollback();
       // The bundle of the receiver kit has its own class of errors.
       const { code } = error as { code?: unknown };
-      if (repeats) return repeats;
       if (code === "LEASE_LOST") return "lost";
       if (code === "SUPERSEDED") return "superseded";
       throw error;

@@ -34,7 +34,7 @@ async function fill(inbox: InboxStore): Promise<void> {
   await inbox.open();
   await inbox.insert(runningAt("task-1", 1, { id: "done" }));
   const [done] = (await inbox.claim(claimOptions())).claims;
-  await inbox.begin(done!, doneWith(done!), { timeoutMs: 1_000 }).commit();
+  await inbox.begin([{ claim: done!, settlement: doneWith(done!) }], { timeoutMs: 1_000 }).commit();
   await inbox.insert(runningAt("task-2", 1, { id: "dead" }));
   const [dead] = (await inbox.claim(claimOptions())).claims;
   await inbox.fail(dead!, { kind: "dead", error: "Error: no such client" });

@@ -162,7 +162,7 @@ it.each([[true], [undefined], [{}], [new Date(0)]])(
     await inbox.open();
     await inbox.insert(runningAt("task-1", 1));
     const [claim] = (await inbox.claim(claimOptions())).claims;
-    const transaction = inbox.begin(claim!, doneWith(claim!), { timeoutMs: 60_000 });
+    const transaction = inbox.begin([{ claim: claim!, settlement: doneWith(claim!) }], { timeoutMs: 60_000 });
     const query = transaction.handle.query("SELECT ?", [value as never]);
     await expect(query).rejects.toThrow("expected value 1 to be text");
     await transaction.rollback();

@@ -105,7 +105,6 @@ const calls: Readonly<Record<string, (inbox: InboxStore, claim: InboxClaim) => P
   renew: (inbox, { lease }) => inbox.renew([lease], 1),
   commit: (inbox, claim) => settle(inbox, claim),
   fail: (inbox, claim) => inbox.fail(claim, { kind: "release" }),
-  repairTimes: (inbox) => inbox.repairTimes({ source, keyOrder: "latest" }),
 };
 
 describe.each(["no client", "a silent client"] as const)("a PostgreSQL inbox whose pool has %s", (has) => {

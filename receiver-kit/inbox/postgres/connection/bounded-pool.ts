@@ -28,10 +28,8 @@ import type {
   PostgresQueryable,
   PostgresResult,
 } from "../sql/postgres-pool.ts";
-import { isLeftOver } from "../sql/session-reset.ts";
 import { destroy } from "./destroy-client.ts";
 import { type Limit, limited } from "./limited.ts";
-import { startPipelining } from "./pipelining.ts";
 import { isErrorOfOldPrimary, isFromServer, isShutDown } from "./server-errors.ts";
 
 /** A client checked out of the pool. Its `query` is for the inbox's own statements. */
@@ -40,15 +38,10 @@ export interface PooledClient extends PostgresQueryable {
   readonly client: PostgresClient;
   /** No statement can succeed on it. Its transaction, if there was one, may still be open at the server. */
   readonly isBroken: boolean;
-  /** From now until the release statements are sent at once, where pg can; returns whether. */
-  pipeline(): boolean;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
-  /**
-   * Rolls back, executes `reset`, then releases; destroys the client when that fails, takes long, or leaves something in
-   * the session.
-   */
-  rollBack(reset?: string): Promise<void>;
+  /** Rolls back, then releases; destroys the client when that fails or takes long. */
+  rollBack(): Promise<void>;
   /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
   /** The same for a transaction of a handler: that it is read-only says nothing about the server. */
@@ -247,7 +240,6 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
   const { limitMs, clock, isOfOldPrimary, onSilence, onFailover, onReleased } = hooks;
   let isBroken = false;
   let isReleased = false;
-  let stopPipelining: (() => void) | undefined;
   // An `error` event without a listener would end the process.
   const onError = () => {
     isBroken = true;
@@ -282,28 +274,19 @@ function toPooledClient(client: PostgresClient, hooks: ClientHooks): PooledClien
     get isBroken() {
       return isBroken;
     },
-    pipeline() {
-      stopPipelining ??= startPipelining(client);
-      return stopPipelining !== undefined;
-    },
     release(wanted = false) {
       if (isReleased) return;
       isReleased = true;
       isBroken ||= wanted || isOfOldPrimary();
       onReleased(pooled);
       client.removeListener("error", onError);
-      try {
-        if (!isBroken) stopPipelining?.();
-      } catch {
-        isBroken = true;
-      }
       if (isBroken) return destroy(client);
       client.release();
     },
-    async rollBack(reset = "") {
+    async rollBack() {
       if (isReleased) return;
-      await pooled.within(pooled.query(`ROLLBACK; ${reset}`), rollbackLimitMs).then(
-        (results) => pooled.release(isLeftOver(results)),
+      await pooled.within(pooled.query("ROLLBACK"), rollbackLimitMs).then(
+        () => pooled.release(),
         () => pooled.release(true),
       );
     },

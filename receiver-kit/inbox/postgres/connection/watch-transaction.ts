@@ -44,11 +44,6 @@ export async function endTransaction(pool: BoundedPool, { pid, began }: Backend)
   await pool.query(terminate, [pid, began]).catch(() => undefined);
 }
 
-/** Cancels what the transaction executes now. Never rejects. */
-export async function cancelStatement(pool: BoundedPool, { pid, began }: Backend): Promise<void> {
-  await pool.query(cancel, [pid, began], probeLimitMs).catch(() => undefined);
-}
-
 async function ping(pooled: PooledClient): Promise<void> {
   try {
     await pooled.within(pooled.query("SELECT 1"), pingLimitMs);
@@ -66,4 +61,3 @@ const pingLimitMs = 1_000;
 const transaction = "FROM pg_stat_activity WHERE pid = $1 AND xact_start = $2::timestamptz";
 const isWorkingOn = `SELECT 1 ${transaction} AND state NOT LIKE 'idle%'`;
 const terminate = `SELECT pg_terminate_backend(pid) ${transaction}`;
-const cancel = `SELECT pg_cancel_backend(pid) ${transaction}`;

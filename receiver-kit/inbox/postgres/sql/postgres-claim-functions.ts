@@ -1,11 +1,11 @@
 // How rows are claimed; see postgres-statements.ts about plans and locks.
 
 import { isDue, type SqlTables } from "../../sql/sql-statements.ts";
-import { isLimited, isReclaimable, limitedSending, limits, now, wakeSource } from "./postgres-expressions.ts";
+import { isLimited, limitedSending, limits, now, wakeSource } from "./postgres-expressions.ts";
 import type { FunctionSource } from "./postgres-functions.ts";
 
 const parameters = "bigint, text, text, bigint, bigint, bigint, bigint, bigint, bigint";
-const columns = `now bigint, next_in bigint, expired bigint[], key_id bigint, generation integer, head text,
+const columns = `next_in bigint, expired bigint[], key_id bigint, generation integer, head text,
   attempts integer, place bigint, seq bigint, source text, webhook_id text, channel text, event text, order_key text,
   "position" text, status text, workspace text, signed_at bigint, received_at bigint, replays integer,
   secret_index integer, traceparent text, body bytea`;
@@ -13,13 +13,18 @@ const columns = `now bigint, next_in bigint, expired bigint[], key_id bigint, ge
 const settingsOff = ["jit", "enable_seqscan"];
 
 export function claimFunctions({ deliveries, bodies, keys, queue }: SqlTables) {
-  const due = isDue(now);
+  const due = isDue(now, "$8");
   const claimKeys = (isReady: string, nextDue: string) => `
     WITH ${limits(limitedSending)},
+    -- Picked by the next claim: what sleeps for longer than any delay was stored before the clock was set back.
+    ahead AS MATERIALIZED (
+      SELECT id FROM ${keys}
+      WHERE ${wakeSource} <= $2 AND (${wakeSource}, wake_at) > ($2, ${now} + $8) AND wake_at IS NOT NULL
+      FOR UPDATE SKIP LOCKED),
+    woken AS (UPDATE ${keys} AS ordering_key SET wake_at = ${now} FROM ahead WHERE ordering_key.id = ahead.id),
     picked AS MATERIALIZED (
       SELECT id, position AS head, generation, waiting, suspects, wake_at, worker IS NOT NULL AS expired FROM ${keys}
       WHERE ${isLimited} AND ${wakeSource} >= $2 AND (${wakeSource}, wake_at) <= ($2, ${now}) AND wake_at IS NOT NULL
-        AND (worker IS NULL OR ${isReclaimable("$8")})
       ORDER BY ${wakeSource}, wake_at, id LIMIT $9 FOR UPDATE SKIP LOCKED),
     steady AS MATERIALIZED (
       SELECT picked.*, (
@@ -56,17 +61,17 @@ export function claimFunctions({ deliveries, bodies, keys, queue }: SqlTables) {
     deferred AS (
       UPDATE ${keys} AS ordering_key SET wake_at = not_due.wake_at FROM not_due
       WHERE ordering_key.id = not_due.id)
-    SELECT state.now, state.next_in, state.expired, claimed.*
+    SELECT state.next_in, state.expired, claimed.*
     FROM (
-      SELECT ${now} AS now, ARRAY(SELECT id FROM picked WHERE expired) AS expired,
-        CASE WHEN limits.taken < $4 AND (limits.picked = $9 OR limits.ready > limits.taken) THEN 0 ELSE least((SELECT min(wake_at) FROM not_due),
+      SELECT ARRAY(SELECT id FROM picked WHERE expired) AS expired,
+        CASE WHEN limits.ahead > 0 OR limits.taken < $4 AND (limits.picked = $9 OR limits.ready > limits.taken) THEN 0 ELSE least((SELECT min(wake_at) FROM not_due),
           (SELECT wake_at FROM ${keys}
             WHERE ${wakeSource} <= $2 AND (${wakeSource}, wake_at) > ($2, ${now}) AND wake_at IS NOT NULL
             ORDER BY ${wakeSource}, wake_at LIMIT 1)
         ) - ${now} END AS next_in
       FROM (
         SELECT (SELECT count(*) FROM taken) AS taken, (SELECT count(*) FROM picked) AS picked,
-          (SELECT count(*) FROM ready) AS ready) AS limits) AS state
+          (SELECT count(*) FROM ready) AS ready, (SELECT count(*) FROM ahead) AS ahead) AS limits) AS state
     LEFT JOIN (
       SELECT taken.id AS key_id, taken.generation, taken.head, taken.attempts, taken.place, delivery.*, body.body
       FROM taken CROSS JOIN LATERAL (

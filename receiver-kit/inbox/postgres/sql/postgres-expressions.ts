@@ -42,9 +42,5 @@ export const isLimited = "(SELECT setting FROM limits) IS NOT NULL";
 export const limit = (setting: string, limitMs: string) =>
   `CASE WHEN current_setting('${setting}') = '0' THEN set_config('${setting}', (${limitMs})::text, true) ELSE '' END`;
 
-/** Whether a lease has expired; `until` is the last time at which one may have, or null. */
-export const isReclaimable = (until: string) =>
-  `wake_at <= least(${now}, coalesce(${until}::bigint, ${now}))`;
-
 /** The server holds the locks of a claim until it has sent the response; without this, to a dead client for minutes. */
 export const limitedSending = `CASE WHEN version() LIKE '%linux%' THEN ${limit("tcp_user_timeout", "5000")} ELSE '' END`;

@@ -1,19 +1,14 @@
 // How leases expire, and are extended and checked; see postgres-statements.ts about plans and locks.
 
-import { leaseExpired } from "../../inbox.ts";
+import { errorBefore, leaseExpired } from "../../inbox.ts";
 import { recoveredPlaces } from "../../recovered-row.ts";
 import type { SqlTables } from "../../sql/sql-statements.ts";
-import { isReclaimable, now } from "./postgres-expressions.ts";
-import type { ServerFunction } from "./postgres-functions.ts";
-import { hasAdvisoryLock } from "./session-reset.ts";
+import { now } from "./postgres-expressions.ts";
 
 /** Of a transaction, also behind a pooler. */
 const identity = "pg_current_xact_id()::text AS xact, pg_backend_pid() AS pid, now()::text AS began";
 
-/** Whether a constraint can wait for the commit. */
-const defers = "EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgdeferrable) AS defers";
-
-export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesPlain: ServerFunction) {
+export function leaseStatements({ deliveries, keys, queue }: SqlTables) {
   /** Of the retry plan, after one attempt more. */
   const delay = "least($5::bigint, $4::bigint * (1::bigint << least(attempts, 30)))";
   return {
@@ -24,7 +19,7 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesP
     recoverExpired: `
     WITH expired AS MATERIALIZED (
       SELECT id, position AS head, waiting, claimed FROM ${keys}
-      WHERE id = ANY ($2::bigint[]) AND worker IS NOT NULL AND ${isReclaimable("$6")}
+      WHERE id = ANY ($2::bigint[]) AND worker IS NOT NULL AND wake_at <= ${now}
       FOR UPDATE SKIP LOCKED),
     handled AS MATERIALIZED (
       SELECT numbered.id, waiting_row.*, ${delay} * least(numbered.place, ${recoveredPlaces}) / ${recoveredPlaces} AS after
@@ -36,18 +31,18 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesP
       DELETE FROM ${queue} AS waiting USING handled
       WHERE waiting.key_id = handled.id AND waiting.position = handled.position
         AND waiting.seq = handled.seq AND handled.attempts + 1 >= $3
-      RETURNING waiting.key_id, waiting.seq, waiting.attempts),
+      RETURNING waiting.key_id, waiting.seq, waiting.attempts, waiting.last_error),
     counted AS (
       UPDATE ${queue} AS waiting
-      SET attempts = waiting.attempts + 1, due_at = CASE WHEN after > 0 THEN ${now} + after ELSE 0 END, failed_at = ${now}
+      SET attempts = waiting.attempts + 1, due_at = CASE WHEN after > 0 THEN ${now} + after ELSE 0 END
       FROM handled
       WHERE waiting.key_id = handled.id AND waiting.position = handled.position
         AND waiting.seq = handled.seq AND handled.attempts + 1 < $3),
     buried AS (
       UPDATE ${deliveries} AS delivery
-      SET outcome = 'dead', attempts = died.attempts + 1, last_error = '${leaseExpired}' FROM died
+      SET outcome = 'dead', attempts = died.attempts + 1, last_error = '${leaseExpired}' || coalesce('${errorBefore}' || died.last_error, '') FROM died
       WHERE delivery.seq = ANY (ARRAY(SELECT seq FROM died)) AND delivery.seq = died.seq
-      RETURNING delivery.source, delivery.webhook_id),
+      RETURNING delivery.source, delivery.webhook_id, delivery.last_error),
     state AS MATERIALIZED (
       SELECT expired.id, expired.head IS NULL AND expired.waiting = count(died.seq) AS is_empty,
         count(died.seq)::integer AS died,
@@ -63,7 +58,7 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesP
           wake_at = CASE WHEN ordering_key.waiting > 1 THEN ${now} WHEN ordering_key.waiting > state.died THEN state.due_at END
       FROM state
       WHERE ordering_key.id = ANY (ARRAY(SELECT id FROM state WHERE NOT is_empty)) AND ordering_key.id = state.id)
-    SELECT source, webhook_id FROM buried`,
+    SELECT source, webhook_id, last_error FROM buried`,
 
     /** Returns the places of those that are still held. One that its own worker is changing at this moment is left as it is. */
     renewLeases: `
@@ -88,15 +83,5 @@ export function leaseStatements({ deliveries, keys, queue }: SqlTables, touchesP
     FROM ${keys} WHERE id = $1 AND worker = $2 AND generation = $3`,
 
     currentTransaction: "SELECT pg_current_xact_id()::text AS xact",
-
-    checkTransaction: `SELECT ${identity}, ${defers}`,
-
-    /**
-     * Before the commit. `locks`: an event has left an advisory lock. `is_plain`: nothing that was touched has hidden code;
-     * plain statements alone leave no lock.
-     */
-    checkSharedTransaction: `SELECT ${identity}, ${defers}, ${hasAdvisoryLock} AS locks`,
-    checkAndLearn: `SELECT ${identity}, ${defers}, ${hasAdvisoryLock} AS locks, ${touchesPlain.call}() AS is_plain`,
-    checkPlainTransaction: `SELECT ${identity}, ${defers}, ${touchesPlain.call}() AS is_plain`,
   };
 }

@@ -102,7 +102,7 @@ export function endFunction({ deliveries, keys, queue }: SqlTables): FunctionSou
       RETURNING ending.*, true AS is_ended, waiting.last_error, NULL::bigint AS retry_at),
     retried AS (
       UPDATE ${queue} AS waiting
-      SET due_at = ${now} + ending.delay, failed_at = ${now}, attempts = ending.attempts, last_error = ending.error
+      SET due_at = ${now} + ending.delay, attempts = ending.attempts, last_error = ending.error
       FROM ending
       WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
         AND ending.result = 'retry'

@@ -12,13 +12,11 @@
 // since the statement's snapshot was taken, and then the snapshot shows rows of it that have ended: see `is_steady`.
 
 import { type SqlTables, sqlStatements, tablesWith } from "../../sql/sql-statements.ts";
-import { touchesPlainFunction } from "./hidden-code.ts";
 import { claimFunctions } from "./postgres-claim-functions.ts";
 import { durable, makeDurable, now, replicated, wakeSource } from "./postgres-expressions.ts";
 import { type FunctionSource, serverFunction } from "./postgres-functions.ts";
 import { leaseStatements } from "./postgres-lease-statements.ts";
 import { endFunction, insertFunction } from "./postgres-row-functions.ts";
-import { resetSessionFunction, resetStatements } from "./session-reset.ts";
 
 export type PostgresStatements = ReturnType<typeof postgresStatements>;
 
@@ -33,14 +31,11 @@ export function postgresStatements(schema: string) {
     endRows: serverFunction(schema, endFunction(tables)),
     /** At the start of a transaction of statements that write and are not functions of the schema. */
     requireVersion: serverFunction(schema, requireVersion),
-    resetSession: resetSessionFunction(schema),
-    touchesPlain: touchesPlainFunction(schema),
   };
   const calls = Object.fromEntries(Object.entries(functions).map(([name, { call }]) => [name, call]));
   return {
     functions: Object.values(functions),
     ...(calls as Record<keyof typeof functions, string>),
-    ...resetStatements(functions.resetSession),
     ...sqlStatements({
       ...{ ...tables, now, least: "least", wakeSource },
       isClaimed: "waiting.seq = ANY (ordering_key.claimed)",
@@ -48,7 +43,7 @@ export function postgresStatements(schema: string) {
       skipLocked: (table) => `FOR UPDATE OF ${table} SKIP LOCKED`,
       forUpdate: "FOR UPDATE",
     }),
-    ...leaseStatements(tables, functions.touchesPlain),
+    ...leaseStatements(tables),
     ...compareStatements(tables),
     /** Begins a transaction of other statements that write. */
     beginWrite: `${calls["requireVersion"]}; SELECT ${makeDurable}`,

@@ -1,24 +1,23 @@
-import type {
-  InboxClaimOptions,
-  InboxClaimResult,
-  InboxInsertResult,
-  InboxLease,
-  InboxRowReference,
-  NewInboxRow,
+import {
+  type InboxClaimOptions,
+  type InboxClaimResult,
+  type InboxDeath,
+  type InboxInsertResult,
+  type InboxLease,
+  longestDelayMs,
+  type NewInboxRow,
 } from "../../inbox.ts";
 import type { RowEnd, RowEndResult } from "../../row-end.ts";
 import { toClaims, toNumber, toReference } from "../../sql/inbox-row.ts";
 import type { BoundedPool } from "../connection/bounded-pool.ts";
 import type { PostgresQueryable } from "../sql/postgres-pool.ts";
 import type { PostgresStatements } from "../sql/postgres-statements.ts";
-import type { ClaimSize } from "./claim-size.ts";
 
 export interface PostgresDatabase {
   readonly pool: BoundedPool;
   readonly sql: PostgresStatements;
   /** `$1` of the statements that need the time; `null` for the server's clock. */
   now(): number | null;
-  readonly claimSize: ClaimSize;
   /** A key may be locked by a session that does not respond. What shares a statement with it waits no longer. */
   readonly lockTimeoutMs: number;
 }
@@ -145,24 +144,18 @@ export async function claimRows(
   return { ...second, died, claims: [...first.claims, ...second.claims] };
 }
 
-async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, options: InboxClaimOptions) {
-  const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs, keyOrder } = options;
-  const keysMax = claimSize.keysFor(rowsMax);
+async function claimOnce({ pool, sql, now }: PostgresDatabase, options: InboxClaimOptions) {
+  const { source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, keyOrder } = options;
   const { rows } = await pool.query(keyOrder === "strict" ? sql.claimStrict : sql.claimLatest, [
-    ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, reclaimUntilMs],
-    keysMax,
+    ...[now(), source, worker, rowsMax, rowsPerKeyMax, bytesMax, leaseMs, longestDelayMs(options)],
+    rowsMax,
   ]);
   const [first] = rows;
-  const claims = toClaims(
-    rows.filter((row) => row["key_id"] !== null),
-    worker,
-  );
-  claimSize.observe(claims);
+  const claimed = rows.filter((row) => row["key_id"] !== null);
   return {
-    claims,
-    died: [] as readonly InboxRowReference[],
+    claims: toClaims(claimed, worker),
+    died: [] as readonly InboxDeath[],
     nextInMs: toNumber(first?.["next_in"]),
-    nowMs: Number(first?.["now"]),
     expired: (first?.["expired"] ?? []) as readonly unknown[],
   };
 }
@@ -170,12 +163,13 @@ async function claimOnce({ pool, sql, now, claimSize }: PostgresDatabase, option
 async function recoverExpired(
   { pool, sql, now }: PostgresDatabase,
   keyIds: readonly unknown[],
-  { attemptsMax, retry, reclaimUntilMs }: InboxClaimOptions,
-): Promise<readonly InboxRowReference[]> {
+  { attemptsMax, retry }: InboxClaimOptions,
+): Promise<readonly InboxDeath[]> {
   const { firstDelayMs, delayMsMax } = retry;
-  const values = [now(), keyIds, attemptsMax, firstDelayMs, delayMsMax, reclaimUntilMs];
+  const values = [now(), keyIds, attemptsMax, firstDelayMs, delayMsMax];
   const recover = (client: PostgresQueryable) => client.query(sql.recoverExpired, values);
-  return (await pool.transaction(sql.requireVersion, recover)).rows.map(toReference);
+  const { rows } = await pool.transaction(sql.requireVersion, recover);
+  return rows.map((row) => ({ ...toReference(row), error: String(row["last_error"]) }));
 }
 
 /** Returns the leases that are still held. */

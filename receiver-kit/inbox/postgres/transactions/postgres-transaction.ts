@@ -1,14 +1,19 @@
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
-import type { HandlerTransaction, InboxClaim, InboxSettlement, InboxSettleOutcome } from "../../inbox.ts";
-import { createLazyTransaction, leaseLost, superseded } from "../../lazy-transaction.ts";
-import { isSuperseded, type RowEndResult, settledEnd } from "../../row-end.ts";
+import { isReceiverError } from "../../../errors.ts";
+import type { HandlerTransaction, InboxFault, InboxSettling } from "../../inbox.ts";
+import {
+  createLazyTransaction,
+  type LazyTransactionOptions,
+  leaseLost,
+  superseded,
+} from "../../lazy-transaction.ts";
+import { isSuperseded, reopen, settledEnd } from "../../row-end.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../../sql/transaction-control.ts";
 import type { PooledClient } from "../connection/bounded-pool.ts";
 import { endTransaction, watchTransaction } from "../connection/watch-transaction.ts";
 import { ownQueryAfter } from "../sql/own-query.ts";
 import { begin } from "../sql/postgres-expressions.ts";
 import type { PostgresClient, PostgresRow } from "../sql/postgres-pool.ts";
-import { isLeftOver, resetRole } from "../sql/session-reset.ts";
 import { FailedStatements } from "./failed-statements.ts";
 import { createHandlerClient } from "./handler-client.ts";
 import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
@@ -17,18 +22,15 @@ import { endRows, type PostgresDatabase } from "./postgres-operations.ts";
 export interface PostgresTransaction {
   /**
    * Runs one statement in the transaction in which the event counts as handled: its effects are kept if and only if the
-   * event is. Events share transactions: from its first query on, a handler has the transaction for itself until it ends
-   * or `turnMs` is over; up to eight that send one plain statement each have it together, and are kept or undone together.
-   * After `turnMs`, when a statement cannot be shared, or when another event was undone with it, the handlers of the event
-   * run again, which counts as the same attempt. Shared are SELECT, INSERT, UPDATE, DELETE, MERGE, WITH, VALUES, NOTIFY
-   * and savepoints. What a handler sets or leaves in the session, no other one sees: see `resetSessions`.
+   * event is. It has a client of the pool for itself: what is set for the transaction ends with it, what is set for the
+   * session stays in that client.
    *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed; the
    * attempt then fails. SAVEPOINT is allowed.
    */
   query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]>;
   /**
-   * The client of `pg` that the transaction runs on, as an ORM takes it; that transaction is never shared. What would begin
+   * The client of `pg` that the transaction runs on, as an ORM takes it. What would begin
    * or end a transaction is rejected as by `query`, and so is every query after the end. `release`, `connect` and `end` do
    * nothing, and a statement with a `name` is not prepared. What is set on it, such as a type parser or a listener, is taken
    * back at the end.
@@ -38,45 +40,44 @@ export interface PostgresTransaction {
 
 export interface TransactionDependencies {
   readonly database: PostgresDatabase;
-  readonly claim: InboxClaim;
-  readonly settlement: InboxSettlement;
+  readonly items: readonly InboxSettling[];
   readonly timeoutMs: number;
-  /** The handlers do not run again in this attempt. */
-  readonly isAlone?: boolean | undefined;
-  /** In a shared one no other event has a turn at the same time. */
-  readonly isInTurn?: boolean | undefined;
-  /** Executed after the transaction; may be empty. */
-  readonly resetSession: string;
-  readonly settleInGroup: () => Promise<InboxSettleOutcome>;
+  readonly settleInGroup: LazyTransactionOptions<OpenedTransaction>["settleInGroup"];
   /** Rows of the source can be claimed now. */
   notify(source: string): void;
 }
 
-/** A transaction of one event. */
+/** A transaction of one event, or of a batch. */
 export function beginPostgresTransaction(
   dependencies: TransactionDependencies,
 ): HandlerTransaction<PostgresTransaction> {
-  const { settleInGroup, resetSession, isAlone } = dependencies;
+  const { items, settleInGroup } = dependencies;
   const failed = new FailedStatements();
   const series = inSeries();
-  let isExclusive = false;
+  let fault: InboxFault | undefined;
   let handlerClient: ReturnType<typeof createHandlerClient> | undefined;
   const { opened, throwIfEnded, fail, commit, rollback } = createLazyTransaction<OpenedTransaction>({
-    open() {
-      isExclusive = true;
-      return open(dependencies);
+    items,
+    async open() {
+      try {
+        return await open(dependencies);
+      } catch (error) {
+        if (!isReceiverError(error, "LEASE_LOST") && !isReceiverError(error, "SUPERSEDED"))
+          fault = "connection";
+        throw error;
+      }
     },
     async commit({ id, pooled, end }) {
       handlerClient?.restore();
       const commit = async () => {
-        const { hasMore } = await endInTransaction(dependencies, pooled, id);
-        // One message: behind a pooler the next one may reach another session.
-        return { hasMore, isTainted: isLeftOver(await pooled.query(`COMMIT; ${resetSession}`)) };
+        const waiting = await endInTransaction(dependencies, pooled, id);
+        await pooled.query("COMMIT");
+        return waiting;
       };
       try {
-        const { hasMore, isTainted } = await pooled.withinForHandler(commit());
-        pooled.release(isTainted);
-        if (hasMore) dependencies.notify(dependencies.claim.source);
+        const waiting = await pooled.withinForHandler(commit());
+        pooled.release();
+        for (const source of waiting) dependencies.notify(source);
         return "settled";
       } catch (error) {
         throw failed.explain(error);
@@ -86,7 +87,7 @@ export function beginPostgresTransaction(
     },
     rollBack: async ({ pooled, end }) => {
       handlerClient?.restore();
-      await pooled.rollBack(resetSession);
+      await pooled.rollBack();
       end();
     },
     settleInGroup,
@@ -125,37 +126,42 @@ export function beginPostgresTransaction(
         return handlerClient.guarded;
       },
     },
-    get isExclusive() {
-      return isExclusive;
+    get fault() {
+      return failed.isConflict ? "conflict" : fault;
     },
     commit,
     async rollback() {
       await rollback();
-      return failed.isConflict && !isAlone ? "repeat" : undefined;
+      reopen(items);
     },
   };
 }
 
 const endings = "a COMMIT or ROLLBACK";
 
-/** Ends the row as requested, or throws why that cannot be. */
+/** Ends the rows as requested, or throws why that cannot be. Returns the sources of keys that have more rows. */
 async function endInTransaction(
   dependencies: TransactionDependencies,
   pooled: PooledClient,
   id: string,
-): Promise<RowEndResult> {
-  const { database, claim, settlement, resetSession } = dependencies;
-  const requested = settledEnd(claim, settlement);
+): Promise<ReadonlySet<string>> {
+  const { database, items } = dependencies;
+  const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
   // The handler may have set a role that may not use the inbox.
-  const queries = resetSession ? ownQueryAfter(resetRole, pooled) : pooled;
-  const [ended] = await endRows(queries, database, [requested], id);
-  if (ended?.result === requested.outcome) return ended;
-  if (ended) throw superseded();
+  const ended = await endRows(ownQueryAfter(resetRole, pooled), database, requested, id);
+  const isAsRequested = requested.every(({ outcome }, index) => ended[index]?.result === outcome);
+  if (isAsRequested) {
+    const waiting = requested.filter((_, index) => ended[index]?.hasMore);
+    return new Set(waiting.map(({ claim }) => claim.source));
+  }
+  if (ended.every((row) => row !== undefined)) throw superseded();
   const { rows } = await pooled.query(database.sql.currentTransaction);
   throw rows[0]?.["xact"] === id ? leaseLost() : endedBySql(endings);
 }
 
-interface OpenedTransaction {
+const resetRole = "RESET SESSION AUTHORIZATION; RESET ROLE";
+
+export interface OpenedTransaction {
   readonly pooled: PooledClient;
   /** Of the server's transaction. */
   readonly id: string;
@@ -168,7 +174,7 @@ interface OpenedTransaction {
  * lease was lost meanwhile. The server is told to end a transaction whose process is paused.
  */
 async function open(dependencies: TransactionDependencies): Promise<OpenedTransaction> {
-  const { database, claim, settlement, timeoutMs } = dependencies;
+  const { database, items, timeoutMs } = dependencies;
   const { pool, sql } = database;
   const pooled = await pool.checkOut();
   const beginTransaction = async () => {
@@ -176,11 +182,15 @@ async function open(dependencies: TransactionDependencies): Promise<OpenedTransa
     await pooled.query(
       `${begin}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}; SET LOCAL statement_timeout = ${limitMs}`,
     );
-    const { keyId, worker, generation } = claim.lease;
-    const [lease] = (await pooled.query(sql.checkLease, [keyId, worker, generation])).rows;
-    if (!lease) throw leaseLost();
-    if (isSuperseded(settlement, lease["head"])) throw superseded();
-    return { id: String(lease["xact"]), pid: Number(lease["pid"]), began: String(lease["began"]) };
+    let found: PostgresRow = {};
+    for (const { claim, settlement } of items) {
+      const { keyId, worker, generation } = claim.lease;
+      const [lease] = (await pooled.query(sql.checkLease, [keyId, worker, generation])).rows;
+      if (!lease) throw leaseLost();
+      if (isSuperseded(settlement, lease["head"])) throw superseded();
+      found = lease;
+    }
+    return { id: String(found["xact"]), pid: Number(found["pid"]), began: String(found["began"]) };
   };
   try {
     const { id, ...backend } = await pooled.within(beginTransaction());

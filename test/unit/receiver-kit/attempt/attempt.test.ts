@@ -144,6 +144,6 @@ describe("an attempt", () => {
     await clock.advance(10_000);
     expect(codes).toEqual(["LEASE_LOST"]);
     expect(applied).toEqual([2]);
-    expect((await fixture.receiver.stats()).attempts).toMatchObject({ lost: 1, done: 1 });
+    expect((await fixture.receiver.stats()).attempts).toMatchObject({ retried: 1, done: 1 });
   });
 });

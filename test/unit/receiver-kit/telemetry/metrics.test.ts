@@ -15,7 +15,7 @@ const receiver: ReceiverStats = {
   ingest: { accepted: 1, duplicates: 2, quarantined: 0, conflicts: 4 },
   rejections: { SIGNATURE_MISMATCH: 5 },
   attempts: { done: 6, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
-  ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3, clock: { jumps: 8, lastJumpMs: null } },
+  ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3 },
   outage: { storingForMs: null, claimingForMs: 1_500 },
   inbox: { rows: { ...emptyStates(), dead: 9 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
@@ -59,7 +59,7 @@ describe("the metrics", () => {
         "receiver.late_queries{} 3",
         "receiver.running{} 7",
       ],
-      ...["receiver.outage{operation=claim} 1.5", "inbox.clock_jumps{} 8", "inbox.rows{state=dead} 9"],
+      ...["receiver.outage{operation=claim} 1.5", "inbox.rows{state=dead} 9"],
       "inbox.oldest_pending{} 2.5",
     ]);
   });

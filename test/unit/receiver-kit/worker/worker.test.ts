@@ -5,6 +5,7 @@ import { Handlers } from "../../../../receiver-kit/attempt/handlers.ts";
 import type {
   FailedAttempt,
   InboxClaim,
+  InboxDeath,
   InboxLease,
   InboxSettleOutcome,
   InboxStore,
@@ -45,19 +46,15 @@ function workerFixture(options: object = {}) {
   const logged: string[] = [];
   const queue = {
     due: [] as InboxClaim[],
-    died: [] as InboxRowReference[],
+    died: [] as InboxDeath[],
     nextInMs: null as number | null,
     outcome: "settled" as InboxSettleOutcome,
-    /** Of a transaction that must not be shared; default `outcome`. */
-    outcomeAlone: undefined as InboxSettleOutcome | undefined,
     commit: async () => {},
     /** Which leases a renewal confirms. */
     isHeld: (_lease: InboxLease) => true,
     failClaims: false,
     failRenewals: false,
     wake: () => {},
-    nowMs: () => clock.now(),
-    repairs: 0,
   };
   const note = (call: string) => calls.push(`${clock.monotonic() - startMs} ${call}`);
   const inbox: Partial<InboxStore<string>> = {
@@ -66,32 +63,28 @@ function workerFixture(options: object = {}) {
       note(`claim ${rowsMax}`);
       if (queue.failClaims) throw new Error("server is away");
       const { due, died, nextInMs } = queue;
-      return { claims: due.splice(0, rowsMax), died: died.splice(0), nextInMs, nowMs: queue.nowMs() };
-    },
-    async repairTimes() {
-      queue.repairs += 1;
-      return 0;
+      return { claims: due.splice(0, rowsMax), died: died.splice(0), nextInMs };
     },
     async renew(leases) {
       note(`renew ${leases.map(({ keyId }) => keyId).join(",")}`);
       if (queue.failRenewals) throw new Error("server is away");
       return new Set(leases.filter(queue.isHeld));
     },
-    begin: ({ seq }, _settlement, { isAlone = false, isInTurn = false }) => ({
-      handle: "transaction",
-      async commit() {
-        note(`commit ${seq}${isAlone ? " alone" : ""}${isInTurn ? " in turn" : ""}`);
-        await queue.commit();
-        return isAlone ? (queue.outcomeAlone ?? queue.outcome) : queue.outcome;
-      },
-      async rollback() {
-        note(`rollback ${seq}`);
-        return undefined;
-      },
-    }),
+    begin(items) {
+      const seqs = items.map(({ claim }) => claim.seq).join("+");
+      return {
+        handle: "transaction",
+        async commit() {
+          note(`commit ${seqs}`);
+          await queue.commit();
+          return queue.outcome;
+        },
+        rollback: async () => void note(`rollback ${seqs}`),
+      };
+    },
     async fail({ seq }, failure: FailedAttempt) {
       note(`fail ${seq} ${failure.kind}`);
-      return true;
+      return queue.outcome !== "lost";
     },
     async subscribe(wake) {
       queue.wake = wake;
@@ -200,7 +193,10 @@ describe("a worker", () => {
     queue.outcome = "lost";
     await worker.start();
     await clock.advance(40_000);
-    expect(calls.filter((call) => /commit|fail|renew/.test(call))).toEqual(["0 commit 1"]);
+    expect(calls.filter((call) => /commit|fail|renew/.test(call))).toEqual([
+      "0 commit 1",
+      "0 fail 1 release",
+    ]);
     expect(worker.counts).toMatchObject({ lost: 1, done: 0 });
     await worker.stop(0);
   });
@@ -220,19 +216,6 @@ describe("a worker", () => {
     await stopped;
     expect(calls.slice(-2)).toEqual(["0 fail 2 release", "0 fail 3 release"]);
     expect(clock.pending().timers).toBe(0);
-  });
-
-  it("runs handlers again in a turn of their own, and then alone, when their group was not committed", async () => {
-    const { worker, queue, handlers, calls, clock } = workerFixture();
-    handlers.on("*", () => {});
-    queue.due.push(claimOf(1));
-    queue.outcome = "repeat_in_turn";
-    queue.outcomeAlone = "settled";
-    await worker.start();
-    await clock.settle();
-    expect(calls).toEqual(["0 claim 2", "0 commit 1", "0 commit 1 in turn", "0 commit 1 alone"]);
-    expect(worker.counts).toMatchObject({ done: 1 });
-    await worker.stop(0);
   });
 
   it("starts no further handlers while the inbox does not record the ends of earlier ones", async () => {
@@ -279,10 +262,10 @@ describe("a worker", () => {
         throw new Error("listener");
       },
     });
-    queue.died.push({ source: "default", id: "msg_7" });
+    queue.died.push({ source: "default", id: "msg_7", error: "the lease expired" });
     await worker.start();
     await clock.settle();
-    expect(dead).toEqual(["msg_7: the lease expired at the last attempt"]);
+    expect(dead).toEqual(["msg_7: the lease expired"]);
     expect(logged).toEqual(["an event is dead: it failed at its last attempt", "onDead failed"]);
     expect(worker.counts.dead).toBe(1);
     await worker.stop(0);

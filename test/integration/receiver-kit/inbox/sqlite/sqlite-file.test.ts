@@ -241,7 +241,7 @@ describe("a damaged SQLite file", () => {
 
 async function fails(inbox: InboxStore): Promise<unknown> {
   const [claim] = (await inbox.claim(claimOptions())).claims;
-  const begun = inbox.begin(claim!, doneWith(claim!), {
+  const begun = inbox.begin([{ claim: claim!, settlement: doneWith(claim!) }], {
     timeoutMs: 1_000,
   }) as HandlerTransaction<SqliteTransaction>;
   return begun.handle.query("SELECT * FROM workspace_tasks_queue");
@@ -277,19 +277,18 @@ describe("a SQLite file that is deleted or replaced while it is open", () => {
     await inbox.open();
     await inbox.insert(runningAt("task-1", 1));
     const [claim] = (await inbox.claim(claimOptions())).claims;
-    const begin = (isAlone: boolean) =>
-      inbox.begin(claim!, doneWith(claim!), {
+    const begin = () =>
+      inbox.begin([{ claim: claim!, settlement: doneWith(claim!) }], {
         timeoutMs: 60_000,
-        isAlone,
       }) as HandlerTransaction<SqliteTransaction>;
-    const [shared, alone] = [begin(false), begin(true)];
+    const [shared, next] = [begin(), begin()];
     await shared.handle.query("CREATE TABLE written (name TEXT)");
     await rm(file.path);
-    expect(await shared.commit()).toBe("repeat");
-    await expect(alone.handle.query("CREATE TABLE written (name TEXT)")).rejects.toMatchObject({
+    expect(await shared.commit()).toBe("lost");
+    await expect(next.handle.query("CREATE TABLE written (name TEXT)")).rejects.toMatchObject({
       code: "INBOX_FILE_LOST",
     });
-    await alone.rollback();
+    await next.rollback();
     await inbox.close();
     await inbox.open();
     expect(await inbox.list({})).toEqual([]);

@@ -29,7 +29,7 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
   await inbox.open();
   await inbox.insert(runningAt("setup", 1));
   const setup = (await inbox.claim(claimOptions())).claims[0]!;
-  const created = inbox.begin(setup, doneWith(setup), { timeoutMs: 1_000 });
+  const created = inbox.begin([{ claim: setup, settlement: doneWith(setup) }], { timeoutMs: 1_000 });
   await created.handle.query("CREATE TABLE effects (name TEXT UNIQUE)");
   await created.commit();
   for (const task of ["a", "b", "c"]) await inbox.insert(runningAt(task, 1));
@@ -56,18 +56,14 @@ async function createFixture(options: { readonly eventsPerTransactionMax?: numbe
 
 const write = "INSERT INTO effects VALUES (?)";
 
-/** What a handler does that writes one row: in a transaction that it may share, or in one of its own. */
-async function handle(
-  inbox: InboxStore<SqliteTransaction>,
-  claim: InboxClaim,
-  options: { readonly isAlone?: boolean; readonly statement?: string } = {},
-) {
-  const { isAlone, statement = write } = options;
-  const transaction = inbox.begin(claim, doneWith(claim), { timeoutMs: 1_000, isAlone });
+/** What a handler does that writes one row. */
+async function handle(inbox: InboxStore<SqliteTransaction>, claim: InboxClaim, statement = write) {
+  const transaction = inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 1_000 });
   try {
     await transaction.handle.query(statement, [claim.orderKey]);
   } catch (error) {
-    return { repeats: await transaction.rollback(), error };
+    await transaction.rollback();
+    return { error };
   }
   return { outcome: await transaction.commit() };
 }
@@ -99,14 +95,11 @@ describe("transactions that events share on SQLite", () => {
     const failing = "INSERT INTO effects VALUES (?), (NULL), (abs(-9223372036854775808))";
     const [first, failed, last] = await Promise.all([
       handle(at.inbox, a!),
-      handle(at.inbox, b!, { statement: failing }),
+      handle(at.inbox, b!, failing),
       handle(at.inbox, c!),
     ]);
     expect([first, last]).toEqual([{ outcome: "settled" }, { outcome: "settled" }]);
-    expect(failed).toMatchObject({
-      repeats: undefined,
-      error: { message: expect.stringMatching("overflow") },
-    });
+    expect(failed).toMatchObject({ error: { message: expect.stringMatching("overflow") } });
     expect(at.kept()).toEqual([a, c].map((claim) => claim!.orderKey));
     expect(await at.stateOf(b!)).toBe("running");
   });
@@ -115,7 +108,7 @@ describe("transactions that events share on SQLite", () => {
     await using at = await createFixture();
     const [a, b] = at.claims;
     const first = handle(at.inbox, a!);
-    const slow = at.inbox.begin(b!, doneWith(b!), { timeoutMs: 1_000 });
+    const slow = at.inbox.begin([{ claim: b!, settlement: doneWith(b!) }], { timeoutMs: 1_000 });
     await slow.handle.query(write, [b!.orderKey]);
     await at.clock.advance(1_001);
     expect(await first).toEqual({ outcome: "settled" });
@@ -129,7 +122,7 @@ describe("transactions that events share on SQLite", () => {
   it("are shared by later events of the same name after one exceeded the time limit", async () => {
     await using at = await createFixture();
     const [a] = at.claims;
-    const slow = at.inbox.begin(a!, doneWith(a!), { timeoutMs: 1_000 });
+    const slow = at.inbox.begin([{ claim: a!, settlement: doneWith(a!) }], { timeoutMs: 1_000 });
     await slow.handle.query(write, [a!.orderKey]);
     await at.clock.advance(1_001);
     await slow.rollback();
@@ -143,7 +136,7 @@ describe("transactions that events share on SQLite", () => {
     expect(at.executed).toEqual(["BEGIN IMMEDIATE", "COMMIT"]);
   });
 
-  it("are repeated, each event alone, when a statement of one of them ends the transaction", async () => {
+  it("are given up when a statement of one event ends them, and the next of each other event is its own", async () => {
     await using at = await createFixture();
     const [a, b, c] = at.claims;
     const delivery = runningAt("d", 1);
@@ -151,29 +144,29 @@ describe("transactions that events share on SQLite", () => {
     const ending = "INSERT OR ROLLBACK INTO effects SELECT ? UNION ALL SELECT 'x' UNION ALL SELECT 'x'";
     const [first, ended] = await Promise.all([
       handle(at.inbox, a!),
-      handle(at.inbox, b!, { statement: ending }),
+      handle(at.inbox, b!, ending),
       handle(at.inbox, c!),
     ]);
-    expect(first).toEqual({ outcome: "repeat" });
+    expect(first).toEqual({ outcome: "lost" });
     expect(ended?.error).toMatchObject({ message: expect.stringMatching("UNIQUE") });
-    expect(await handle(at.inbox, a!, { isAlone: true })).toEqual({ outcome: "settled" });
+    expect(await handle(at.inbox, a!)).toEqual({ outcome: "settled" });
     expect(at.kept()).toContain(a!.orderKey);
     expect(at.kept()).not.toContain("x");
     expect(await inserted).toEqual({ outcome: "new" });
     expect(await at.inbox.get(delivery)).toBeDefined();
   });
 
-  it("are repeated when their commit fails, and so are the deliveries that took part", async () => {
+  it("are given up when their commit fails, and the deliveries that took part are written", async () => {
     await using at = await createFixture();
     const [a] = at.claims;
-    const first = at.inbox.begin(a!, doneWith(a!), { timeoutMs: 1_000 });
+    const first = at.inbox.begin([{ claim: a!, settlement: doneWith(a!) }], { timeoutMs: 1_000 });
     await first.handle.query(write, [a!.orderKey]);
     at.failNextCommit();
     const inserted = at.inbox.insert(runningAt("d", 1));
-    expect(await first.commit()).toBe("repeat");
+    expect(await first.commit()).toBe("lost");
     expect(await inserted).toEqual({ outcome: "new" });
     expect(at.kept()).toEqual([]);
-    expect(await handle(at.inbox, a!, { isAlone: true })).toEqual({ outcome: "settled" });
+    expect(await handle(at.inbox, a!)).toEqual({ outcome: "settled" });
     expect(at.kept()).toEqual([a!.orderKey]);
   });
 

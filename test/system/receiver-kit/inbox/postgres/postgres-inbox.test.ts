@@ -53,8 +53,7 @@ const createFixture = async (): Promise<CrashFixture & { readonly pool: Pool }> 
   const pool = database.pool();
   await empty(pool);
   const open = async () => {
-    // On a busy machine a statement may take longer than a turn.
-    const inbox = postgresInbox(pool, { schema, clock, turnMs: 10_000 });
+    const inbox = postgresInbox(pool, { schema, clock });
     await inbox.open();
     return inbox;
   };

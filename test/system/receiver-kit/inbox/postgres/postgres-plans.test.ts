@@ -87,7 +87,9 @@ async function createMeasured(schema: string, { waiting, rowsPerKey = 4, analyse
       const { claims } = await inbox.claim(claimOptions({ worker, rowsMax: batch, rowsPerKeyMax: 2 }));
       expect(claims).toHaveLength(batch);
       await Promise.all(
-        claims.map((claim) => inbox.begin(claim, doneWith(claim), { timeoutMs: 1_000 }).commit()),
+        claims.map((claim) =>
+          inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 1_000 }).commit(),
+        ),
       );
       await inbox.list({ states: ["quarantined"] });
       return Object.fromEntries(

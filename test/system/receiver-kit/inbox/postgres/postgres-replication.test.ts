@@ -97,7 +97,7 @@ describeWithPostgres("with synchronous standbys the PostgreSQL inbox", () => {
     const { inbox } = await createInbox("handlers");
     await inbox.insert(runningAt("task-1", 1));
     const claim = await claimOne(inbox);
-    const transaction = inbox.begin(claim, doneWith(claim), { timeoutMs: 5_000, isAlone: true });
+    const transaction = inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 5_000 });
     await transaction.handle.query("SELECT 1");
     await withoutStandby(async () => {
       const [committed] = await Promise.allSettled([transaction.commit(), cancelWait()]);

@@ -43,7 +43,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
   it.concurrent("does not interrupt a slow statement of a handler, or one that failed", async () => {
     await using at = await fixture();
     const claim = await at.claimOne();
-    const transaction = at.inbox.begin(claim, doneWith(claim), { timeoutMs: 60_000, isAlone: true });
+    const transaction = at.inbox.begin([{ claim, settlement: doneWith(claim) }], { timeoutMs: 60_000 });
     await transaction.handle.query("SAVEPOINT before");
     await expect(transaction.handle.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
     await pause(2_500);

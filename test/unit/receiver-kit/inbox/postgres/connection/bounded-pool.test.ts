@@ -96,17 +96,6 @@ describe("a client of a PostgreSQL pool", () => {
     await clock.advance(1_000);
     expect(String(await failed)).toContain("no client of the pool was available within 1000 ms");
   });
-
-  it("that cannot be switched back from pipelining is destroyed", async () => {
-    const { client, events, pool } = poolOf(async () => ({ rows: [] }));
-    const pipelining = { pipeline: false, getTransactionStatus: () => "I" };
-    const pooled = await pool.checkOut();
-    Object.assign(client, pipelining);
-    expect(pooled.pipeline()).toBe(true);
-    Object.freeze(client);
-    pooled.release();
-    expect(events).toEqual(["destroyed", "socket closed"]);
-  });
 });
 
 describe("the clients of a PostgreSQL pool", () => {
