@@ -9,11 +9,11 @@ import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
 import pg from "pg";
 
-const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
-const urls = (process.env["RABBITMQ_URLS"] ?? "amqp://localhost").split(",");
-
 // #region intake
-const intake = rabbitmqIntake({ urls, shards: 2, secrets });
+const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
+const urls = (process.env["RABBITMQ_URLS"] ?? "amqp://guest:guest@localhost").split(",");
+const broker = { urls, shards: 2, replicas: urls.length };
+const intake = rabbitmqIntake({ ...broker, secrets });
 await intake.start();
 
 const app = express();
@@ -39,7 +39,7 @@ for (const receiver of receivers) {
   });
   await receiver.start();
 }
-const consumer = rabbitmqConsumer({ urls, shards: 2, receivers });
+const consumer = rabbitmqConsumer({ ...broker, receivers });
 await consumer.start();
 // #endregion
 

@@ -18,6 +18,7 @@ import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
 import { openOnce } from "./inbox/open-once.ts";
+import { keepShard, type ShardPlace } from "./maintenance/keep-shard.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";
 import { parseOptions } from "./options.ts";
@@ -77,6 +78,12 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
    * `secrets` finds the tenant.
    */
   replay(id: string, options?: { readonly tenant?: string | undefined }): Promise<ReplayOutcome>;
+  /**
+   * Remembers in the inbox that it holds this of so many shards: a consumer of a message broker calls it. Safe to repeat.
+   *
+   * @throws {ReceiverError} `CONFIGURATION_INVALID` when the inbox is that of another shard
+   */
+  keepShard(place: ShardPlace): Promise<void>;
   stats(): Promise<ReceiverStats>;
   /**
    * Stops claiming, waits up to `graceMs` (default 10,000) for running handlers, releases unfinished events and closes
@@ -217,6 +224,10 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       const row = { source: sourceOf("replay", settings, tenant), id };
       await open();
       return replayRow(inbox, row, clock.now());
+    },
+    async keepShard(place) {
+      await open();
+      await keepShard(inbox, source, place);
     },
     async stats() {
       await openToRead();

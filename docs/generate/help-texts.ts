@@ -1,5 +1,6 @@
 import { commands } from "../../mock-server/tools/program.ts";
 import { runInboxCommand } from "../../receiver-kit/cli/inbox-command.ts";
+import { runRabbitmqCommand } from "../../receiver-kit/rabbitmq/cli/unpark.ts";
 import type { CommandIo } from "../../sdk/kernel/cli/command-line.ts";
 
 type Run = (argv: readonly string[], io: CommandIo) => Promise<number>;
@@ -10,6 +11,7 @@ export async function helpTexts(): Promise<string> {
   for (const [name, { load }] of Object.entries(commands))
     sections.push(...(await sectionsOf("workspace-tasks", await load(), name)));
   sections.push(...(await sectionsOf("workspace-tasks-inbox", runInboxCommand)));
+  sections.push(...(await sectionsOf("workspace-tasks-rabbitmq", runRabbitmqCommand)));
   return sections.join("\n");
 }
 

@@ -5,21 +5,12 @@
 // is added is no new version: consumers leave alone what they do not know.
 
 import { ReceiverError, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
-import type { AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
+import type { Message, Options } from "amqplib";
 
 const typePrefix = "workspace-tasks.delivery.";
 const version = 1;
 /** The first release that reads this version. */
 const oldestRelease = "0.1.0";
-
-const header = {
-  secretIndex: "secret-index",
-  receivedAtMs: "received-at-ms",
-  traceparent: "traceparent",
-  tenant: "tenant",
-  tenantWorkspaceId: "tenant-workspace-id",
-  oldestRelease: "oldest-release",
-} as const;
 
 export interface QueuedDelivery {
   readonly webhook: VerifiedWebhook;
@@ -28,63 +19,59 @@ export interface QueuedDelivery {
   readonly receivedAtMs: number;
 }
 
-export function encodeDelivery(
-  { webhook, source, traceparent, receivedAtMs }: QueuedDelivery,
-  correlationId: string,
-): AmqpPublishOptions {
+export function encodeDelivery(delivery: QueuedDelivery): Options.Publish {
+  const { webhook, source, traceparent, receivedAtMs } = delivery;
   const { id, timestamp, secretIndex, tenant } = webhook;
   return {
     persistent: true,
     mandatory: true,
     messageId: id,
-    correlationId,
     appId: source,
-    type: `${typePrefix}${version}`,
+    type: typePrefix + version,
     timestamp,
     contentType: "application/json",
+    // What is undefined is not sent.
     headers: {
-      [header.oldestRelease]: oldestRelease,
-      [header.secretIndex]: secretIndex,
+      "oldest-release": oldestRelease,
+      "secret-index": secretIndex,
       // A clock may have fractions of a millisecond.
-      [header.receivedAtMs]: Math.floor(receivedAtMs),
-      ...(traceparent !== undefined && { [header.traceparent]: traceparent }),
-      ...(tenant && { [header.tenant]: tenant.id, [header.tenantWorkspaceId]: tenant.workspaceId }),
+      "received-at-ms": Math.floor(receivedAtMs),
+      traceparent,
+      tenant: tenant?.id,
+      "tenant-workspace-id": tenant?.workspaceId,
     },
   };
 }
+
+type Received = Pick<Message, "content"> & {
+  readonly properties: Partial<Record<keyof Message["properties"], unknown>>;
+};
 
 /**
  * Undefined when the message is not a delivery.
  *
  * @throws {ReceiverError} `RELEASE_TOO_OLD`
  */
-export function decodeDelivery({ content, properties }: AmqpMessage): QueuedDelivery | undefined {
-  const { messageId: id, appId: source, type, timestamp, headers = {} } = properties;
-  const secretIndex = headers[header.secretIndex];
-  const receivedAtMs = headers[header.receivedAtMs];
-  if (!isKnownType(type, headers) || !isText(id) || !isText(source) || !isCount(timestamp)) return undefined;
-  if (!isCount(secretIndex) || !isCount(receivedAtMs)) return undefined;
-  const traceparent = headers[header.traceparent];
-  const tenant = headers[header.tenant];
-  const workspaceId = headers[header.tenantWorkspaceId];
-  const isTenant = isText(tenant) && isText(workspaceId);
-  if (tenant !== undefined && !isTenant) return undefined;
-  return {
-    webhook: {
-      ...{ id, timestamp, secretIndex, body: content },
-      ...(isTenant && { tenant: { id: tenant, workspaceId } }),
-    },
-    source,
-    traceparent: isText(traceparent) ? traceparent : undefined,
-    receivedAtMs,
-  };
+export function decodeDelivery({ content, properties }: Received): QueuedDelivery | undefined {
+  const { messageId: id, appId: source, type, timestamp } = properties;
+  const headers = (properties.headers ?? {}) as Readonly<Record<string, unknown>>;
+  const { tenant, traceparent } = headers;
+  const secretIndex = headers["secret-index"];
+  const receivedAtMs = headers["received-at-ms"];
+  const workspaceId = headers["tenant-workspace-id"];
+  if (!isKnownType(type, headers["oldest-release"]) || !isText(id) || !isText(source)) return undefined;
+  if (!isCount(timestamp) || !isCount(secretIndex) || !isCount(receivedAtMs)) return undefined;
+  const webhook = { id, timestamp, secretIndex, body: content };
+  const delivery = { source, receivedAtMs, traceparent: isText(traceparent) ? traceparent : undefined };
+  if (tenant === undefined) return { ...delivery, webhook };
+  if (!isText(tenant) || !isText(workspaceId)) return undefined;
+  return { ...delivery, webhook: { ...webhook, tenant: { id: tenant, workspaceId } } };
 }
 
-function isKnownType(type: unknown, headers: NonNullable<AmqpMessage["properties"]["headers"]>): boolean {
+function isKnownType(type: unknown, oldest: unknown): boolean {
   if (!isText(type) || !type.startsWith(typePrefix)) return false;
   const found = Number(type.slice(typePrefix.length));
   if (!(Number.isSafeInteger(found) && found > version)) return found === version;
-  const oldest = headers[header.oldestRelease];
   throw new ReceiverError(
     "RELEASE_TOO_OLD",
     `rabbitmq: a newer release published a delivery in version ${found} of the format, this one reads version ${version}: ` +
@@ -96,7 +83,20 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 /** The id of the task that the body names, else the `webhook-id`: what decides the shard and the queue. */
-export function routingKeyOf(id: string, body: unknown): string {
+export function taskOf(id: string, body: unknown): string {
   const { taskId } = (body ?? {}) as { readonly taskId?: unknown };
   return isText(taskId) ? taskId : id;
+}
+
+/** The properties of a message for another queue, where its deliveries are counted anew, with these headers besides its own. */
+export function movedMessage(
+  { properties }: Message,
+  added: Readonly<Record<string, unknown>>,
+): Options.Publish {
+  const { headers, messageId, appId, type, timestamp, contentType, contentEncoding } = properties;
+  return {
+    ...{ messageId, appId, type, timestamp, contentType, contentEncoding },
+    ...{ persistent: true, mandatory: true },
+    headers: { ...headers, "x-delivery-count": undefined, ...added },
+  };
 }

@@ -1,325 +1,321 @@
 // Reads one queue: takes what was delivered as a batch, stores it in the inbox of the shard, and then acknowledges it.
 //
-//   closed ── open ──► consuming ⇄ storing ── the inbox fails ──► holding ── backoff ──► storing
-//                                                                 holding for `releaseAfterMs` ──► closed ── backoff ──► consuming
+// While the inbox fails, messages stay unacknowledged and are not requeued: the prefetch limits them, and none is redelivered
+// in a loop. After `releaseAfterMs` the channel is closed, so that the consumer of another process, whose connection to the
+// inbox may work, becomes the active one. When nothing was stored until then, the next prefetch is larger: what cannot be
+// stored may fill the former, and nothing behind it is seen.
 //
-// While it holds, messages stay unacknowledged and are not requeued: the prefetch limits them, and none is redelivered in
-// a loop. After that it closes its channel, so that the consumer of another process, whose connection to the inbox may
-// work, becomes the active one. Messages are acknowledged in the order of the queue as far as all are stored.
-//
-// A message that fails while others of its batch are stored, again and again, is parked: published to a queue of its own,
-// confirmed, and then acknowledged. So is one that is not a delivery. It blocks nothing, and is not lost. One in the format
-// of a newer release stays in the queue, for a process that reads it.
+// What fails for a reason of its own is moved at once: to the parking queue, or to its own shard. Other failures move a
+// message when they and the broker's count of its deliveries are many, while the inbox stored others. A message in the format
+// of a newer release stays, for a process that reads it.
 
 import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { type AcceptResult, type DeliverySink, isReceiverError } from "@workspace-tasks/receiver-kit";
-import { type ConsumeCounts, defaults } from "@workspace-tasks/receiver-kit/parts";
-import type { AmqpChannel, AmqpConnection, AmqpMessage, AmqpPublishOptions } from "./amqp.ts";
-import { decodeDelivery } from "./delivery-message.ts";
-import type { RabbitmqSettings } from "./topology.ts";
+import { type DeliverySink, isReceiverError, type Receiver } from "@workspace-tasks/receiver-kit";
+import * as parts from "@workspace-tasks/receiver-kit/parts";
+import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
+import type { BrokerConnection } from "./broker-connection.ts";
+import { decodeDelivery, taskOf } from "./delivery-message.ts";
+import { isOwnFault, reasonOf } from "./incident-log.ts";
+import { type Attempt, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
+import { shardOf } from "./shard.ts";
+import { declareQueue, type Route, routeTo, routeToParking, type Topology } from "./topology.ts";
 
-/** What a shard needs to be: a receiver. */
-export type ShardReceiver = Pick<DeliverySink, "accept" | "source">;
+/** What a shard needs to be: a receiver. With `keepShard`, its inbox refuses to be another shard. */
+export type ShardReceiver = Pick<DeliverySink, "accept" | "source"> &
+  Partial<Pick<Receiver<unknown>, "keepShard">>;
 
-/** What became of a message: `stored` also stands for parked, and `deferred` for one that is not parked, however often it fails. */
-type StoreResult = "stored" | "failed" | "deferred";
-/** It is stored when the backlog has room, or by a process of a newer release. */
-const deferring: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]);
-
-type Shared = "operationTimeoutMs" | "clock" | "random" | "logger";
-export interface PartitionSettings extends Pick<RabbitmqSettings, Shared> {
-  readonly queue: string;
+/** A shard of this process, for all of its queues. */
+export interface Shard {
+  readonly index: number;
   readonly receiver: ShardReceiver;
-  readonly parkingQueue: string;
-  readonly prefetch: number;
-  readonly counts: ConsumeCounts;
+  /** When it last stored a delivery. */
+  storedAtMs: number;
 }
+
+export interface PartitionSettings extends KeptSettings, Topology {
+  readonly queue: string;
+  readonly shard: Shard;
+  readonly prefetch: number;
+  readonly counts: parts.ConsumeCounts;
+  readonly connection: BrokerConnection<ChannelModel>;
+  /** Resolves once another queue has the message. */
+  move(message: ConsumeMessage, reason: string, route: Route): Promise<void>;
+}
+
+/** What one channel has delivered. */
+interface Consuming {
+  readonly channel: Channel;
+  readonly attempt: Attempt;
+  consumerTag: string;
+  readonly buffer: ConsumeMessage[];
+  /** In the buffer, or being stored. */
+  waiting: number;
+  hasStored: boolean;
+  failingSinceMs: number | undefined;
+  storing: Promise<void> | undefined;
+}
+
+/** `undefined`: it may be acknowledged. */
+type Failure = { readonly error: unknown } | undefined;
 
 /** More than a receiver's own limit, so that no batch waits without end, whatever the receiver is. */
 const acceptTimeoutMs = 60_000;
 const batchBytesMax = 8_000_000;
-const releaseAfterMs = 30_000;
-/** Batches in which a message failed and another was stored, after which it is parked. */
-const lonelyFailuresMax = 8;
+const releaseAfterMs = 10_000;
+/** Attempts of all processes after which a message is parked, and those of this one during which others were stored. */
+const attemptsMax = 8;
+const lonelyMax = 3;
+/** A larger prefetch is for small bodies. */
+const grownBytesMax = 16_000_000;
+/** They pass: the backlog gets room, and a newer release reads the message. */
+const passing: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]);
 
-export class PartitionConsumer {
+const notStored = "queued deliveries cannot be stored and stay in their queue; repair the inbox";
+const notMoved = "a delivery can be neither stored nor moved and stays in its queue";
+const parked = "deliveries were parked; after the repair move them back: workspace-tasks-rabbitmq unpark";
+const forwarded = "deliveries were in a queue of another shard and were moved to their own";
+
+export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
   readonly #settings: PartitionSettings;
-  readonly #connection: AmqpConnection;
-  #channel: AmqpChannel | undefined;
-  #consumerTag = "";
-  #buffer: AmqpMessage[] = [];
-  #lonelyFailures = new WeakMap<AmqpMessage, number>();
-  /** Parked messages that no queue takes; the broker confirms them all the same. */
-  readonly #returned = new Set<string>();
-  #isStoring = false;
-  #isStopping = false;
-  #isAbandoned = false;
+  readonly #attempts = new WeakMap<ConsumeMessage, { all: number; lonely: number }>();
+  #prefetch: number;
+  /** Consecutive batches of which nothing was stored. */
   #failures = 0;
   #failingSinceMs: number | undefined;
-  #reopenings = 0;
-  #wake: (() => void) | undefined;
-  #storing: Promise<void> = Promise.resolve();
+  #isStopping = false;
+  #wake = () => {};
 
-  constructor(settings: PartitionSettings, connection: AmqpConnection) {
+  constructor(settings: PartitionSettings) {
+    const { queue, connection, shard, shards } = settings;
+    super(settings, {
+      incident: "a queue cannot be consumed, it is tried again",
+      place: queue,
+      name: () => queue,
+      need: async () => {
+        try {
+          await shard.receiver.keepShard?.({ shard: shard.index, shards });
+        } catch (error) {
+          this.#noteFailing();
+          throw error;
+        }
+        return connection.next();
+      },
+      open: (attempt, opened) => this.#consume(attempt, opened),
+    });
     this.#settings = settings;
-    this.#connection = connection;
+    this.#prefetch = settings.prefetch;
   }
 
-  get stats() {
+  get stats(): parts.RabbitmqConsumerStats["queues"][number] {
     const { queue, clock } = this.#settings;
+    const { session } = this;
     const since = this.#failingSinceMs;
+    // Another process may store what this one could not.
+    const isStandingBy = session !== undefined && !session.storing;
     return {
       queue,
-      isConsuming: this.#channel !== undefined,
-      waiting: this.#buffer.length,
-      failingForMs: since === undefined ? null : clock.monotonic() - since,
+      isConsuming: session !== undefined,
+      waiting: session?.waiting ?? 0,
+      failingForMs: since === undefined || isStandingBy ? null : clock.monotonic() - since,
     };
   }
 
-  /** Resolves once it consumes, which may take several attempts: a queue may have no majority for a while. */
-  async start(): Promise<void> {
-    const { clock, operationTimeoutMs, logger, queue } = this.#settings;
-    while (!this.#isAbandoned && !this.#isStopping) {
-      try {
-        const late = () =>
-          new Error(`the broker did not respond within operationTimeoutMs (${operationTimeoutMs})`);
-        await withTimeout(this.#open(), operationTimeoutMs, clock, late);
-        return;
-      } catch (error) {
-        if (this.#isAbandoned || this.#isStopping) return;
-        logger.warn({ err: error, queue }, "a queue cannot be consumed");
-        // It may be consuming although its request failed.
-        const channel = this.#channel;
-        this.#channel = undefined;
-        channel?.close().catch(() => {});
-        this.#reopenings += 1;
-        await this.#pause(this.#reopenings);
-      }
-    }
+  #noteFailing(): void {
+    this.#failingSinceMs ??= this.#settings.clock.monotonic();
   }
 
-  /** Opens a channel and consumes. */
-  async #open(): Promise<void> {
-    const { queue, prefetch } = this.#settings;
-    const channel = await this.#connection.createConfirmChannel();
-    channel.on("error", () => {});
-    channel.on("close", () => this.#onClosed(channel));
-    channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
-    this.#returned.clear();
-    this.#channel = channel;
-    this.#buffer = [];
-    await channel.prefetch(prefetch);
-    const { consumerTag } = await channel.consume(queue, (message) => this.#onMessage(channel, message));
-    this.#consumerTag = consumerTag;
-  }
-
-  /** The connection is lost: what was not acknowledged is delivered again, to the next active consumer. */
-  abandon(): void {
-    this.#isAbandoned = true;
-    this.#channel = undefined;
-    this.#buffer = [];
-    this.#wake?.();
-  }
-
-  /** Consumes nothing more and resolves once the batch in progress is acknowledged. */
-  async stop(): Promise<void> {
+  /** Consumes nothing more and resolves once the batch in progress is acknowledged, within `graceMs`. */
+  async finish(graceMs: number): Promise<void> {
+    const { clock } = this.#settings;
     this.#isStopping = true;
-    this.#wake?.();
-    const channel = this.#channel;
-    if (channel) await Promise.allSettled([channel.cancel(this.#consumerTag)]);
-    await this.#storing;
-    // The client may send the end of the connection before what the channel has sent, but not that of the channel.
-    if (channel && channel === this.#channel) await Promise.allSettled([channel.close()]);
+    this.#wake();
+    const { session } = this;
+    if (session) {
+      await settledWithin(session.channel.cancel(session.consumerTag), closeMs, clock);
+      await settledWithin(Promise.resolve(session.storing), graceMs, clock);
+    }
+    await this.stop();
   }
 
-  #onMessage(channel: AmqpChannel, message: AmqpMessage | null): void {
-    if (channel !== this.#channel || this.#isStopping) return;
+  async #consume(attempt: Attempt, opened: ChannelModel): Promise<Consuming> {
+    const { connection, counts, queue, shard } = this.#settings;
+    const channel = await opened.createChannel();
+    const consuming: Consuming = {
+      ...{ channel, attempt, consumerTag: "", buffer: [] },
+      ...{ waiting: 0, hasStored: false, failingSinceMs: undefined, storing: undefined },
+    };
+    attempt.onEnd(() => {
+      if (consuming.consumerTag !== "") counts.released += 1;
+      this.#wake();
+      return channel.close();
+    });
+    attempt.onEnd(() => consuming.storing);
+    channel.on("error", (error) => attempt.end(error));
+    // Without a reason where the connection is lost: that is another incident.
+    const close = () => attempt.end(connection.session && new Error("the channel was closed"));
+    channel.on("close", () => setImmediate(close));
+    await declareQueue(channel, this.#settings, shard.index, queue);
+    await channel.prefetch(this.#prefetch);
+    const receive = (message: ConsumeMessage | null) => this.#receive(consuming, message);
+    consuming.consumerTag = (await channel.consume(queue, receive)).consumerTag;
+    return consuming;
+  }
+
+  #receive(consuming: Consuming, message: ConsumeMessage | null): void {
+    const { attempt, buffer } = consuming;
     // The queue was deleted, or has lost its majority.
-    if (message === null) return void this.#release(channel);
+    if (message === null) attempt.end(new Error("the broker ended the consumer"));
+    if (message === null || attempt.isEnded || this.#isStopping) return;
     const { counts } = this.#settings;
     counts.delivered += 1;
     if (message.fields.redelivered) counts.redelivered += 1;
-    this.#buffer.push(message);
-    if (this.#isStoring) return;
-    this.#isStoring = true;
+    buffer.push(message);
+    consuming.waiting += 1;
+    if (consuming.storing) return;
     // What arrived in the same packet is one batch.
-    setImmediate(() => {
-      this.#storing = this.#storeAll().finally(() => {
-        this.#isStoring = false;
+    consuming.storing = new Promise<void>((resolve) => setImmediate(resolve))
+      .then(() => this.#storeAll(consuming))
+      .finally(() => {
+        consuming.storing = undefined;
       });
-    });
   }
 
-  async #storeAll(): Promise<void> {
-    const channel = this.#channel;
-    while (channel && channel === this.#channel && this.#buffer.length > 0 && !this.#isStopping) {
-      const batch = this.#takeBatch();
-      const results = await Promise.all(batch.map((message) => this.#store(channel, message)));
-      if (channel !== this.#channel) return;
-      const failed = batch.filter((_, index) => results[index] !== "stored");
-      this.#acknowledge(channel, batch, results);
-      this.#buffer.unshift(...failed);
-      const suspects = batch.filter((_, index) => results[index] === "failed");
-      this.#note(failed.length < batch.length, failed, suspects);
-      if (failed.length === 0) continue;
-      if (this.#hasFailedTooLong) return void this.#release(channel);
-      await this.#pause(this.#failures);
+  async #storeAll(consuming: Consuming): Promise<void> {
+    const { clock, log, queue } = this.#settings;
+    const { attempt, buffer } = consuming;
+    while (buffer.length > 0 && !attempt.isEnded && !this.#isStopping) {
+      const startedMs = clock.monotonic();
+      const batch = takeBatch(buffer);
+      const failures = await Promise.all(batch.map((message) => this.#store(message)));
+      await this.#moveSuspects(batch, failures, startedMs);
+      if (attempt.isEnded) return;
+      acknowledge(consuming.channel, batch, failures);
+      buffer.unshift(...batch.filter((_, index) => failures[index]));
+      consuming.waiting = buffer.length;
+      if (failures.includes(undefined)) {
+        consuming.hasStored = true;
+        consuming.failingSinceMs = undefined;
+        this.#failingSinceMs = undefined;
+        this.#failures = 0;
+        this.#prefetch = this.#settings.prefetch;
+      }
+      if (failures.some(Boolean)) await this.#waitAfterFailure(consuming);
+      else log.end(notStored, queue);
     }
-  }
-
-  #takeBatch(): readonly AmqpMessage[] {
-    let bytes = 0;
-    const end = this.#buffer.findIndex(({ content }, index) => {
-      bytes += content.byteLength;
-      return index > 0 && bytes > batchBytesMax;
-    });
-    return this.#buffer.splice(0, end === -1 ? this.#buffer.length : end);
   }
 
   /** Never rejects. */
-  async #store(channel: AmqpChannel, message: AmqpMessage): Promise<StoreResult> {
-    const { receiver, queue, counts, clock, logger } = this.#settings;
-    const tries = this.#lonelyFailures.get(message) ?? 0;
+  async #store(message: ConsumeMessage): Promise<Failure> {
+    const { counts, clock, shard, shards } = this.#settings;
+    const { receiver } = shard;
     try {
       const delivery = decodeDelivery(message);
-      if (!delivery) return this.#park(channel, message, "it is not a delivery");
+      if (!delivery) return await this.#move(message, "it is not a delivery");
       const { webhook, source, traceparent } = delivery;
-      throwIfOtherSource(receiver, source);
+      if (!isOfSource(receiver, source))
+        return await this.#move(message, `it has the source ${source}, and the receiver ${receiver.source}`);
+      if (shards > 1) {
+        const task = taskOf(webhook.id, parts.readJson(webhook.body));
+        const own = shardOf(task, shards);
+        const reason = `it belongs to shard ${own} of ${shards}`;
+        if (own !== shard.index) return await this.#move(message, reason, routeTo(this.#settings, task, own));
+      }
+      const accepted = receiver.accept(webhook, { traceparent });
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
-      const accepted: Promise<AcceptResult> = receiver.accept(webhook, { traceparent });
       await withTimeout(accepted, acceptTimeoutMs, clock, late);
       counts.stored += 1;
-      return "stored";
+      shard.storedAtMs = clock.monotonic();
+      return undefined;
     } catch (error) {
       counts.failed += 1;
-      if (isReceiverError(error, "WORKSPACE_MISMATCH")) return this.#park(channel, message, error.message);
-      if (tries >= lonelyFailuresMax) return this.#park(channel, message, String(error));
-      if (this.#failingSinceMs === undefined)
-        logger.warn({ err: error, queue }, "a queued delivery cannot be stored; it stays in the queue");
-      this.#failingSinceMs ??= clock.monotonic();
-      return isReceiverError(error) && deferring.has(error.code) ? "deferred" : "failed";
+      return isOwnFault(error) ? await this.#move(message, reasonOf(error)) : { error };
     }
   }
 
-  #note(hasStored: boolean, failed: readonly AmqpMessage[], suspects: readonly AmqpMessage[]): void {
-    const { clock } = this.#settings;
-    if (hasStored) {
-      this.#failures = 0;
-      this.#reopenings = 0;
-      this.#failingSinceMs = failed.length > 0 ? clock.monotonic() : undefined;
-      for (const message of suspects)
-        this.#lonelyFailures.set(message, (this.#lonelyFailures.get(message) ?? 0) + 1);
-    } else {
-      this.#failures += 1;
-      for (const message of failed) this.#lonelyFailures.delete(message);
+  /** Moves what failed often enough, while the inbox stored others. */
+  async #moveSuspects(
+    batch: readonly ConsumeMessage[],
+    failures: Failure[],
+    startedMs: number,
+  ): Promise<void> {
+    const { log, queue, shard } = this.#settings;
+    for (const [index, failure] of failures.entries()) {
+      const message = batch[index];
+      if (!failure || !message) continue;
+      const { error } = failure;
+      log.add(notStored, queue, error);
+      if (isReceiverError(error) && passing.has(error.code)) continue;
+      const before = Number(message.properties.headers?.["x-delivery-count"] ?? 0);
+      const attempts = this.#attempts.get(message) ?? { all: before, lonely: 0 };
+      this.#attempts.set(message, attempts);
+      attempts.all += 1;
+      if (shard.storedAtMs >= startedMs) attempts.lonely += 1;
+      if (attempts.all < attemptsMax || attempts.lonely < lonelyMax) continue;
+      failures[index] = await this.#move(message, reasonOf(error));
     }
   }
 
-  get #hasFailedTooLong(): boolean {
-    const since = this.#failingSinceMs;
-    return since !== undefined && this.#settings.clock.monotonic() - since >= releaseAfterMs;
-  }
-
-  #acknowledge(channel: AmqpChannel, batch: readonly AmqpMessage[], stored: readonly StoreResult[]): void {
+  /** Moves a message to another shard by its route, else to the parking queue. */
+  async #move(message: ConsumeMessage, reason: string, route?: Route): Promise<Failure> {
+    const { counts, log, move, queue } = this.#settings;
     try {
-      const last = batch.at(-1);
-      // A batch begins with the oldest message that is not acknowledged.
-      if (last && stored.every((result) => result === "stored")) channel.ack(last, true);
-      else
-        for (const [index, message] of batch.entries())
-          if (stored[index] === "stored") channel.ack(message, false);
-    } catch {
-      // The channel was closed a moment ago: what is stored is delivered again, and the inbox knows it.
-    }
-  }
-
-  async #park(channel: AmqpChannel, message: AmqpMessage, reason: string): Promise<StoreResult> {
-    const { queue, parkingQueue, counts, clock, operationTimeoutMs, logger } = this.#settings;
-    const { messageId, appId, type, timestamp, headers } = message.properties;
-    const correlationId = String(message.fields.deliveryTag);
-    const options: AmqpPublishOptions = {
-      ...{ persistent: true, mandatory: true, contentType: "application/json" },
-      ...{ messageId: String(messageId ?? ""), correlationId },
-      ...{ appId: String(appId ?? ""), type: String(type ?? ""), timestamp: Number(timestamp ?? 0) },
-      headers: {
-        ...(headers as Record<string, string>),
-        "parked-from": queue,
-        "parked-because": reason.slice(0, 300),
-      },
-    };
-    const confirmed = new Promise<void>((resolve, reject) => {
-      channel.publish("", parkingQueue, message.content, options, (error) =>
-        error ? reject(error) : resolve(),
-      );
-    });
-    try {
-      const late = () =>
-        new Error(`no confirm was received within operationTimeoutMs (${operationTimeoutMs})`);
-      await withTimeout(confirmed, operationTimeoutMs, clock, late);
-      if (this.#returned.delete(correlationId)) throw new Error(`there is no queue ${parkingQueue}`);
-      counts.parked += 1;
-      logger.error(
-        { queue, parkingQueue, id: messageId, reason },
-        "a queued delivery cannot be stored and was parked",
-      );
-      return "stored";
+      await move(message, reason, route ?? routeToParking(this.#settings));
+      if (!route) counts.parked += 1;
+      log.add(route ? forwarded : parked, queue, reason);
+      log.end(notMoved, queue);
+      return undefined;
     } catch (error) {
-      logger.error(
-        { err: error, queue, id: messageId },
-        "a queued delivery can be neither stored nor parked",
-      );
-      this.#failingSinceMs ??= clock.monotonic();
-      return "failed";
+      counts.failed += 1;
+      log.add(notMoved, queue, error);
+      return { error: new Error(`${reason}; ${reasonOf(error)}`) };
     }
   }
 
-  #onClosed(channel: AmqpChannel): void {
-    if (channel === this.#channel) this.#release(channel);
-  }
-
-  /** Leaves the queue to other consumers and returns to it later. */
-  #release(channel: AmqpChannel): void {
-    const { counts, clock, operationTimeoutMs } = this.#settings;
-    if (this.#isAbandoned || this.#isStopping) return;
-    counts.released += 1;
-    this.#channel = undefined;
-    this.#buffer = [];
-    this.#failures = 0;
-    this.#failingSinceMs = undefined;
-    const closed = settledWithin(
-      channel.close().catch(() => {}),
-      operationTimeoutMs,
-      clock,
-    );
-    const reopen = async () => {
-      await closed;
-      await this.#storing;
-      this.#reopenings += 1;
-      await this.#pause(this.#reopenings);
-      await this.start();
-    };
-    this.#wake?.();
-    void reopen();
-  }
-
-  /** Waits longer with each failure. */
-  #pause(failures: number): Promise<void> {
-    const { clock, random } = this.#settings;
-    const { firstMs, maxMs } = defaults.rabbitmq.backoff;
-    const delayMs = Math.min(maxMs, firstMs * 2 ** Math.min(20, failures)) * (0.5 + random() / 2);
-    return new Promise((resolve) => {
+  async #waitAfterFailure(consuming: Consuming): Promise<void> {
+    const { clock, prefetch, random } = this.#settings;
+    const { firstMs, maxMs } = parts.defaults.rabbitmq.backoff;
+    const nowMs = clock.monotonic();
+    this.#noteFailing();
+    consuming.failingSinceMs ??= nowMs;
+    if (nowMs - consuming.failingSinceMs >= releaseAfterMs) {
+      const bytes = consuming.buffer.reduce((sum, { content }) => sum + content.byteLength, 0);
+      if (!consuming.hasStored && bytes < grownBytesMax)
+        this.#prefetch = Math.min(4 * this.#prefetch, 8 * prefetch);
+      consuming.attempt.end();
+      return;
+    }
+    const delayMs = Math.min(maxMs, firstMs * 2 ** this.#failures) * (0.5 + random() / 2);
+    this.#failures += 1;
+    await new Promise<void>((resolve) => {
       const cancel = clock.schedule(delayMs, resolve);
       this.#wake = () => {
         cancel();
         resolve();
       };
-      if (this.#isAbandoned || this.#isStopping) this.#wake();
     });
   }
 }
 
-/** An intake and the receivers behind it have the same source; deliveries of tenants have `source/tenant`. */
-function throwIfOtherSource({ source }: ShardReceiver, found: string): void {
-  if (source === undefined || found === source || found.startsWith(`${source}/`)) return;
-  throw new Error(`the delivery has the source ${found}, and the receiver ${source}`);
+function takeBatch(buffer: ConsumeMessage[]): readonly ConsumeMessage[] {
+  let bytes = 0;
+  const last = buffer.findIndex(({ content }, index) => {
+    bytes += content.byteLength;
+    return index > 0 && bytes > batchBytesMax;
+  });
+  return buffer.splice(0, last === -1 ? buffer.length : last);
 }
+
+function acknowledge(channel: Channel, batch: readonly ConsumeMessage[], failures: readonly Failure[]): void {
+  const last = batch.at(-1);
+  try {
+    // A batch begins with the oldest message that is not acknowledged.
+    if (last && !failures.some(Boolean)) channel.ack(last, true);
+    else for (const [index, message] of batch.entries()) if (!failures[index]) channel.ack(message);
+  } catch {
+    // The channel was closed a moment ago: what is stored is delivered again, and the inbox knows it.
+  }
+}
+
+/** An intake and the receivers behind it have the same source; deliveries of tenants have `source/tenant`. */
+const isOfSource = ({ source }: ShardReceiver, found: string) =>
+  source === undefined || found === source || found.startsWith(`${source}/`);

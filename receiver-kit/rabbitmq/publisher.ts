@@ -1,23 +1,25 @@
-// Publishes with confirms. A message in flight is one that was sent and neither confirmed nor rejected: their number and
-// their bytes have a limit, and a message counts until the broker or the end of its channel settles it, also after its
+// Publishes with confirms, on a connection of its own. A message in flight was sent and neither confirmed nor rejected: their
+// number and their bytes have a limit, and each counts until the broker or the end of its channel settles it, also after its
 // caller has stopped waiting.
 //
 //   sent ─► confirmed ─► resolved         sent ─► returned (no queue takes it) ─► confirmed ─► rejected
 //   sent ─► nack | channel closed ─► rejected         sent ─► time limit ─► rejected; in flight until it is settled
 //
-// Where not one confirm has been received since a message was sent, its time limit is also the end of the connection.
+// Where not one confirm has been received since a message was sent, its time limit is also the end of the connection. What
+// the broker contradicts, because an exchange or a queue is gone, is declared again by the next one.
 
-import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
-import type { AmqpChannel, AmqpPublishOptions } from "./amqp.ts";
-import type { BrokerConnection } from "./broker-connection.ts";
+import type { ConfirmChannel, Options } from "amqplib";
+import { isContradiction } from "./amqp-client.ts";
+import { BrokerConnection, type ConnectionSettings } from "./broker-connection.ts";
+import type { Route, Topology } from "./topology.ts";
 
-export interface OutgoingMessage {
-  readonly exchange: string;
-  readonly key: string;
+type PublisherSettings = ConnectionSettings & Pick<Topology, "declare">;
+
+export interface OutgoingMessage extends Route {
   readonly body: Uint8Array;
-  optionsFor(correlationId: string): AmqpPublishOptions;
+  readonly options: Options.Publish;
 }
 
 /** How long a confirm may take. */
@@ -31,34 +33,43 @@ export class Publisher {
   readonly counts: PublishCounts = {
     ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
   };
-  readonly #clock: Clock;
-  readonly #connection: BrokerConnection<AmqpChannel>;
+  readonly connection: BrokerConnection<ConfirmChannel>;
+  readonly #settings: PublisherSettings;
   readonly #returned = new Set<string>();
   /** Settles a message in flight, by its correlation id. */
   readonly #settle = new Map<string, (error: unknown) => void>();
-  #inFlight = 0;
-  #inFlightBytes = 0;
+  readonly #inFlight = { messages: 0, bytes: 0 };
   #sequence = 0;
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  /** Once: a queue without a majority, which may not respond, then delays no connection. */
+  #isDeclared = false;
 
-  constructor(clock: Clock, connection: BrokerConnection<AmqpChannel>) {
-    this.#clock = clock;
-    this.#connection = connection;
-  }
-
-  /** Call for each new channel. */
-  attach(channel: AmqpChannel): void {
-    channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
-  }
-
-  /** Call when the channel is lost: a client may forget to settle what it sent. */
-  detach(error: Error): void {
-    for (const settle of [...this.#settle.values()]) settle(error);
-    this.#returned.clear();
+  constructor(settings: PublisherSettings, declare: (channel: ConfirmChannel) => Promise<void>) {
+    this.#settings = settings;
+    this.connection = new BrokerConnection(settings, "publish", async (opened, attempt) => {
+      const channel = await opened.createConfirmChannel();
+      attempt.onEnd(() => {
+        // A client may forget to settle what it sent.
+        for (const settle of [...this.#settle.values()]) settle(new Error("the channel was closed"));
+        this.#returned.clear();
+      });
+      channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
+      // Before that the error also rejects the request that caused it, and only that names the queue.
+      const endOnceReady = (error: Error) => this.connection.session && attempt.end(error);
+      channel.on("error", (error) => {
+        if (isContradiction(error)) this.#isDeclared = false;
+        endOnceReady(error);
+      });
+      // The error of a connection follows the end of its channels.
+      channel.on("close", () => setImmediate(endOnceReady, new Error("the channel was closed")));
+      if (!this.#isDeclared) await declare(channel);
+      this.#isDeclared = true;
+      return channel;
+    });
   }
 
   get inFlight(): { readonly messages: number; readonly bytes: number } {
-    return { messages: this.#inFlight, bytes: this.#inFlightBytes };
+    return { ...this.#inFlight };
   }
 
   /**
@@ -67,91 +78,80 @@ export class Publisher {
    * @throws {ReceiverError} `BROKER_UNAVAILABLE`: it may have been stored all the same
    */
   async publish(message: OutgoingMessage): Promise<void> {
-    this.#throwIfFull(message);
-    // Taken before the wait, so that the limit also holds for those that wait for a connection.
-    const release = this.#take(message.body.byteLength);
-    let channel: AmqpChannel;
-    try {
-      channel = await this.#connection.session(reconnectWaitMs);
-      if (this.#connection.isBlocked) throw unavailable("the broker is short of resources");
-    } catch (error) {
-      release();
-      this.counts.unsent += 1;
-      throw error;
-    }
-    await this.#send(channel, message, release);
+    const { connection } = this;
+    const bytes = message.body.byteLength;
+    const { messages, bytes: bytesBefore } = this.#inFlight;
+    if (messages >= inFlightMax || (messages > 0 && bytesBefore + bytes > inFlightBytesMax))
+      throw this.#failed("unsent", "too many deliveries wait for their confirms");
+    // Counted before the wait, so that the limit also holds for those that wait for a connection.
+    this.#count(1, bytes);
+    const channel = connection.session ?? (await connection.soon(reconnectWaitMs));
+    if (channel && !connection.isBlocked)
+      return new Promise((resolve, reject) => this.#send(channel, message, resolve, reject));
+    this.#count(-1, -bytes);
+    const reason = channel ? "the broker is short of resources" : "there is no connection";
+    throw this.#failed("unsent", reason, connection.error);
   }
 
-  #throwIfFull({ body }: OutgoingMessage): void {
-    const isFull =
-      this.#inFlight >= inFlightMax ||
-      (this.#inFlight > 0 && this.#inFlightBytes + body.byteLength > inFlightBytesMax);
-    if (!isFull) return;
-    this.counts.unsent += 1;
-    throw unavailable("too many deliveries wait for their confirms");
+  #count(messages: number, bytes: number): void {
+    this.#inFlight.messages += messages;
+    this.#inFlight.bytes += bytes;
   }
 
-  #take(bytes: number): () => void {
-    this.#inFlight += 1;
-    this.#inFlightBytes += bytes;
-    return () => {
-      this.#inFlight -= 1;
-      this.#inFlightBytes -= bytes;
-    };
+  #failed(count: keyof PublishCounts, reason: string, cause?: unknown): ReceiverError {
+    this.counts[count] += 1;
+    return new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });
   }
 
-  #send(channel: AmqpChannel, message: OutgoingMessage, release: () => void): Promise<void> {
-    const clock = this.#clock;
+  #send(
+    channel: ConfirmChannel,
+    { exchange, key, body, options }: OutgoingMessage,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ): void {
+    const { clock } = this.#settings;
     this.#sequence += 1;
     const correlationId = this.#sequence.toString(36);
-    const { exchange, key, body } = message;
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     const sentAtMs = clock.monotonic();
-    return new Promise((resolve, reject) => {
-      let isWaiting = true;
-      const fail = (count: keyof PublishCounts, reason: string, cause?: unknown) => {
-        if (!isWaiting) return;
-        isWaiting = false;
-        this.counts[count] += 1;
-        reject(unavailable(reason, cause));
-      };
-      const cancel = clock.schedule(confirmTimeoutMs, () => {
-        const late = `no confirm was received within ${confirmTimeoutMs} ms`;
-        fail("timedOut", late);
-        if (this.#confirmedAtMs < sentAtMs && !this.#connection.isBlocked)
-          this.#connection.fail(new Error(late));
-      });
-      const onConfirm = (error: unknown) => {
-        if (!this.#settle.delete(correlationId)) return;
-        cancel();
-        release();
-        const wasReturned = this.#returned.delete(correlationId);
-        if (error) {
-          const isNack = error instanceof Error && /nack/i.test(error.message);
-          fail(
-            isNack ? "nacked" : "interrupted",
-            isNack ? "the queue rejected the delivery" : "the connection was lost",
-            error,
-          );
-          return;
-        }
-        this.#confirmedAtMs = clock.monotonic();
-        if (wasReturned) return fail("returned", "no queue takes the delivery");
-        if (!isWaiting) return;
+    let isWaiting = true;
+    const fail = (count: keyof PublishCounts, reason: string, cause?: unknown) => {
+      if (isWaiting) reject(this.#failed(count, reason, cause));
+      isWaiting = false;
+    };
+    const cancel = clock.schedule(confirmTimeoutMs, () => {
+      const late = `no confirm was received within ${confirmTimeoutMs} ms`;
+      fail("timedOut", late);
+      if (this.#confirmedAtMs < sentAtMs && !this.connection.isBlocked) this.connection.fail(new Error(late));
+    });
+    const settle = (error: unknown) => {
+      if (!this.#settle.delete(correlationId)) return;
+      cancel();
+      this.#count(-1, -body.byteLength);
+      const wasReturned = this.#returned.delete(correlationId);
+      if (error instanceof Error && /nack/i.test(error.message))
+        return fail("nacked", "the queue rejected the delivery", error);
+      if (error) return fail("interrupted", "the connection was lost", error);
+      this.#confirmedAtMs = clock.monotonic();
+      if (wasReturned) {
+        fail("returned", "no queue takes the delivery");
+        this.#isDeclared = false;
+        if (this.#settings.declare)
+          this.connection.fail(new Error("no queue takes a delivery; queues are declared again"));
+        return;
+      }
+      if (isWaiting) {
         isWaiting = false;
         this.counts.confirmed += 1;
         resolve();
-      };
-      this.#settle.set(correlationId, onConfirm);
-      try {
-        channel.publish(exchange, key, bytes, message.optionsFor(correlationId), onConfirm);
-      } catch (error) {
-        // The channel was closed a moment ago.
-        onConfirm(error);
       }
-    });
+    };
+    this.#settle.set(correlationId, settle);
+    try {
+      const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+      channel.publish(exchange, key, bytes, { ...options, correlationId }, settle);
+    } catch (error) {
+      // The channel was closed a moment ago.
+      settle(error);
+    }
   }
 }
-
-const unavailable = (reason: string, cause?: unknown) =>
-  new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });

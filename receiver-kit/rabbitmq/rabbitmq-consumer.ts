@@ -1,30 +1,35 @@
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
-import { ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
+import { isReceiverError, ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
-import type { AmqpConnect, AmqpConnection } from "./amqp.ts";
+import type { ChannelModel } from "amqplib";
+import { type AmqpConnect, connectAmqplib } from "./amqp-client.ts";
 import { BrokerConnection } from "./broker-connection.ts";
-import { connectAmqplib } from "./connect-amqplib.ts";
+import { movedMessage } from "./delivery-message.ts";
+import { IncidentLog } from "./incident-log.ts";
 import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
-import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
-import { requireReceiverKitVersion } from "./require-receiver-kit-version.ts";
-import { declareTopology, parkingQueueName, partitionQueues } from "./topology.ts";
+import { Publisher } from "./publisher.ts";
+import * as common from "./rabbitmq-options.ts";
+import * as topology from "./topology.ts";
 
-export interface RabbitmqConsumerOptions extends RabbitmqOptions {
+export interface RabbitmqConsumerOptions extends common.RabbitmqOptions {
   /**
    * The receiver of each shard; `undefined` for shards that another process serves. The consumer only stores deliveries:
-   * start the receivers, so that they are handled.
+   * start the receivers, so that they are handled. The inbox remembers its shard and their number.
    */
   readonly receivers: readonly (ShardReceiver | undefined)[];
-  /** Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each. Default 256. */
+  /**
+   * Messages of one queue that this process has and has not acknowledged yet, of up to `bodyBytesMax` each; up to eight times
+   * as many while none of small ones can be stored. Default 256.
+   */
   readonly prefetch?: number | undefined;
   /** Metrics: `openTelemetry(api)` of `@workspace-tasks/receiver-kit/telemetry`. */
   readonly telemetry?: Pick<ReceiverTelemetry, "observe"> | undefined;
 }
 
 const consumerOptions = s.strictOptions<RabbitmqConsumerOptions>()({
-  ...rabbitmqOptions,
+  ...common.rabbitmqOptions,
   receivers: s.refine<readonly (ShardReceiver | undefined)[]>(
     "a list of receivers, such as createReceiver(…), one for each shard",
     (given) =>
@@ -38,16 +43,17 @@ const consumerOptions = s.strictOptions<RabbitmqConsumerOptions>()({
 
 export interface RabbitmqConsumer extends AsyncDisposable {
   /**
-   * Connects, declares exchanges and queues, and consumes. When no node can be reached it resolves all the same, and is
-   * tried again.
+   * Connects, declares exchanges and queues, and consumes. When no node or inbox can be reached it resolves all the same, and
+   * is tried again.
    *
-   * @throws {ReceiverError} `BROKER_SETUP_INVALID`
+   * @throws {ReceiverError} `BROKER_SETUP_INVALID` when the broker rejects what it is asked for, which is tried again all the
+   *   same; `CONFIGURATION_INVALID` when an inbox is that of another shard
    */
   start(): Promise<void>;
   /** The depth of the queues is in RabbitMQ's own metrics. */
   stats(): parts.RabbitmqConsumerStats;
   /**
-   * Stops consuming, waits up to `graceMs` (default 10,000) until the batches in progress are stored and acknowledged, and
+   * Stops consuming, waits up to `graceMs` (default 1,500) until the batches in progress are stored and acknowledged, and
    * disconnects. Close it before its receivers.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
@@ -77,7 +83,7 @@ export interface RabbitmqConsumer extends AsyncDisposable {
  *   });
  *   await receiver.start();
  * }
- * const consumer = rabbitmqConsumer({ urls, shards: 2, receivers });
+ * const consumer = rabbitmqConsumer({ ...broker, receivers });
  * await consumer.start();
  * ```
  *
@@ -89,85 +95,84 @@ export function rabbitmqConsumer(options: RabbitmqConsumerOptions): RabbitmqCons
 
 /** A consumer with another AMQP client. */
 export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpConnect): RabbitmqConsumer {
-  requireReceiverKitVersion();
+  common.requireReceiverKitVersion();
   const settings = parts.parseOptions("rabbitmqConsumer", consumerOptions, options);
   const { shards, receivers, clock, operationTimeoutMs, telemetry } = settings;
   if (receivers.length !== shards) {
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
     throw new ReceiverError("CONFIGURATION_INVALID", found);
   }
-  const isServed = (shard: number) => receivers[shard] !== undefined;
-  const own = partitionQueues(settings, isServed);
   const counts: parts.ConsumeCounts = {
-    delivered: 0,
-    redelivered: 0,
-    stored: 0,
-    failed: 0,
-    parked: 0,
-    released: 0,
+    ...{ delivered: 0, redelivered: 0, stored: 0, failed: 0, parked: 0, released: 0 },
   };
+  const own = { ...settings, connect, log: new IncidentLog(settings) };
+  const connection = new BrokerConnection<ChannelModel>(own, "consume", async (opened) => opened);
+  // A connection that publishes is not read while the broker is short of memory: acknowledgements would not arrive.
+  const mover = new Publisher(own, (channel) => topology.declareParkingQueue(channel, settings));
+  const partitions = receivers.flatMap((receiver, index) => {
+    if (!receiver) return [];
+    const shard = { index, receiver, storedAtMs: Number.NEGATIVE_INFINITY };
+    return topology.partitionQueues(settings, index).map(
+      (queue) =>
+        new PartitionConsumer({
+          ...{ ...own, queue, shard, counts, connection },
+          move(message, reason, route) {
+            const because = { "parked-from": queue, "parked-because": reason.slice(0, 300) };
+            return mover.publish({
+              ...route,
+              body: message.content,
+              options: movedMessage(message, because),
+            });
+          },
+        }),
+    );
+  });
   let closing: Promise<void> | undefined;
-  let partitions: readonly PartitionConsumer[] | undefined;
-  let isDeclared = false;
   let stopObserving = () => {};
 
-  const partitionOf = (opened: AmqpConnection, queue: string, shard: number) =>
-    new PartitionConsumer(
-      {
-        ...settings,
-        ...{ queue, counts, parkingQueue: parkingQueueName(settings) },
-        receiver: receivers[shard] as ShardReceiver,
-      },
-      opened,
-    );
+  /** One after the other, so that one inbox for two shards is seen. What cannot be asked now is asked before each consumer. */
+  const keepShards = async () => {
+    for (const [shard, receiver] of receivers.entries()) {
+      await receiver?.keepShard?.({ shard, shards }).catch((error: unknown) => {
+        if (isReceiverError(error, "CONFIGURATION_INVALID")) throw error;
+      });
+    }
+  };
 
-  const broker = new BrokerConnection<readonly PartitionConsumer[]>(
-    { ...settings, connect },
-    {
-      async setUp(opened) {
-        if (!isDeclared) {
-          const channel = await opened.createConfirmChannel();
-          channel.on("error", () => {});
-          await declareTopology(channel, settings);
-          await channel.close();
-          isDeclared = true;
-        }
-        const opening = own.map(({ queue, shard }) => partitionOf(opened, queue, shard));
-        // A queue without a majority delays no other.
-        const started = Promise.all(opening.map((partition) => partition.start()));
-        await settledWithin(started, operationTimeoutMs / 2, clock);
-        partitions = opening;
-        return opening;
-      },
-      onLost(lost) {
-        partitions = undefined;
-        for (const partition of lost) partition.abandon();
-      },
-    },
-  );
+  const start = async () => {
+    topology.warnOfReplicas(settings);
+    const kept = keepShards();
+    await settledWithin(kept, operationTimeoutMs, clock);
+    // It throws, or has not responded and goes on.
+    await Promise.race([kept, Promise.resolve()]);
+    await connection.start();
+    const started = Promise.all(partitions.map((partition) => partition.start()));
+    // A queue without a majority delays no other.
+    if (connection.session) await settledWithin(started, operationTimeoutMs / 2, clock);
+    const errors = [connection.error, ...partitions.map(({ error }) => error)];
+    const rejected = errors.find((error) => isReceiverError(error, "BROKER_SETUP_INVALID"));
+    if (rejected) throw rejected;
+  };
 
   const close = async (graceMs: number) => {
-    const stopped = Promise.all(partitions?.map((partition) => partition.stop()) ?? []);
-    await settledWithin(stopped, graceMs, clock);
-    await broker.close(operationTimeoutMs);
+    await Promise.all(partitions.map((partition) => partition.finish(graceMs)));
+    await Promise.all([connection.stop(), mover.connection.stop()]);
   };
 
   const consumer: RabbitmqConsumer = {
     start() {
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => consumer.stats());
-      return broker.start();
+      return start();
     },
     stats: () => ({
       source: receivers.find(Boolean)?.source ?? parts.defaults.source,
-      connection: broker.stats,
+      connection: connection.stats,
       messages: { ...counts },
-      queues:
-        partitions?.map(({ stats }) => stats) ??
-        own.map(({ queue }) => ({ queue, isConsuming: false, waiting: 0, failingForMs: null })),
+      queues: partitions.map(({ stats }) => stats),
     }),
     close(closeOptions = {}) {
-      const { graceMs } = parts.parseOptions("close", parts.closeSchema, closeOptions, "ARGUMENT_INVALID");
+      const { graceMs } = parts.parseOptions("close", common.closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
       closing ??= close(graceMs);
       return closing;

@@ -3,17 +3,15 @@ import { objectWith, optional, strictOptions } from "@workspace-tasks/kernel/sch
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import * as kit from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
-import type { AmqpChannel, AmqpConnect } from "./amqp.ts";
-import { BrokerConnection } from "./broker-connection.ts";
-import { connectAmqplib } from "./connect-amqplib.ts";
-import { encodeDelivery, routingKeyOf } from "./delivery-message.ts";
+import { type AmqpConnect, connectAmqplib } from "./amqp-client.ts";
+import { encodeDelivery, taskOf } from "./delivery-message.ts";
+import { IncidentLog } from "./incident-log.ts";
 import { Publisher } from "./publisher.ts";
-import { type RabbitmqOptions, rabbitmqOptions } from "./rabbitmq-options.ts";
-import { requireReceiverKitVersion } from "./require-receiver-kit-version.ts";
+import * as common from "./rabbitmq-options.ts";
 import { shardOf } from "./shard.ts";
-import { declareTopology, exchangeName } from "./topology.ts";
+import * as topology from "./topology.ts";
 
-export interface RabbitmqIntakeOptions extends RabbitmqOptions, kit.VerifierOptions {
+export interface RabbitmqIntakeOptions extends common.RabbitmqOptions, kit.VerifierOptions {
   /** As of the receivers behind the queues. Default `default`. */
   readonly source?: string | undefined;
   /** Limits of one request. */
@@ -26,9 +24,11 @@ export interface RabbitmqIntakeOptions extends RabbitmqOptions, kit.VerifierOpti
 
 const intakeOptions = strictOptions<RabbitmqIntakeOptions>()({
   ...parts.sharedOptions,
-  ...rabbitmqOptions,
+  ...common.rabbitmqOptions,
   telemetry: optional(objectWith<kit.ReceiverTelemetry>("openTelemetry(api)", "observe", "accept", "handle")),
 });
+
+const failing = "deliveries cannot be published; the response is 503 and they will be sent again";
 
 export interface RabbitmqIntake extends kit.DeliverySink, AsyncDisposable {
   /**
@@ -42,7 +42,7 @@ export interface RabbitmqIntake extends kit.DeliverySink, AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   stats(): parts.RabbitmqIntakeStats;
   /**
-   * Waits up to `graceMs` (default 10,000) for the confirms of what was sent, and disconnects. The response to later
+   * Waits up to `graceMs` (default 1,500) for the confirms of what was sent, and disconnects. The response to later
    * deliveries is 503. Close the HTTP server first.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
@@ -54,7 +54,10 @@ export interface RabbitmqIntake extends kit.DeliverySink, AsyncDisposable {
  *
  * @example examples/receiver-rabbitmq.ts#intake
  * ```ts
- * const intake = rabbitmqIntake({ urls, shards: 2, secrets });
+ * const secrets = [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""];
+ * const urls = (process.env["RABBITMQ_URLS"] ?? "amqp://guest:guest@localhost").split(",");
+ * const broker = { urls, shards: 2, replicas: urls.length };
+ * const intake = rabbitmqIntake({ ...broker, secrets });
  * await intake.start();
  *
  * const app = express();
@@ -70,77 +73,39 @@ export function rabbitmqIntake(options: RabbitmqIntakeOptions): RabbitmqIntake {
 
 /** An intake with another AMQP client. */
 export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnect): RabbitmqIntake {
-  requireReceiverKitVersion();
+  common.requireReceiverKitVersion();
   const settings = parts.parseOptions("rabbitmqIntake", intakeOptions, options);
   const { source, limits, clock, shards, telemetry, toleranceSeconds } = settings;
   const verifier = kit.createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
   const inFlight = new parts.InFlight();
-  const outage = new parts.OutageLog(settings, {
-    begins: "deliveries cannot be published; the response is 503 and they will be sent again",
-    ends: "deliveries are published again",
-  });
-  let closing: Promise<void> | undefined;
-  // Once: a queue without a majority, which may not respond, then delays no connection.
-  let isDeclared = false;
-  let stopObserving = () => {};
-
-  const connection = new BrokerConnection<AmqpChannel>(
-    { ...settings, connect },
-    {
-      async setUp(opened) {
-        const channel = await opened.createConfirmChannel();
-        // The error also rejects the request that caused it, and only that names the queue.
-        channel.on("error", () => {});
-        if (!isDeclared) {
-          await declareTopology(channel, settings);
-          isDeclared = true;
-        }
-        channel.on("return", () => {
-          isDeclared = false;
-          connection.fail(new Error("no queue takes a delivery; the queues are declared again"));
-        });
-        channel.on("error", (error) => connection.fail(error));
-        channel.on("close", () => connection.fail(new Error("the channel was closed")));
-        publisher.attach(channel);
-        return channel;
-      },
-      onLost: (_channel, error) => publisher.detach(error),
-    },
+  const log = new IncidentLog(settings);
+  const publisher = new Publisher({ ...settings, connect, log }, (channel) =>
+    topology.declareTopology(channel, settings),
   );
-  const publisher = new Publisher(clock, connection);
+  let failingSinceMs: number | undefined;
+  let closing: Promise<void> | undefined;
+  let stopObserving = () => {};
 
   const store = async (
     webhook: kit.VerifiedWebhook,
     json: unknown,
     deliverySource: string,
-    context: kit.AcceptContext,
+    { traceparent }: kit.AcceptContext,
   ): Promise<kit.AcceptResult> => {
-    const key = routingKeyOf(webhook.id, json);
-    const shard = shardOf(key, shards);
-    const delivery = {
-      ...{ webhook, source: deliverySource, traceparent: context.traceparent },
-      receivedAtMs: clock.now(),
-    };
+    const task = taskOf(webhook.id, json);
+    const { exchange, key } = topology.routeTo(settings, task, shardOf(task, shards));
+    const delivery = { webhook, source: deliverySource, traceparent, receivedAtMs: clock.now() };
     try {
-      await publisher.publish({
-        exchange: exchangeName(settings, shard),
-        // A routing key has at most 255 bytes.
-        key: key.slice(0, 80),
-        body: webhook.body,
-        optionsFor: (correlationId) => encodeDelivery(delivery, correlationId),
-      });
-      outage.end();
+      await publisher.publish({ exchange, key, body: webhook.body, options: encodeDelivery(delivery) });
+      if (failingSinceMs !== undefined) log.end(failing, source);
+      failingSinceMs = undefined;
       return { outcome: "accepted" };
     } catch (error) {
-      outage.add(error);
+      failingSinceMs ??= clock.monotonic();
+      log.add(failing, source, error);
       throw error;
     }
-  };
-
-  const close = async (graceMs: number) => {
-    await settledWithin(inFlight.ended(), graceMs, clock);
-    await connection.close(settings.operationTimeoutMs);
   };
 
   const intake: RabbitmqIntake = {
@@ -152,24 +117,27 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       const deliverySource = parts.tenantSource(source, webhook.tenant?.id);
       return inFlight.track(store(webhook, json, deliverySource, context));
     },
-    start() {
+    async start() {
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
-      return connection.start();
+      topology.warnOfReplicas(settings);
+      const { connection } = publisher;
+      await connection.start();
+      if (kit.isReceiverError(connection.error, "BROKER_SETUP_INVALID")) throw connection.error;
     },
     fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({
       source,
-      connection: connection.stats,
-      failingForMs: outage.failingForMs,
+      connection: publisher.connection.stats,
+      failingForMs: failingSinceMs === undefined ? null : clock.monotonic() - failingSinceMs,
       published: { ...publisher.counts },
       rejections: { ...rejections },
       inFlight: publisher.inFlight,
     }),
     close(closeOptions = {}) {
-      const { graceMs } = parts.parseOptions("close", parts.closeSchema, closeOptions, "ARGUMENT_INVALID");
+      const { graceMs } = parts.parseOptions("close", common.closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
-      closing ??= close(graceMs);
+      closing ??= settledWithin(inFlight.ended(), graceMs, clock).then(() => publisher.connection.stop());
       return closing;
     },
     [asyncDispose]: () => intake.close(),

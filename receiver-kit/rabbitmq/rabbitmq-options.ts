@@ -1,7 +1,8 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Random } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import type { ReceiverLogger } from "@workspace-tasks/receiver-kit";
+import { versionMismatch } from "@workspace-tasks/kernel/version-mismatch.ts";
+import { ReceiverError, type ReceiverLogger } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 
 /** What intakes and consumers of one topology have in common. */
@@ -37,6 +38,11 @@ export interface RabbitmqOptions {
   readonly random?: Random | undefined;
 }
 
+/** `RabbitmqOptions` with their defaults. */
+export type RabbitmqSettings = Pick<RabbitmqOptions, "queueBytesMax"> & {
+  readonly [Name in Exclude<keyof RabbitmqOptions, "queueBytesMax">]-?: NonNullable<RabbitmqOptions[Name]>;
+};
+
 const isUrl = (value: unknown) => {
   if (typeof value !== "string" || !URL.canParse(value)) return false;
   return ["amqp:", "amqps:"].includes(new URL(value).protocol);
@@ -65,3 +71,15 @@ export const rabbitmqOptions = {
   clock: parts.sharedOptions.clock,
   random: parts.randomOption,
 };
+
+/** Less than an orchestrator waits, also with a broker that does not respond. */
+export const closeSchema = s.strictOptions<{ graceMs: number }>()({
+  graceMs: s.withDefault(s.numberFrom(0), 1_500),
+});
+
+/** @throws {ReceiverError} `VERSION_MISMATCH` */
+export function requireReceiverKitVersion(): void {
+  const kit = "@workspace-tasks/receiver-kit";
+  const mismatch = versionMismatch("@workspace-tasks/receiver-rabbitmq", kit, parts.version);
+  if (mismatch) throw new ReceiverError("VERSION_MISMATCH", mismatch);
+}

@@ -4,124 +4,121 @@
 //   <name>.v<version>.s<shard>of<shards>.p<partition>   quorum queue with a single active consumer
 //   <name>.parked                                       quorum queue without consumer: what cannot be stored
 //
-// The shard is chosen by this package and the partition by the exchange, so that the number of partitions may change
-// while a task keeps its shard. Names contain the number of shards: a process that was started with another one shares
-// no queue with the others, and stores nothing in a wrong shard. The arguments of a queue cannot be changed once it
-// exists: other arguments, or another number of partitions, are another version, with consumers of its own.
+// This package chooses the shard and the exchange the partition, so that the number of partitions may change while a task
+// keeps its shard. A process with another number of shards shares no queue with the others. The arguments of a queue cannot
+// be changed once it exists: other arguments, or another number of partitions, are another version, with own consumers.
 //
 // NO DELIVERY LIMIT. What the inbox cannot store is parked by the consumer, which knows why. The broker counts every
 // redelivery, such as those after a restart of the consumers, and would drop what exceeds its limit (20 by default from
 // RabbitMQ 4.0 on): so the limit is set to the highest number, and what a policy may still drop is parked.
 
-import { ReceiverError } from "@workspace-tasks/receiver-kit";
-import type { AmqpChannel } from "./amqp.ts";
-import type { RabbitmqOptions } from "./rabbitmq-options.ts";
-
-/** `RabbitmqOptions` with their defaults. */
-export type RabbitmqSettings = Pick<RabbitmqOptions, "queueBytesMax"> & {
-  readonly [Name in Exclude<keyof RabbitmqOptions, "queueBytesMax">]-?: NonNullable<RabbitmqOptions[Name]>;
-};
+import type { Channel } from "amqplib";
+import { explain } from "./amqp-client.ts";
+import type { RabbitmqSettings } from "./rabbitmq-options.ts";
 
 export type Topology = Pick<
   RabbitmqSettings,
   "name" | "version" | "shards" | "partitions" | "replicas" | "queueBytesMax" | "declare"
 >;
+type Names = Pick<Topology, "name" | "version" | "shards">;
 
-export const exchangeName = (
-  { name, version, shards }: Pick<Topology, "name" | "version" | "shards">,
-  shard: number,
-) => `${name}.v${version}.s${shard}of${shards}`;
+export const exchangeName = ({ name, version, shards }: Names, shard: number) =>
+  `${name}.v${version}.s${shard}of${shards}`;
 
 export const parkingQueueName = ({ name }: Pick<Topology, "name">) => `${name}.parked`;
 
-export interface PartitionQueue {
-  readonly queue: string;
-  readonly shard: number;
+/** Where a message is published to. */
+export interface Route {
+  readonly exchange: string;
+  readonly key: string;
 }
 
-/** The queues of a version, for the shards that `isWanted`. */
-export function partitionQueues(
-  topology: Pick<Topology, "name" | "version" | "shards" | "partitions">,
-  isWanted: (shard: number) => boolean = () => true,
-): readonly PartitionQueue[] {
-  const shards = Array.from({ length: topology.shards }, (_, shard) => shard).filter(isWanted);
-  return shards.flatMap((shard) =>
-    Array.from({ length: topology.partitions }, (_, partition) => ({
-      queue: `${exchangeName(topology, shard)}.p${partition}`,
-      shard,
-    })),
-  );
-}
+/** To the queue of a task, in its shard. */
+export const routeTo = (names: Names, task: string, shard: number): Route => ({
+  exchange: exchangeName(names, shard),
+  // A routing key has at most 255 bytes.
+  key: task.slice(0, 80),
+});
 
-const deliveryLimit = 2 ** 31 - 1;
+export const routeToParking = (names: Names): Route => ({ exchange: "", key: parkingQueueName(names) });
 
-export function queueArguments({
-  name,
-  replicas,
-  queueBytesMax,
-}: Pick<Topology, "name" | "replicas" | "queueBytesMax">) {
-  return {
-    "x-queue-type": "quorum",
-    "x-quorum-initial-group-size": replicas,
-    "x-single-active-consumer": true,
-    "x-overflow": "reject-publish",
-    ...(queueBytesMax !== undefined && { "x-max-length-bytes": queueBytesMax }),
-    "x-delivery-limit": deliveryLimit,
-    "x-dead-letter-exchange": "",
-    "x-dead-letter-routing-key": parkingQueueName({ name }),
-    "x-dead-letter-strategy": "at-least-once",
-  };
-}
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-const parkingArguments = ({ replicas }: Pick<Topology, "replicas">) => ({
+export const partitionQueues = (topology: Names & Pick<Topology, "partitions">, shard: number) =>
+  upTo(topology.partitions).map((partition) => `${exchangeName(topology, shard)}.p${partition}`);
+
+const durable = { durable: true };
+
+/** What the queues of shards and the parking queue have in common. */
+const queueArguments = ({ replicas }: Pick<Topology, "replicas">) => ({
   "x-queue-type": "quorum",
   "x-quorum-initial-group-size": replicas,
   "x-overflow": "reject-publish",
-  "x-delivery-limit": deliveryLimit,
+  "x-delivery-limit": 2 ** 31 - 1,
 });
 
 /**
- * Creates what is missing; with `declare: false`, checks that it exists. Safe to repeat, from several processes at once.
+ * Creates what is missing; with `declare: false`, checks that the exchanges exist. Safe to repeat, from several processes.
  *
  * @throws {ReceiverError} `BROKER_SETUP_INVALID`
  */
-export async function declareTopology(channel: AmqpChannel, topology: Topology): Promise<void> {
-  const { shards, declare } = topology;
-  const exchanges = Array.from({ length: shards }, (_, shard) => exchangeName(topology, shard));
-  const queues = partitionQueues(topology);
-  const parking = parkingQueueName(topology);
-  const step = (name: string, done: Promise<unknown>) =>
-    done.catch((error: unknown) => {
-      throw explain(name, error);
-    });
-  if (!declare) {
-    for (const exchange of exchanges) await step(exchange, channel.checkExchange(exchange));
-    return;
-  }
-  const durable = { durable: true };
-  await step(parking, channel.assertQueue(parking, { ...durable, arguments: parkingArguments(topology) }));
-  for (const exchange of exchanges)
-    await step(exchange, channel.assertExchange(exchange, "x-consistent-hash", durable));
-  const options = { ...durable, arguments: queueArguments(topology) };
-  for (const { queue, shard } of queues) {
-    await step(queue, channel.assertQueue(queue, options));
-    // The key of a binding is the weight of its queue.
-    await step(queue, channel.bindQueue(queue, exchangeName(topology, shard), "1"));
+export async function declareTopology(channel: Channel, topology: Topology): Promise<void> {
+  await declareParkingQueue(channel, topology);
+  for (const shard of upTo(topology.shards)) {
+    const exchange = exchangeName(topology, shard);
+    if (!topology.declare) await step(exchange, channel.checkExchange(exchange));
+    else
+      for (const queue of partitionQueues(topology, shard))
+        await declareQueue(channel, topology, shard, queue);
   }
 }
 
-/** What the broker rejects however often it is tried is an error of the setup; anything else is passed on. */
-export function explain(name: string, error: unknown): unknown {
-  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
-  const invalid = (hint: string) =>
-    new ReceiverError("BROKER_SETUP_INVALID", `rabbitmq: ${name}: ${hint} (${message})`, { cause: error });
-  if (code === 406)
-    return invalid(
-      "it exists with other arguments, which cannot be changed: raise version, and consume the queues of the former one until they are empty",
-    );
-  if (code === 404) return invalid("it does not exist, and declare is false");
-  if (code === 403) return invalid("the user of the URL may not configure it");
-  if (code === 503 || /unknown exchange type|COMMAND_INVALID/.test(message))
-    return invalid("enable the plugin: rabbitmq-plugins enable rabbitmq_consistent_hash_exchange");
-  return error;
+export async function declareParkingQueue(channel: Channel, topology: Topology): Promise<void> {
+  const queue = parkingQueueName(topology);
+  if (topology.declare)
+    await step(queue, channel.assertQueue(queue, { ...durable, arguments: queueArguments(topology) }));
+}
+
+/** A queue, its exchange and the binding between them. */
+export async function declareQueue(
+  channel: Channel,
+  topology: Topology,
+  shard: number,
+  queue: string,
+): Promise<void> {
+  const { declare, queueBytesMax } = topology;
+  if (!declare) return;
+  const exchange = exchangeName(topology, shard);
+  await step(exchange, channel.assertExchange(exchange, "x-consistent-hash", durable));
+  const ownArguments = {
+    ...queueArguments(topology),
+    "x-single-active-consumer": true,
+    ...(queueBytesMax !== undefined && { "x-max-length-bytes": queueBytesMax }),
+    "x-dead-letter-exchange": "",
+    "x-dead-letter-routing-key": parkingQueueName(topology),
+    "x-dead-letter-strategy": "at-least-once",
+  };
+  await step(queue, channel.assertQueue(queue, { ...durable, arguments: ownArguments }));
+  // The key of a binding is the weight of its queue.
+  await step(queue, channel.bindQueue(queue, exchange, "1"));
+}
+
+export const step = <Value>(name: string, done: Promise<Value>): Promise<Value> =>
+  done.catch((error: unknown) => {
+    throw explain(name, error);
+  });
+
+/** RabbitMQ says nothing when a queue gets fewer members than asked for, and adds none later. */
+export function warnOfReplicas({
+  replicas,
+  urls,
+  declare,
+  logger,
+}: Pick<RabbitmqSettings, "replicas" | "urls" | "declare" | "logger">): void {
+  if (!declare || urls.length >= replicas) return;
+  logger.warn(
+    { replicas, urls: urls.length },
+    "replicas is more than the nodes in urls: a new queue gets one member per node that the cluster has then, and no more later; " +
+      "pass replicas: 1 for one node, the URLs of all nodes for a cluster, or add members: rabbitmq-queues grow",
+  );
 }

@@ -1,10 +1,11 @@
-import type * as amqp from "../../receiver-kit/rabbitmq/amqp.ts";
+import type { Channel, ChannelModel, ConfirmChannel, ConsumeMessage, Options } from "amqplib";
+import type { AmqpConnect } from "../../receiver-kit/rabbitmq/amqp-client.ts";
 
 export interface FakePublish {
   readonly exchange: string;
   readonly key: string;
   readonly body: Buffer;
-  readonly options: amqp.AmqpPublishOptions;
+  readonly options: Options.Publish;
   /** Confirms with `null`, rejects with an error. May be called any number of times. */
   confirm(error?: unknown): void;
   /** What a broker sends before the confirm of a message that no queue takes. */
@@ -27,10 +28,10 @@ class Listeners {
 /** A queue's consumer on a fake channel. */
 export interface FakeConsumer {
   readonly queue: string;
-  deliver(message: amqp.AmqpMessage | null): void;
+  deliver(message: ConsumeMessage | null): void;
 }
 
-export class FakeConnection implements amqp.AmqpConnection {
+export class FakeConnection {
   readonly url: string;
   readonly publishes: FakePublish[] = [];
   readonly consumers: FakeConsumer[] = [];
@@ -38,6 +39,8 @@ export class FakeConnection implements amqp.AmqpConnection {
   readonly #listeners = new Listeners();
   readonly #requests: (name: string) => Promise<void>;
   closedChannels = 0;
+  /** The broker closes the latest channel. */
+  failChannels: (error: Error) => void = () => {};
   isDestroyed = false;
 
   constructor(url: string, requests: (name: string) => Promise<void>) {
@@ -54,30 +57,49 @@ export class FakeConnection implements amqp.AmqpConnection {
     await this.#requests("close");
   }
 
-  destroy(): void {
-    this.isDestroyed = true;
-  }
+  readonly connection = {
+    stream: {
+      destroy: () => {
+        this.isDestroyed = true;
+        this.emit("close");
+      },
+    },
+  };
 
-  async createConfirmChannel(): Promise<amqp.AmqpChannel> {
+  createChannel = (): Promise<Channel> => this.createConfirmChannel();
+
+  async createConfirmChannel(): Promise<ConfirmChannel> {
     await this.#requests("channel");
     const listeners = new Listeners();
     const request = async (name: string) => {
       await this.#requests(name);
       return { messageCount: 0, consumerCount: 0 };
     };
-    return {
-      assertExchange: (name) => request(`exchange ${name}`),
-      checkExchange: (name) => request(`exchange ${name}`),
-      assertQueue: (name) => request(`queue ${name}`),
+    const fail = (error: Error) => {
+      this.failChannels = () => {};
+      listeners.emit("error", error);
+      listeners.emit("close");
+    };
+    this.failChannels = fail;
+    const channel = {
+      assertExchange: (name: string) => request(`exchange ${name}`),
+      checkExchange: (name: string) => request(`exchange ${name}`),
+      assertQueue: (name: string) => request(`queue ${name}`),
       bindQueue: () => request("bind"),
-      prefetch: () => request("prefetch"),
+      prefetch: (count: number) => request(`prefetch ${count}`),
       cancel: () => request("cancel"),
-      consume: async (queue, onMessage) => {
-        await request("consume");
+      consume: async (queue: string, onMessage: (message: ConsumeMessage | null) => void) => {
+        await request(`consume ${queue}`);
         this.consumers.push({ queue, deliver: onMessage });
         return { consumerTag: queue };
       },
-      publish: (exchange, key, body, options, onConfirm) => {
+      publish: (
+        exchange: string,
+        key: string,
+        body: Buffer,
+        options: Options.Publish,
+        onConfirm: (error: unknown) => void,
+      ) => {
         const giveBack = () => {
           const { correlationId } = options;
           listeners.emit("return", { properties: { correlationId } });
@@ -86,19 +108,23 @@ export class FakeConnection implements amqp.AmqpConnection {
         this.publishes.push({ exchange, key, body, options, confirm, giveBack });
         return true;
       },
-      ack: ({ fields }, allUpTo) => this.acknowledged.push({ tag: fields.deliveryTag, allUpTo }),
+      ack: ({ fields }: ConsumeMessage, allUpTo = false) =>
+        this.acknowledged.push({ tag: fields.deliveryTag, allUpTo }),
       close: async () => {
         this.closedChannels += 1;
         listeners.emit("close");
       },
       on: listeners.on,
     };
+    return channel as unknown as ConfirmChannel;
   }
 }
 
 /** Connections of which a test decides what they do. */
 export class FakeAmqp {
   readonly connections: FakeConnection[] = [];
+  readonly requests: string[] = [];
+  readonly prefetches: number[] = [];
   /** URLs in the order in which they were tried. */
   readonly tried: string[] = [];
   /** Called before a connection opens. */
@@ -106,13 +132,23 @@ export class FakeAmqp {
   /** Called before each request of a channel is answered. */
   onRequest: (name: string) => Promise<void> = async () => {};
 
-  readonly connect: amqp.AmqpConnect = async (url) => {
+  readonly connect: AmqpConnect = async (given) => {
+    const url = String(given).replace(/\?.*/, "");
     this.tried.push(url);
     await this.onConnect(url);
-    const connection = new FakeConnection(url, (name) => this.onRequest(name));
+    const connection = new FakeConnection(url, (name) => {
+      this.requests.push(name);
+      if (name.startsWith("prefetch")) this.prefetches.push(Number(name.slice(9)));
+      return this.onRequest(name);
+    });
     this.connections.push(connection);
-    return connection;
+    return connection as unknown as ChannelModel;
   };
+
+  /** The latest one with a consumer. */
+  get consuming(): FakeConnection {
+    return this.connections.findLast(({ consumers }) => consumers.length > 0) ?? this.latest;
+  }
 
   get latest(): FakeConnection {
     const connection = this.connections.at(-1);

@@ -45,7 +45,7 @@ const peers: Record<string, RegExp> = {
   msw: /^mock-server\/adapters\/msw\.ts$/,
   vitest: /^mock-server\/adapters\/vitest\.ts$/,
   pg: /^receiver-kit\/(postgres|cli\/open-inbox|inbox\/postgres\/[a-z/-]+)\.ts$/,
-  amqplib: /^receiver-kit\/rabbitmq\/connect-amqplib\.ts$/,
+  amqplib: /^receiver-kit\/rabbitmq\/[a-z/-]+\.ts$/,
   libsql: /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
   "better-sqlite3": /^receiver-kit\/(sqlite|inbox\/sqlite\/[a-z-]+)\.ts$/,
 };

@@ -5,6 +5,7 @@ import * as kit from "@workspace-tasks/receiver-kit";
 import * as rabbitmq from "@workspace-tasks/receiver-rabbitmq";
 import { connect } from "amqplib";
 import { afterAll, beforeAll, type ExpectStatic, it } from "vitest";
+import { runRabbitmqCommand } from "../../../receiver-kit/rabbitmq/cli/unpark.ts";
 import { createFreezingProxy } from "../../support/freezing-proxy.ts";
 import { freePort } from "../../support/listen.ts";
 import { packageEnvironment } from "../../support/package-flags.ts";
@@ -82,6 +83,21 @@ function createStore(failing: (id: string) => boolean = () => false) {
     },
   };
   return { receiver, stored };
+}
+
+/** What the command prints. */
+async function unpark(argv: readonly string[]): Promise<string> {
+  let text = "";
+  const stdout = { write: (written: string) => (text += written) };
+  const stop = new AbortController().signal;
+  await runRabbitmqCommand(argv, {
+    program: "workspace-tasks-rabbitmq",
+    stdout,
+    stderr: stdout,
+    env: {},
+    stop,
+  });
+  return text;
 }
 
 /** Tests wait for a broker that may be busy. */
@@ -167,6 +183,152 @@ describeWithRabbitmq("receivers behind RabbitMQ", () => {
     expect(parked || undefined).toMatchObject({
       properties: { headers: { "parked-from": `${topology.name}.v1.s0of1.p0` } },
     });
+  });
+
+  it.concurrent("as many undeliverable messages as the prefetch, at the head of a queue, block nothing behind them", async ({
+    expect,
+  }) => {
+    const topology = createTopology({ partitions: 1 });
+    const intake = await startIntake(topology);
+    const { receiver, stored } = createStore((id) => id.startsWith("unknown"));
+    const operator = await connect(url);
+    onEnd(() => operator.close());
+    const channel = await operator.createConfirmChannel();
+    const exchange = `${topology.name}.v1.s0of1`;
+    for (const id of ids(256)) await intake.fetch(requestOf(id, `unknown-${id}`));
+    for (const id of ids(16)) channel.publish(exchange, id, Buffer.from("{}"), { messageId: id });
+    await channel.waitForConfirms();
+    for (const id of ids(20)) await intake.fetch(requestOf(id, id));
+    const consumer = await startConsumer(topology, [receiver]);
+    await expect.poll(() => stored.toSorted(), { timeout: 60_000 }).toEqual(ids(20).toSorted());
+    await poll(expect, () => consumer.stats().messages.parked).toBeGreaterThanOrEqual(16);
+  });
+
+  it.concurrent("parked deliveries of two shards are moved back to their own, also those in a queue of another one", async ({
+    expect,
+  }) => {
+    const topology = createTopology({ shards: 2, partitions: 1 });
+    const intake = await startIntake(topology);
+    let isRepaired = false;
+    const dataError = Object.assign(new Error("disk quota"), { code: "22021" });
+    const shards = [0, 1].map(() => {
+      const stored: string[] = [];
+      const accept: rabbitmq.ShardReceiver["accept"] = async ({ id }) => {
+        if (!isRepaired) throw new kit.ReceiverError("INBOX_UNAVAILABLE", "not now", { cause: dataError });
+        stored.push(id);
+        return { outcome: "accepted" };
+      };
+      return { stored, receiver: { accept } };
+    });
+    const consumer = await startConsumer(
+      topology,
+      shards.map(({ receiver }) => receiver),
+    );
+    for (const id of ids(20)) await intake.fetch(requestOf(id, id));
+    await poll(expect, () => consumer.stats().messages.parked).toBe(20);
+    const operator = await connect(url);
+    onEnd(() => operator.close());
+    const channel = await operator.createConfirmChannel();
+    const parking = `${topology.name}.parked`;
+    // One is moved by hand, to the wrong shard.
+    const parked = await channel.get(parking, { noAck: true });
+    if (!parked) throw new Error("nothing is parked");
+    expect(parked.properties.headers?.["parked-because"]).toBe("not now: disk quota (22021)");
+    const other = 1 - rabbitmq.shardOf(String(parked.properties.messageId), 2);
+    isRepaired = true;
+    channel.sendToQueue(`${topology.name}.v1.s${other}of2.p0`, parked.content, parked.properties);
+    await channel.waitForConfirms();
+    const argv = ["unpark", "--url", url, "--name", topology.name, "--shards", "2"];
+    expect(await unpark([...argv, "--because", "another reason"])).toBe("19 left\n");
+    expect(await unpark([...argv, "--dry-run"])).toMatch(/would be moved; 0 left/);
+    const from = ["--from", `${topology.name}.v1.s0of2.p0`];
+    expect(await unpark([...argv, ...from])).toMatch(/^\d+ to \S+s0of2\n\d+ left\n$/);
+    expect(await unpark(argv)).toMatch(/^\d+ to \S+s1of2\n0 left\n$/);
+    for (const shard of [0, 1] as const) {
+      const expected = ids(20).filter((id) => rabbitmq.shardOf(id, 2) === shard);
+      await poll(expect, () => shards[shard]?.stored.toSorted()).toEqual(expected.toSorted());
+    }
+  });
+
+  it.concurrent("a consumer refuses inboxes in another order, one for two shards, and another number of shards", async ({
+    expect,
+  }) => {
+    const inboxes = [kit.memoryInbox(), kit.memoryInbox()];
+    const receiverOf = (inbox: kit.Inbox<kit.MemoryTransaction>) =>
+      kit.createReceiver({ secrets: [secretA], inbox, logger: kit.silentLogger });
+    const [first, second] = inboxes.map(receiverOf) as [kit.Receiver<unknown>, kit.Receiver<unknown>];
+    const topology = createTopology({ shards: 2 });
+    await startConsumer(topology, [first, second]);
+    await startConsumer(topology, [first, second]);
+    const invalid = (message: RegExp) => ({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringMatching(message),
+    });
+    await expect(startConsumer(topology, [second, first])).rejects.toMatchObject(
+      invalid(/holds shard 1 of 2/),
+    );
+    const three = { ...topology, shards: 3 };
+    const third = receiverOf(kit.memoryInbox());
+    await expect(startConsumer(three, [first, second, third])).rejects.toMatchObject(invalid(/0 of 3/));
+    await expect(startConsumer(createTopology({ shards: 2 }), [third, third])).rejects.toMatchObject(
+      invalid(/holds shard 0 of 2 and not 1 of 2/),
+    );
+  });
+
+  it.concurrent("start() tells a broker that rejects from one that is down", async ({ expect }) => {
+    const wrong = (change: (target: URL) => void) => {
+      const target = new URL(url);
+      change(target);
+      return createTopology({ urls: [target.href] });
+    };
+    const password = wrong((target) => {
+      target.password = "wrong";
+    });
+    const vhost = wrong((target) => {
+      target.pathname = "/missing";
+    });
+    for (const [topology, message] of [
+      [password, /correct the user and the password/],
+      [vhost, /create the virtual host/],
+    ] as const) {
+      const rejected = { code: "BROKER_SETUP_INVALID", message: expect.stringMatching(message) };
+      await expect(startIntake(topology)).rejects.toMatchObject(rejected);
+      await expect(startConsumer(topology, [createStore().receiver])).rejects.toMatchObject(rejected);
+    }
+    const down = wrong((target) => {
+      target.port = "1";
+    });
+    expect((await startIntake(down)).stats().connection.state).toBe("waiting");
+    await startConsumer(down, [createStore().receiver]);
+  });
+
+  it.concurrent("what is deleted under load is declared again, and each queue is consumed", async ({
+    expect,
+  }) => {
+    const topology = createTopology({ shards: 2 });
+    const intake = await startIntake(topology);
+    const stores = [createStore(), createStore()] as const;
+    const consumer = await startConsumer(topology, [stores[0].receiver, stores[1].receiver]);
+    const operator = await connect(url);
+    onEnd(() => operator.close());
+    const sent: string[] = [];
+    const send = async (id: string) => {
+      await poll(expect, async () => (await intake.fetch(requestOf(id, id))).status).toBe(200);
+      sent.push(id);
+    };
+    const exchange = `${topology.name}.v1.s0of2`;
+    const channel = await operator.createChannel();
+    for (const [round, remove] of [
+      () => channel.deleteQueue(`${exchange}.p0`),
+      () => channel.deleteExchange(exchange),
+      () => channel.deleteQueue(`${topology.name}.parked`),
+    ].entries()) {
+      await poll(expect, () => stores.flatMap(({ stored }) => stored).length).toBe(sent.length);
+      await remove();
+      for (const id of ids(20)) await send(`${round}-${id}`);
+    }
+    await poll(expect, () => stores.flatMap(({ stored }) => stored).toSorted()).toEqual(sent.toSorted());
+    await poll(expect, () => consumer.stats().queues.every(({ isConsuming }) => isConsuming)).toBe(true);
   });
 
   it.concurrent("two consumers store what is in the queues of both versions, after the number of partitions was changed", async ({

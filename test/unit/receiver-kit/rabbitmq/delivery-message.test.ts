@@ -4,7 +4,7 @@ import {
   decodeDelivery,
   encodeDelivery,
   type QueuedDelivery,
-  routingKeyOf,
+  taskOf,
 } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 
 const webhook = { id: "msg-1", timestamp: 1_780_272_120, body: Buffer.from("{}"), secretIndex: 0 };
@@ -14,7 +14,7 @@ const delivery: QueuedDelivery = {
 const messageOf = (properties: object) => ({
   ...{ content: webhook.body, fields: { deliveryTag: 1, redelivered: false }, properties },
 });
-const roundTrip = (queued: QueuedDelivery) => decodeDelivery(messageOf(encodeDelivery(queued, "1")));
+const roundTrip = (queued: QueuedDelivery) => decodeDelivery(messageOf(encodeDelivery(queued)));
 
 describe("a queued delivery", () => {
   it("is known to a consumer when the clock of its intake has fractions of a millisecond", () => {
@@ -24,8 +24,8 @@ describe("a queued delivery", () => {
   it("has all that the inbox stores in its properties, and survives a restart of the broker", () => {
     const tenant = { id: "acme", workspaceId: "workspace-1" };
     const traced = { ...delivery, traceparent: "00-1", webhook: { ...webhook, tenant } };
-    expect(encodeDelivery(traced, "7")).toEqual({
-      ...{ persistent: true, mandatory: true, messageId: "msg-1", correlationId: "7", appId: "default" },
+    expect(encodeDelivery(traced)).toEqual({
+      ...{ persistent: true, mandatory: true, messageId: "msg-1", appId: "default" },
       ...{ type: "workspace-tasks.delivery.1", timestamp: 1_780_272_120, contentType: "application/json" },
       headers: {
         "oldest-release": "0.1.0",
@@ -40,7 +40,7 @@ describe("a queued delivery", () => {
   });
 
   it("has no header for a trace or a tenant without one", () => {
-    const { headers = {} } = encodeDelivery(delivery, "1");
+    const { headers } = JSON.parse(JSON.stringify(encodeDelivery(delivery)));
     expect(Object.keys(headers)).toEqual(["oldest-release", "secret-index", "received-at-ms"]);
     expect(roundTrip(delivery)).toEqual(delivery);
     expect(Object.keys(roundTrip(delivery)?.webhook ?? {})).not.toContain("tenant");
@@ -48,7 +48,7 @@ describe("a queued delivery", () => {
 });
 
 describe("a delivery in the format of a newer release", () => {
-  const newer = { ...encodeDelivery(delivery, "1"), type: "workspace-tasks.delivery.2" };
+  const newer = { ...encodeDelivery(delivery), type: "workspace-tasks.delivery.2" };
 
   it("is rejected with an error that names the release to run", () => {
     const headers = { ...newer.headers, "oldest-release": "0.4.0" };
@@ -63,62 +63,41 @@ describe("a delivery in the format of a newer release", () => {
 
   it("is read where only a header was added", () => {
     const headers = { ...newer.headers, added: "unknown" };
-    expect(decodeDelivery(messageOf({ ...encodeDelivery(delivery, "1"), headers }))).toEqual(delivery);
+    expect(decodeDelivery(messageOf({ ...encodeDelivery(delivery), headers }))).toEqual(delivery);
   });
 });
 
 describe("a message that is no delivery", () => {
   const headers = { "secret-index": 0, "received-at-ms": 1_780_272_120_687 };
   it.each([
-    ["another type", { type: "delivery.1" }],
-    ["a version that was never published", { type: "workspace-tasks.delivery.0" }],
-    ["a version that is no number", { type: "workspace-tasks.delivery.one" }],
-    ["no type", { type: undefined }],
-    ["no id", { messageId: undefined }],
-    ["an empty id", { messageId: "" }],
-    ["no source", { appId: undefined }],
-    ["an empty source", { appId: "" }],
-    ["no timestamp", { timestamp: undefined }],
-    ["a negative timestamp", { timestamp: -1 }],
-    ["a fractional timestamp", { timestamp: 1.5 }],
-    ["no headers", { headers: undefined }],
-    ["no secret index", { headers: { ...headers, "secret-index": undefined } }],
-    ["a negative secret index", { headers: { ...headers, "secret-index": -1 } }],
-    ["a text as secret index", { headers: { ...headers, "secret-index": "0" } }],
-    ["no time of receipt", { headers: { ...headers, "received-at-ms": undefined } }],
-    ["a tenant without its workspace", { headers: { ...headers, tenant: "acme" } }],
-    ["an empty tenant", { headers: { ...headers, tenant: "", "tenant-workspace-id": "w" } }],
-    ["an empty workspace", { headers: { ...headers, tenant: "acme", "tenant-workspace-id": "" } }],
-  ])("is one with %s", (_, changed) => {
-    const properties = encodeDelivery(delivery, "1");
+    { type: "delivery.1" },
+    { type: "workspace-tasks.delivery.0" },
+    { type: "workspace-tasks.delivery.one" },
+    { type: undefined },
+    { messageId: undefined },
+    { appId: "" },
+    { timestamp: -1 },
+    { timestamp: 1.5 },
+    { headers: undefined },
+    { headers: { ...headers, "secret-index": "0" } },
+    { headers: { ...headers, "received-at-ms": undefined } },
+    { headers: { ...headers, tenant: "acme" } },
+    { headers: { ...headers, tenant: "", "tenant-workspace-id": "w" } },
+  ])("is one with %j", (changed) => {
+    const properties = encodeDelivery(delivery);
     expect(decodeDelivery(messageOf(properties))).toEqual(delivery);
     expect(decodeDelivery(messageOf({ ...properties, ...changed }))).toBeUndefined();
   });
-
-  it.each([0, 3])("is not one with the secret index %i, or with a trace that is no text", (secretIndex) => {
-    const properties = encodeDelivery(delivery, "1");
-    const other = { ...headers, "secret-index": secretIndex, traceparent: 5 };
-    expect(decodeDelivery(messageOf({ ...properties, headers: other }))).toMatchObject({
-      ...{ webhook: { secretIndex }, traceparent: undefined },
-    });
-  });
 });
 
-describe("the routing key of a delivery", () => {
+describe("the task of a delivery", () => {
   it.each([
     ['{"taskId":"task-1"}', "task-1"],
     ['{"taskId":""}', "msg-1"],
     ['{"taskId":7}', "msg-1"],
-    ["{}", "msg-1"],
     ["null", "msg-1"],
     ["no JSON", "msg-1"],
-    ["", "msg-1"],
   ])("of %s is %s", (body, key) => {
-    expect(routingKeyOf("msg-1", readJson(Buffer.from(body)))).toBe(key);
-  });
-
-  it("is read from the part of a buffer that the body is", () => {
-    const bytes = new TextEncoder().encode('xx{"taskId":"task-1"}xx');
-    expect(routingKeyOf("msg-1", readJson(bytes.subarray(2, -2)))).toBe("task-1");
+    expect(taskOf("msg-1", readJson(Buffer.from(body)))).toBe(key);
   });
 });

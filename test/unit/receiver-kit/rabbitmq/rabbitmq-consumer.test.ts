@@ -2,17 +2,18 @@ import { ReceiverError, type VerifiedWebhook } from "@workspace-tasks/receiver-k
 import { describe, expect, it } from "vitest";
 import { encodeDelivery } from "../../../../receiver-kit/rabbitmq/delivery-message.ts";
 import { createConsumer } from "../../../../receiver-kit/rabbitmq/rabbitmq-consumer.ts";
+import { shardOf } from "../../../../receiver-kit/rabbitmq/shard.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 
-async function createFixture(
-  accept: (webhook: VerifiedWebhook) => Promise<void>,
-  { amqp = new FakeAmqp(), partitions = 1, startMs = 0 } = {},
-) {
+type Accept = (webhook: VerifiedWebhook) => Promise<void>;
+
+async function createFixture(accept: Accept, { amqp = new FakeAmqp(), shards = 1, partitions = 1 } = {}) {
   const clock = createFixtureClock();
-  const errors: string[] = [];
-  const note = (fields: object) => void errors.push(String((fields as { err?: unknown }).err));
+  const lines: string[] = [];
+  const note = (_: object, message: string) => void lines.push(message);
   const receiver = {
+    source: "default",
     async accept(webhook: VerifiedWebhook) {
       await accept(webhook);
       return { outcome: "accepted" } as const;
@@ -20,186 +21,217 @@ async function createFixture(
   };
   const consumer = createConsumer(
     {
-      ...{ urls: ["amqp://one"], partitions, receivers: [receiver] },
+      ...{ urls: ["amqp://one"], shards, partitions, replicas: 1 },
+      receivers: Array.from({ length: shards }, () => receiver),
       logger: { info() {}, warn: note, error: note },
       ...{ clock, random: () => 0, operationTimeoutMs: 2_000 },
     },
     amqp.connect,
   );
   const started = consumer.start();
-  await clock.advance(startMs);
-  await started;
-  const deliver = (deliveryTag: number, id = `m${deliveryTag}`, redelivered = false, fields = {}) => {
-    const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from("{}") };
-    const properties = encodeDelivery(
-      { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 },
-      "1",
-    );
-    amqp.latest.consumers.at(-1)?.deliver({
-      ...{ content: webhook.body, fields: { deliveryTag, redelivered } },
-      properties: { ...properties, ...fields },
-    });
+  const rejected = started.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  await clock.advance(1_000);
+  const startError = await rejected;
+  const deliver = (deliveryTag: number, id = `m${deliveryTag}`, fields = {}, body = "{}") => {
+    const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from(body) };
+    const delivery = { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 };
+    amqp.consuming.consumers.at(-1)?.deliver({
+      ...{ content: webhook.body, fields: { deliveryTag, redelivered: false } },
+      properties: { ...encodeDelivery(delivery), ...fields },
+    } as never);
   };
-  return { amqp, clock, consumer, deliver, errors };
+  return { amqp, clock, consumer, deliver, lines, startError };
 }
 
 /** Lets what is due now happen. */
 const turn = async () => {
-  for (let n = 0; n < 5; n++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let n = 0; n < 8; n++) await new Promise<void>((resolve) => setImmediate(resolve));
 };
 
 describe("rabbitmqConsumer", () => {
-  it("acknowledges a batch with one message once all of it is stored", async () => {
-    const { amqp, deliver } = await createFixture(async () => {});
-    for (const tag of [1, 2, 3]) deliver(tag);
-    await turn();
-    expect(amqp.latest.acknowledged).toEqual([{ tag: 3, allUpTo: true }]);
-  });
-
-  it("acknowledges one by one around a message that is not stored, and stores that one later", async () => {
-    let isFailing = true;
+  it("acknowledges a batch with one message, and one by one around a message that is not stored", async () => {
+    let isFailing = false;
     const { amqp, clock, deliver } = await createFixture(async ({ id }) => {
-      if (id === "m2" && isFailing) throw new Error("not now");
+      if (id === "m5" && isFailing) throw new Error("not now");
     });
     for (const tag of [1, 2, 3]) deliver(tag);
     await turn();
-    expect(amqp.latest.acknowledged).toEqual([
-      { tag: 1, allUpTo: false },
-      { tag: 3, allUpTo: false },
+    expect(amqp.consuming.acknowledged).toEqual([{ tag: 3, allUpTo: true }]);
+    isFailing = true;
+    for (const tag of [4, 5, 6]) deliver(tag);
+    await turn();
+    expect(amqp.consuming.acknowledged.slice(1)).toEqual([
+      { tag: 4, allUpTo: false },
+      { tag: 6, allUpTo: false },
     ]);
     isFailing = false;
     await clock.advance(1_000);
     await turn();
-    expect(amqp.latest.acknowledged.at(-1)).toEqual({ tag: 2, allUpTo: true });
+    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 5, allUpTo: true });
   });
 
-  it("tries again ever more rarely while the inbox fails, and leaves the queue to others after 30 s", async () => {
+  it("tries again ever more rarely, leaves the queue to others, and its number counts until something is stored", async () => {
     let attempts = 0;
-    const { amqp, clock, consumer, deliver } = await createFixture(async () => {
+    let isDown = true;
+    const { amqp, clock, consumer, deliver, lines } = await createFixture(async () => {
       attempts += 1;
-      throw new Error("the inbox is unavailable");
+      if (isDown) throw new Error("the inbox is unavailable");
     });
-    deliver(1);
+    for (let tag = 1; tag <= 15; tag++) {
+      deliver(tag, "m1");
+      await turn();
+      await clock.advance(10_000);
+      await turn();
+    }
+    expect(attempts).toBeLessThan(150);
+    expect(consumer.stats().messages.released).toBeGreaterThan(5);
+    expect(amqp.consuming.acknowledged).toEqual([]);
+    deliver(16);
     await turn();
-    await clock.advance(29_000);
-    expect(attempts).toBeLessThan(15);
-    expect(amqp.latest.closedChannels).toBe(1); // that of the declaration
-    await clock.advance(11_000);
+    // The documented alert is at 60,000.
+    expect(consumer.stats().queues[0]?.failingForMs).toBeGreaterThan(100_000);
+    expect(lines.length).toBeLessThan(5);
+    isDown = false;
+    await clock.advance(20_000);
+    deliver(17);
     await turn();
-    expect(amqp.latest.acknowledged).toEqual([]);
-    expect(consumer.stats().messages).toMatchObject({ released: 1, stored: 0, parked: 0 });
-    await clock.advance(10_000);
-    await turn();
-    // It returned, as one consumer among others.
-    expect(amqp.latest.consumers).toHaveLength(2);
+    expect(consumer.stats().queues[0]?.failingForMs).toBeNull();
+    expect(lines.at(-1)).toMatch(/^no longer: queued deliveries cannot be stored/);
   });
 
-  it("acknowledges a message that it parks once the parking queue has it, and never when that queue was deleted", async () => {
-    const mismatch = new ReceiverError("WORKSPACE_MISMATCH", "the delivery is of another workspace");
-    const { amqp, clock, consumer, deliver } = await createFixture(async () => {
-      throw mismatch;
+  it("sees behind messages that fill its prefetch and cannot be stored", async () => {
+    const { amqp, clock, deliver } = await createFixture(async () => {
+      throw new Error("unknown");
     });
-    deliver(1);
-    await turn();
-    const [first] = amqp.latest.publishes;
-    expect(first).toMatchObject({ exchange: "", options: { mandatory: true, persistent: true } });
-    first?.giveBack();
-    first?.confirm();
-    await turn();
-    expect(amqp.latest.acknowledged).toEqual([]);
-    expect(consumer.stats().messages).toMatchObject({ parked: 0, stored: 0 });
-    await clock.advance(1_000);
-    await turn();
-    amqp.latest.publishes.at(-1)?.confirm();
-    await turn();
-    expect(amqp.latest.publishes).toHaveLength(2);
-    expect(amqp.latest.acknowledged).toEqual([{ tag: 1, allUpTo: true }]);
-    expect(consumer.stats().messages).toMatchObject({ parked: 1 });
+    expect(amqp.prefetches).toEqual([256]);
+    for (let n = 0; n < 4; n++) {
+      deliver(n + 1);
+      await turn();
+      await clock.advance(12_000);
+      await turn();
+    }
+    expect(amqp.prefetches.slice(0, 4)).toEqual([256, 1_024, 2_048, 2_048]);
   });
 
   it.each([
-    ["receiver to store a delivery", {}, "the receiver did not store a delivery within 60000 ms"],
-    [
-      "confirm of a delivery that it parks",
-      { type: undefined },
-      "no confirm was received within operationTimeoutMs (2000)",
-    ],
-  ])("waits only so long for the %s", async (_, fields, message) => {
-    const { clock, deliver, errors } = await createFixture(() => new Promise(() => {}));
-    deliver(1, "m1", false, fields);
-    await clock.advance(120_000);
-    expect(errors).toContain(`Error: ${message}`);
+    ["of another workspace", new ReceiverError("WORKSPACE_MISMATCH", "of another workspace"), {}],
+    ["value of text", dataError(), {}],
+    ["it is not a delivery", undefined, { type: "text" }],
+    ["it has the source other", undefined, { appId: "other" }],
+  ])("parks at once what fails because of itself: %s", async (because, error, fields) => {
+    const { amqp, clock, consumer, deliver, lines } = await createFixture(async ({ id }) => {
+      if (error && id === "m1") throw error;
+    });
+    deliver(1, "m1", fields);
+    deliver(2);
+    await turn();
+    await clock.advance(100);
+    await turn();
+    const [first] = amqp.latest.publishes;
+    expect(first).toMatchObject({
+      ...{ exchange: "", key: "workspace-tasks.parked" },
+      options: { mandatory: true, headers: { "parked-because": expect.stringContaining(because) } },
+    });
+    // There is no such queue: it is declared again, and the message stays until then.
+    first?.giveBack();
+    first?.confirm();
+    await turn();
+    expect(amqp.consuming.acknowledged).toEqual([{ tag: 2, allUpTo: false }]);
+    await clock.advance(2_000);
+    await turn();
+    amqp.latest.publishes.at(-1)?.confirm();
+    await turn();
+    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 1, allUpTo: true });
+    expect(consumer.stats().messages).toMatchObject({ parked: 1 });
+    expect(lines.join("\n")).toMatch(/deliveries were parked/);
+    expect(lines.join("\n")).not.toMatch(/secret/);
+  });
+
+  it("parks what the broker has delivered often, once others are stored beside it", async () => {
+    const { amqp, clock, deliver } = await createFixture(async ({ id }) => {
+      if (id === "bad") throw new Error("unknown");
+    });
+    deliver(1, "bad", { headers: { "secret-index": 0, "received-at-ms": 1, "x-delivery-count": 9 } });
+    await clock.advance(3_000);
+    expect(amqp.connections).toHaveLength(1);
+    for (let tag = 2; tag < 6; tag++) {
+      deliver(tag);
+      await clock.advance(3_000);
+      await turn();
+    }
+    expect(amqp.latest.publishes[0]).toMatchObject({ key: "workspace-tasks.parked" });
+  });
+
+  it("moves a delivery of another shard to its own", async () => {
+    const { amqp, clock, deliver } = await createFixture(async () => {}, { shards: 2 });
+    const task = ["a", "b", "c", "d", "e"].find((each) => shardOf(each, 2) === 0);
+    deliver(1, "m1", {}, JSON.stringify({ taskId: task }));
+    await turn();
+    await clock.advance(100);
+    await turn();
+    expect(amqp.latest.publishes[0]).toMatchObject({ exchange: "workspace-tasks.v1.s0of2", key: task });
+    expect(amqp.consuming.acknowledged).toEqual([]);
   });
 
   it("leaves a delivery in the format of a newer release in the queue, and stores the others", async () => {
     const stored: string[] = [];
-    const { amqp, clock, consumer, deliver } = await createFixture(async ({ id }) => void stored.push(id));
-    deliver(1, "newer", false, { type: "workspace-tasks.delivery.2" });
+    const { amqp, clock, deliver } = await createFixture(async ({ id }) => void stored.push(id));
+    deliver(1, "newer", { type: "workspace-tasks.delivery.2" });
     for (let tag = 2; tag < 20; tag++) {
       deliver(tag);
-      await turn();
       await clock.advance(100);
+      await turn();
     }
-    await turn();
     expect(stored).toHaveLength(18);
-    expect(amqp.latest.acknowledged.map(({ tag }) => tag)).not.toContain(1);
-    expect(amqp.latest.acknowledged.every(({ allUpTo }) => !allUpTo)).toBe(true);
-    expect(amqp.latest.publishes).toEqual([]);
-    await clock.advance(41_000);
-    await turn();
-    expect(consumer.stats().messages).toMatchObject({ parked: 0, stored: 18, released: 1 });
-  });
-
-  it("forgets what a lost connection delivered, and acknowledges only what the new one delivers again", async () => {
-    let finish = () => {};
-    const { amqp, clock, deliver } = await createFixture(
-      () =>
-        new Promise<void>((resolve) => {
-          finish = resolve;
-        }),
-    );
-    deliver(1);
-    await turn();
-    const [first] = amqp.connections;
-    await clock.advance(2_000);
-    first?.emit("error", new Error("ECONNRESET"));
-    await clock.advance(100);
-    finish();
-    await turn();
-    expect(first?.acknowledged).toEqual([]);
-    expect(amqp.connections).toHaveLength(2);
-    deliver(7, "m1", true);
-    await turn();
-    finish();
-    await turn();
-    expect(amqp.latest.acknowledged).toEqual([{ tag: 7, allUpTo: true }]);
+    expect(amqp.consuming.acknowledged.map(({ tag }) => tag)).not.toContain(1);
+    expect(amqp.connections).toHaveLength(1);
   });
 
   it("consumes the other queues while one does not respond, and that one later", async () => {
     let isSilent = true;
     const amqp = new FakeAmqp();
-    let requests = 0;
     amqp.onRequest = async (name) => {
-      if (name === "consume") requests += 1;
-      if (name === "consume" && requests === 1 && isSilent) await new Promise<void>(() => {});
+      if (name.endsWith("consume workspace-tasks.v1.s0of1.p0") && isSilent) await new Promise<void>(() => {});
     };
-    const { clock } = await createFixture(async () => {}, { amqp, partitions: 3, startMs: 1_000 });
-    const queues = () => amqp.latest.consumers.map(({ queue }) => queue.slice(-2)).toSorted();
+    const { clock } = await createFixture(async () => {}, { amqp, partitions: 3 });
+    const queues = () => amqp.consuming.consumers.map(({ queue }) => queue.slice(-2)).toSorted();
     expect(queues()).toEqual(["p1", "p2"]);
     isSilent = false;
     await clock.advance(5_000);
-    await turn();
     expect(queues()).toEqual(["p0", "p1", "p2"]);
   });
 
-  it("consumes again after the broker has cancelled it", async () => {
-    const { amqp, clock, consumer, deliver } = await createFixture(async () => {});
+  it("declares a queue that is missing again and again, has one consumer once it is there, and logs few lines", async () => {
+    const amqp = new FakeAmqp();
+    let isMissing = true;
+    amqp.onRequest = async (name) => {
+      if (!isMissing || !name.startsWith("consume")) return;
+      const error = Object.assign(new Error("NOT_FOUND"), { code: 404 });
+      amqp.latest.failChannels(error);
+      throw error;
+    };
+    const { clock, lines, startError } = await createFixture(async () => {}, { amqp });
+    expect(startError).toMatchObject({ code: "BROKER_SETUP_INVALID" });
+    await clock.advance(60_000);
+    expect(amqp.requests.filter((name) => name.startsWith("queue")).length).toBeGreaterThan(5);
+    expect(amqp.requests.filter((name) => name.startsWith("consume")).length).toBeLessThan(30);
+    isMissing = false;
+    await clock.advance(20_000);
+    expect(amqp.latest.consumers).toHaveLength(1);
+    expect(lines.length).toBeLessThan(5);
+    // The broker ends it, because the queue is deleted: again there is one.
     amqp.latest.consumers[0]?.deliver(null);
-    await clock.advance(10_000);
-    await turn();
-    deliver(1);
-    await turn();
-    expect(amqp.latest.acknowledged).toEqual([{ tag: 1, allUpTo: true }]);
-    expect(consumer.stats().messages.released).toBe(1);
+    await clock.advance(20_000);
+    expect(amqp.latest.consumers).toHaveLength(2);
+    expect(amqp.latest.closedChannels).toBeGreaterThanOrEqual(1);
   });
 });
+
+/** Of PostgreSQL, as the cause of what the receiver throws. */
+function dataError(): Error {
+  const cause = Object.assign(new Error('value of text "secret"'), { code: "22021" });
+  return new ReceiverError("INBOX_UNAVAILABLE", "the inbox cannot store deliveries right now", { cause });
+}
