@@ -86,7 +86,7 @@ export const houseRules: readonly HouseRule[] = [
     reason: "a program that imports a product parses no arguments",
     check(file) {
       const isCommand =
-        /^(mock-server|receiver-kit)\/(cli\/|program\.ts)|^mock-server\/tools\/(commands\/|program\.ts)/.test(
+        /^(mock-server|receiver-kit|receiver-kit\/rabbitmq)\/(cli\/|program\.ts)|^mock-server\/tools\/(commands\/|program\.ts)/.test(
           file.path,
         );
       if (!packageOf(file.path) || isCommand || isKernel(file.path)) return [];
