@@ -20,7 +20,7 @@ afterAll(async () => {
 
 it("rejects the creation of an endpoint with a read-only key", async () => {
   const { apiKey } = await mock.control.createApiKey({ access: "read_only" });
-  await using client = createClient({ baseUrl, apiKey });
+  await using client = createClient({ baseUrl, apiKey, rateLimit: false }); // a reset mock counts anew
   const creation = client.webhooks.endpoints.create({ url: "https://receiver.example/webhooks" });
   await expect(creation).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
 });

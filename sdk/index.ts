@@ -111,10 +111,9 @@ export type {
 } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
 export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
-export type { Priority } from "./rate-limit/call-queue.ts";
 export { postgresRateLimitStore } from "./rate-limit/postgres-rate-limit-store.ts";
-export type { RateLimitStore } from "./rate-limit/rate-limit-store.ts";
-export type { RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
+export type { Priority, RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
+export type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";
 export { fileSecrets } from "./signing-secrets/file-secrets.ts";
 export type { SecretStore } from "./signing-secrets/secret-store.ts";

@@ -11,42 +11,52 @@ export interface SharedScope {
   readonly customClock: boolean;
 }
 
-/** The entries of one name, by a hash. Those that are idle are dropped when another is created. */
+/** The entries of one name, by a hash. Those that are idle are dropped when there are twice as many as before. */
 export class SharedEntries<Entry extends { isIdle(): boolean }> {
-  readonly #entries: Map<string, Entry>;
+  readonly #shelf: Shelf<Entry>;
 
-  constructor(name: string, scope: SharedScope) {
-    this.#entries = entriesOf(name, scope) as Map<string, Entry>;
+  constructor(name: string, { clock, customClock }: SharedScope) {
+    const { systemClock, byClock } = registryOf(Symbol.for(`workspace-tasks/${name}/v1`));
+    const shelf = customClock ? (byClock.get(clock) ?? emptyShelf()) : systemClock;
+    if (customClock) byClock.set(clock, shelf);
+    this.#shelf = shelf as Shelf<Entry>;
   }
 
   getOrCreate(id: string, create: () => Entry): Entry {
-    return this.#entries.get(id) ?? this.replace(id, create());
+    return this.#shelf.entries.get(id) ?? this.replace(id, create());
   }
 
   replace(id: string, created: Entry): Entry {
-    for (const [other, entry] of this.#entries) if (entry.isIdle()) this.#entries.delete(other);
-    this.#entries.set(id, created);
+    const { entries } = this.#shelf;
+    // A search for idle entries reads all of them: with one for each new key, a key would cost more the more there are.
+    if (entries.size >= this.#shelf.sweepAt) {
+      for (const [other, entry] of entries) if (entry.isIdle()) entries.delete(other);
+      this.#shelf.sweepAt = Math.max(sweepAtMin, 2 * entries.size);
+    }
+    entries.set(id, created);
     return created;
   }
 }
 
-interface Registry {
-  readonly systemClock: Map<string, unknown>;
-  readonly byClock: WeakMap<object, Map<string, unknown>>;
+const sweepAtMin = 16;
+
+interface Shelf<Entry> {
+  readonly entries: Map<string, Entry>;
+  /** The number of entries at which those that are idle are dropped. */
+  sweepAt: number;
 }
 
-function entriesOf(name: string, { clock, customClock }: SharedScope): Map<string, unknown> {
-  const { systemClock, byClock } = registryOf(Symbol.for(`workspace-tasks/${name}/v1`));
-  if (!customClock) return systemClock;
-  const entries = byClock.get(clock) ?? new Map<string, unknown>();
-  byClock.set(clock, entries);
-  return entries;
+const emptyShelf = (): Shelf<unknown> => ({ entries: new Map(), sweepAt: sweepAtMin });
+
+interface Registry {
+  readonly systemClock: Shelf<unknown>;
+  readonly byClock: WeakMap<object, Shelf<unknown>>;
 }
 
 function registryOf(key: symbol): Registry {
   const existing: unknown = Reflect.get(globalThis, key);
   if (existing) return existing as Registry;
-  const registry: Registry = { systemClock: new Map(), byClock: new WeakMap() };
+  const registry: Registry = { systemClock: emptyShelf(), byClock: new WeakMap() };
   Object.defineProperty(globalThis, key, { value: registry });
   return registry;
 }

@@ -126,7 +126,15 @@ async function exchangeKey(
     const token = tokenOf(options, result);
     if (token) return token;
     const failed = failureOf(result, exchange);
-    const state = { idempotent: true, retries, maxRetries, remainingMs: scope.remainingMs() };
+    const remainingMs = scope.remainingMs();
+    const state = {
+      step: "request",
+      hasLimiter: false,
+      idempotent: true,
+      retries,
+      maxRetries,
+      remainingMs,
+    } as const;
     const decision = decideRetry(failed, state, random);
     if (decision.type === "repeat") await scope.sleep(decision.delayMs);
     if (decision.type !== "repeat" || !work.isAwaited) {
@@ -155,7 +163,7 @@ function failureOf({ classification, response }: AttemptResult, exchange: KeyExc
 function keyFailure(cause: Failure, { name, urlOption }: KeyExchange): Failure {
   const { code, message, httpStatus, errors, requestId, headers, extensions } = cause;
   if (code === "RATE_LIMITED") {
-    return { ...cause, remedy: "repeat", outcome: "not_sent", message: `${name} exchange: ${message}` };
+    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
   }
   const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
   const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";

@@ -1,4 +1,4 @@
-import { parseHttpDateMs } from "../request/http-date.ts";
+import { parseHttpDateMs } from "../request/retry-after.ts";
 
 // Interface §5. Used only for a token without the claim.
 const documentedLifetimeMs = 180_000;

@@ -88,6 +88,7 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       });
       await Promise.allSettled(calls.values());
       cancel();
+      routers.close();
     },
   };
 }

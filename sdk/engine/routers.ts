@@ -38,6 +38,8 @@ export interface Routers {
   /** Throws `FailureError` when the router's address was not given. */
   route(router: Router): Route;
   snapshot(router: Router): RateLimitSnapshot | undefined;
+  /** The client was closed: it binds no other client of its keys. */
+  close(): void;
 }
 
 export interface RoutersOptions {
@@ -75,6 +77,9 @@ export function createRouters(parts: RoutersOptions): Routers {
   return {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router) => accesses[router]?.snapshot(),
+    close() {
+      for (const limiter of limiters.values()) limiter.leave();
+    },
   };
 }
 

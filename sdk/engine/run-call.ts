@@ -5,13 +5,11 @@ import type { UntypedOperation } from "../call/operation.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import type { Credential } from "../credentials/shared-token.ts";
 import type { Outcome } from "../errors.ts";
-import type { Priority } from "../rate-limit/call-queue.ts";
 import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
-import type { Permit } from "../rate-limit/permit.ts";
-import type { QueueEntry } from "../rate-limit/waiting-call.ts";
+import type { Permit, Priority, QueueEntry } from "../rate-limit/rate-limiter.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
-import { backoffMs, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
+import { type CallStep, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
 import type { AttemptResult } from "../request/transport.ts";
 import type { CallMeta, SettledCall } from "./call.ts";
 import type { Route, Routers, RoutersOptions } from "./routers.ts";
@@ -67,6 +65,7 @@ class CallRecord {
   readonly #dependencies: CallDependencies;
   readonly #event: CallEvent;
   readonly #startedAtMs: number;
+  #step: CallStep = "token";
   /** The call's position in the queue of a limiter, kept when the service rejects the request. */
   #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
   #isSending = false;
@@ -115,9 +114,11 @@ class CallRecord {
     for (;;) {
       let authorization: Authorization = {};
       let failure: Failure;
+      this.#step = "token";
       try {
         authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
         if (this.#request.beforeSend) await this.#prepare(this.#request.beforeSend, authorization);
+        this.#step = "request";
         const { classification } = await this.#send(route, authorization);
         if (classification.ok) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -136,14 +137,14 @@ class CallRecord {
 
   /** Undefined when the call has to wait for the token or a slot. */
   #authorizeAtOnce(route: Route): Authorization | undefined {
-    const { operation, priority, scope } = this.#request;
+    const { operation, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
     const { credentials, limiter } = route.access();
     const credential = credentials.current();
     const reference = credential && limiter(credential.keyHash);
     if (!credential || !reference) return credential && { credential };
-    const permit = reference.limiter().tryAcquire(priority);
+    const permit = reference.limiter().tryAcquire();
     return permit && { credential, permit };
   }
 
@@ -152,13 +153,14 @@ class CallRecord {
     const { priority, scope } = this.#request;
     const { credentials, limiter } = route.access();
     for (;;) {
-      const credential = await credentials.get(scope).catch(endCall);
+      const credential = await credentials.get(scope);
+      this.#step = "permit";
       const reference = limiter(credential.keyHash);
       if (!reference) return { credential };
       const queue = reference.limiter();
       if (this.#queued?.reference !== reference) this.#queued = { reference, entry: queue.enter(priority) };
       const permit =
-        queue.tryAcquire(priority) ??
+        queue.tryAcquire() ??
         (await this.#queue(queue.acquire(this.#queued.entry, reference.queue, scope), credentials));
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
@@ -240,7 +242,6 @@ class CallRecord {
 
   /** Returns when the call may try again; throws the failure when it may not. */
   async #retryOrFail(route: Route, failure: Failure, authorization: Authorization): Promise<void> {
-    const { permit } = authorization;
     const { outcome, httpStatus, requestId, code } = failure;
     this.#outcome = lessCertain(this.#outcome, outcome);
     const decision = this.#decide(route, failure, authorization);
@@ -252,7 +253,7 @@ class CallRecord {
     this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, ...event }));
     if (decision.type === "fresh_token") this.#wasTokenRejected = true;
     if (decision.type !== "repeat") return;
-    if (!permit || code !== "RATE_LIMITED") this.#retries += 1;
+    this.#retries += 1;
     await this.#request.scope.sleep(delayMs);
   }
 
@@ -261,22 +262,15 @@ class CallRecord {
     const { options, clientScope } = this.#dependencies;
     if (clientScope.failure) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
-    const isTooLong = failure.code === "RATE_LIMITED" && (failure.retryAfterMs ?? 0) > scope.remainingMs();
-    if (permit && isTooLong) return { type: "fail" };
-    // Without a limiter to wait in, a 429 is repeated like any other transient failure.
-    const isUnlimited = failure.remedy === "wait_for_rate_limit" && !permit;
-    const retryAfterMs = failure.retryAfterMs ?? backoffMs(this.#retries, options.random);
     const state = {
+      step: this.#step,
+      hasLimiter: permit !== undefined,
       idempotent,
       retries: this.#retries,
       maxRetries,
       remainingMs: scope.remainingMs(),
     };
-    return decideRetry(
-      isUnlimited ? { ...failure, remedy: "repeat", retryAfterMs } : failure,
-      state,
-      options.random,
-    );
+    return decideRetry(failure, state, options.random);
   }
 
   #decideOnToken(route: Route, { code }: Failure, credential: Credential | undefined): RetryDecision {
@@ -301,11 +295,6 @@ class CallRecord {
   get #emit(): Emit {
     return this.#dependencies.emit;
   }
-}
-
-/** A token exchange was repeated where that might help; its failure is that of the call. */
-function endCall(error: unknown): never {
-  throw error instanceof FailureError ? new FailureError({ ...error.failure, remedy: "none" }) : error;
 }
 
 const certainty: readonly Outcome[] = ["not_sent", "rejected", "unknown"];

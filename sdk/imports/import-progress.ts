@@ -1,4 +1,4 @@
-import { type RateLimitSnapshot, withoutReserved } from "../rate-limit/rate-limiter.ts";
+import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import type { ClientStatus } from "./import-state.ts";
 
 /** What the import began last. Two jobs are worked on at a time. */
@@ -31,7 +31,6 @@ export function estimateMs(
   if (clientsTotal === null || rateLimit === undefined) return null;
   const clients = Math.max(0, clientsTotal - imported - exists - failed - undecided);
   const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
-  const perWindow = withoutReserved(rateLimit.limit);
-  const atOnce = Math.max(0, rateLimit.remaining - (rateLimit.limit - perWindow));
-  return Math.round((Math.max(0, calls - atOnce) / perWindow) * rateLimit.windowMs);
+  const { limit, remaining, windowMs } = rateLimit;
+  return Math.round((Math.max(0, calls - remaining) / limit) * windowMs);
 }

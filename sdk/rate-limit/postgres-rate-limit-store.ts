@@ -1,6 +1,6 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError } from "../errors.ts";
-import type { RateLimitStore } from "./rate-limit-store.ts";
+import type { RateLimitStore } from "./shared-permits.ts";
 
 // One row per key, with when permits were granted in the last window and how many. Each statement changes one row, which
 // `on conflict` locks and reads in its latest version, so that processes never grant the same permit. The database's clock

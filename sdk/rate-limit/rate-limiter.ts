@@ -1,33 +1,68 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError } from "../call/failure.ts";
-import { AdaptivePacing } from "./adaptive-pacing.ts";
-import { CallQueue, type Priority } from "./call-queue.ts";
-import { queueFull, storeFailed, waitExceeded } from "./limiter-failures.ts";
-import type { Permit } from "./permit.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { SharedPermits, type SharedSettings } from "./shared-permits.ts";
 import { SlidingWindow, type WindowLimit } from "./sliding-window.ts";
-import type { ClientQueue, QueueEntry, WaitingCall } from "./waiting-call.ts";
+import { SlowStart } from "./slow-start.ts";
 
 // The queue of the calls that share one key's rate limit. A call is in one of these states:
 //
-//   entered ──acquire──► waiting ──window, pacing and store permit it──► permitted ──settled──► done
-//      │                    │ the scope ends                                 │ rejected with 429
-//      │ queue full, or     ▼                                                └──► entered again, at its old position
+//   entered ──acquire──► waiting ──window, start and store permit it──► permitted ──settled──► done
+//      │                    │ the scope ends                                │ rejected with 429
+//      │ queue full, or     ▼                                               └──► entered again, at its old position
 //      └ certainly too long ► failed
 //
-// A call fails early only by what is certain: its place behind the requests of this process, and what the service has
-// asked for. What the pacing makes of a 429 fails no call.
-//
-// Calls leave the queue by priority. Background calls also leave a tenth of the limit to the others, so that those find a
-// free slot at once. No call starves: when nine calls of a higher priority that had to wait were sent before it, it is
-// next, and may then use a reserved slot.
+// Calls leave the queue by priority, and among equals in the order in which they entered. A call fails early only by what is
+// certain: its place behind the requests of this process, and what the service has asked for.
 //
 // One timer serves the queue, so waiting calls never race for a slot. With a store a call needs a permit of it, too.
 
+/** From the first to be served to the last. */
+export const priorities = ["interactive", "normal", "background"] as const;
+
+/**
+ * Which calls are sent first when the rate limit is used up: those that a person waits for, `interactive`; `normal` ones;
+ * then `background` ones.
+ */
+export type Priority = (typeof priorities)[number];
+
+/** The right to send one request. Exactly one of its methods is called, once. */
+export interface Permit {
+  readonly queuedMs: number;
+  /** The request was counted; `respondedAtMs` is when the response headers arrived. */
+  responded(respondedAtMs: number): void;
+  /** The service rejected the request with 429. Returns how long all calls wait. */
+  rejected(retryAfterMs: number | undefined): number;
+  /** The request may have been counted, but no response arrived. */
+  noResponse(): void;
+  /** The request was not sent. */
+  unused(): void;
+}
+
+/** A call's place in the queue; kept when the service rejects the request. */
+export interface QueueEntry {
+  /** Lower for calls that are served earlier. */
+  readonly place: number;
+  /** How often the service has rejected the call. */
+  rejections: number;
+}
+
+/** The calls of one client. */
+export interface ClientQueue {
+  readonly maxQueued: number;
+  readonly redactCause: (error: unknown) => unknown;
+  /** How many calls wait. */
+  queued: number;
+}
+
 export interface LimiterSettings extends WindowLimit {
   readonly shared?: SharedSettings | undefined;
+  /**
+   * Whether wall time that goes back says that the service counts nothing any more: a mock that is reset sets its virtual
+   * clock to the start. The clock of a machine is corrected now and then, which says nothing.
+   */
+  readonly forgetsWhenTimeGoesBack?: boolean | undefined;
 }
 
 /** The rate limit of one key at one moment. */
@@ -42,40 +77,60 @@ export interface RateLimitSnapshot {
   readonly nextSlotInMs: number;
 }
 
-const reservedPart = 0.1;
+interface WaitingCall {
+  readonly entry: QueueEntry;
+  readonly client: ClientQueue;
+  readonly sinceMs: number;
+  /** The scope ends it earlier, or this does. */
+  readonly endsAtMs: number;
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (error: FailureError) => void;
+  /** Set while the scope of the call may end it. */
+  stopWaiting: () => void;
+}
+
+/** No queue has more calls of one priority in its life. */
+const placesPerPriority = 2 ** 48;
 // A request may arrive this much later after its permit of the store than the next one for the same slot.
 const sharedMarginMs = 2_000;
 
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #window: SlidingWindow;
-  readonly #pacing: AdaptivePacing;
-  readonly #queue = new CallQueue<WaitingCall>();
   readonly #settings: LimiterSettings;
   readonly #shared: SharedPermits | undefined;
+  #window: SlidingWindow;
+  #start: SlowStart;
+  /** Ordered by place. */
+  readonly #queue: WaitingCall[] = [];
   #entries = 0;
+  #wallMs = Number.NEGATIVE_INFINITY;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
-  constructor(settings: LimiterSettings, clock: Clock, random: Random) {
+  /** @param before the limiter that this one replaces; what it has sent still counts */
+  constructor(settings: LimiterSettings, clock: Clock, random: Random, before?: RateLimiter) {
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
-    this.#window = new SlidingWindow(settings);
-    this.#pacing = new AdaptivePacing(settings, settings.shared !== undefined);
+    this.#window = new SlidingWindow(
+      settings,
+      before && { window: before.#window, nowMs: clock.monotonic() },
+    );
+    this.#start = new SlowStart(settings, settings.shared !== undefined, before ? before.#start : undefined);
     this.#shared = this.#createShared(settings);
   }
 
   enter(priority: Priority): QueueEntry {
-    return { position: this.#entries++, priority, rejections: 0 };
+    const place = priorities.indexOf(priority) * placesPerPriority + this.#entries++;
+    return { place, rejections: 0 };
   }
 
   /** A permit, if one is free and no call waits. Never with a store, which has to be asked. */
-  tryAcquire(priority: Priority): Permit | undefined {
-    if (this.#shared || this.#queue.size > 0) return undefined;
+  tryAcquire(): Permit | undefined {
+    this.#forgetAfterReset();
+    if (this.#shared || this.#queue.length > 0) return undefined;
     const nowMs = this.#clock.monotonic();
-    if (this.#waitMs(priority, nowMs) > 0) return undefined;
-    return this.#createPermit(nowMs, 0);
+    return this.#waitMs(nowMs) > 0 ? undefined : this.#createPermit(nowMs, 0);
   }
 
   /**
@@ -84,139 +139,139 @@ export class RateLimiter {
    * @param client the same object for all calls of a client
    */
   acquire(entry: QueueEntry, client: ClientQueue, scope: CallScope): Promise<Permit> {
-    const { position, priority } = entry;
+    this.#forgetAfterReset();
     const sinceMs = this.#clock.monotonic();
     const leftMs = scope.remainingMs();
     const reason = scope.failure ?? this.#reasonToFail(entry, client, leftMs, sinceMs);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
       const endsAtMs = sinceMs + leftMs;
-      const call: WaitingCall = {
-        ...{ position, priority, entry, client, sinceMs, endsAtMs, resolve, reject },
-        stopWaiting: () => {},
-      };
-      this.#queue.add(call);
+      const call: WaitingCall = { entry, client, sinceMs, endsAtMs, resolve, reject, stopWaiting() {} };
+      this.#queue.splice(this.#indexOf(entry), 0, call);
       client.queued += 1;
       this.#pump();
-      if (!this.#queue.has(call)) return;
-      call.stopWaiting = scope.onEnd((ended) => this.#fail(call, this.#withRetryAfter(ended, call)));
+      if (!this.#isWaiting(call)) return;
+      call.stopWaiting = scope.onEnd((ended) => {
+        if (!this.#isWaiting(call)) return;
+        this.#fail(call, this.#withRetryAfter(ended));
+        this.#pump();
+      });
     });
   }
 
   /** False while what this limiter knows about the key still matters: its requests, or that the service blocks it. */
   isIdle(): boolean {
     const nowMs = this.#clock.monotonic();
-    return this.#queue.size === 0 && this.#window.used(nowMs) === 0 && this.#pacing.blockedMs(nowMs) === 0;
+    return this.#queue.length === 0 && this.#window.used(nowMs) === 0 && this.#start.blockedMs(nowMs) === 0;
   }
 
   snapshot(): RateLimitSnapshot {
     const nowMs = this.#clock.monotonic();
     const used = this.#window.used(nowMs);
     const { limit, windowMs } = this.#settings;
-    const queued = this.#queue.size;
-    const remaining = Math.max(0, this.#pacing.capacity(nowMs) - used);
-    const leastMs = this.#leastWaitMs("normal", queued, nowMs);
-    const nextSlotInMs = Math.max(this.#waitMs("normal", nowMs), leastMs);
+    const queued = this.#queue.length;
+    const remaining = Math.max(0, limit - used);
+    const nextSlotInMs = Math.max(this.#waitMs(nowMs), this.#leastWaitMs(queued, nowMs));
     return { limit, windowMs, used, remaining, queued, nextSlotInMs };
+  }
+
+  #forgetAfterReset(): void {
+    if (!this.#settings.forgetsWhenTimeGoesBack) return;
+    const wallMs = this.#clock.now();
+    if (wallMs < this.#wallMs) {
+      this.#window = new SlidingWindow(this.#settings);
+      this.#start = new SlowStart(this.#settings, this.#shared !== undefined);
+    }
+    this.#wallMs = wallMs;
   }
 
   /** Why a call fails at once instead of waiting. */
   #reasonToFail(entry: QueueEntry, client: ClientQueue, leftMs: number, nowMs: number): Failure | undefined {
-    const leastMs = this.#leastWaitMs(entry.priority, this.#queue.aheadOf(entry), nowMs);
+    const leastMs = this.#leastWaitMs(this.#indexOf(entry), nowMs);
     if (leastMs === 0) return undefined;
-    // A call that was rejected keeps the position it had.
-    if (
-      entry.rejections === 0 &&
-      client.queued >= client.maxQueued + this.#freeSlots(entry.priority, nowMs)
-    ) {
+    // What waiting calls use soon: only the start holds them back.
+    const isBlocked = this.#start.blockedMs(nowMs) > 0;
+    const free = isBlocked ? 0 : Math.max(0, this.#settings.limit - this.#window.used(nowMs));
+    // A call that was rejected keeps the place it had.
+    if (entry.rejections === 0 && client.queued >= client.maxQueued + free) {
       return queueFull(client.maxQueued, leastMs);
     }
     return leastMs > leftMs ? waitExceeded(entry.rejections, leastMs) : undefined;
   }
 
-  /** What waiting calls use soon: only the pacing holds them back. */
-  #freeSlots(priority: Priority, nowMs: number): number {
-    if (this.#pacing.blockedMs(nowMs) > 0) return 0;
-    return Math.max(0, this.#capacityOf(priority, this.#settings.limit) - this.#window.used(nowMs));
-  }
-
-  /** The time until a call of this priority is sent if it is the next. */
-  #waitMs(priority: Priority, nowMs: number): number {
-    const capacity = this.#capacityOf(priority, this.#pacing.capacity(nowMs));
-    return Math.max(
-      this.#pacing.waitMs(nowMs, this.#window.inFlight),
-      this.#window.waitMs(0, nowMs, capacity),
-    );
+  /** The time until the call is sent that is the next. */
+  #waitMs(nowMs: number): number {
+    return Math.max(this.#start.waitMs(nowMs, this.#window.inFlight), this.#window.waitMs(0, nowMs));
   }
 
   /** The time until a call with `ahead` calls before it can be sent at the earliest. */
-  #leastWaitMs(priority: Priority, ahead: number, nowMs: number): number {
-    const capacity = this.#capacityOf(priority, this.#settings.limit);
-    return Math.max(this.#pacing.blockedMs(nowMs), this.#window.waitMs(ahead, nowMs, capacity));
+  #leastWaitMs(ahead: number, nowMs: number): number {
+    return Math.max(this.#start.blockedMs(nowMs), this.#window.waitMs(ahead, nowMs));
   }
 
-  #capacityOf(priority: Priority, capacity: number): number {
-    return this.#mayUseAll(priority) ? capacity : withoutReserved(capacity);
+  #withRetryAfter(ended: Failure): Failure {
+    if (ended.code !== "DEADLINE_EXCEEDED") return ended;
+    return { ...ended, retryAfterMs: Math.ceil(this.#waitMs(this.#clock.monotonic())) };
   }
 
-  #mayUseAll(priority: Priority): boolean {
-    return priority !== "background" || this.#queue.isNext(priority);
+  /** Where the call is in the queue, or would be. */
+  #indexOf({ place }: QueueEntry): number {
+    let low = 0;
+    let high = this.#queue.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#queue[middle]?.entry.place ?? place) < place) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
-  #withRetryAfter(ended: Failure, { priority }: WaitingCall): Failure {
-    const waitMs = Math.ceil(this.#waitMs(priority, this.#clock.monotonic()));
-    return ended.code === "DEADLINE_EXCEEDED" ? { ...ended, retryAfterMs: waitMs } : ended;
+  #isWaiting(call: WaitingCall): boolean {
+    return this.#queue[this.#indexOf(call.entry)] === call;
   }
 
   #leave(call: WaitingCall): void {
-    this.#queue.remove(call);
+    this.#queue.splice(this.#indexOf(call.entry), 1);
     call.client.queued -= 1;
     call.stopWaiting();
   }
 
   #fail(call: WaitingCall, failure: Failure): void {
-    if (!this.#queue.has(call)) return;
     this.#leave(call);
     call.reject(new FailureError(failure));
-    this.#pump();
   }
 
-  #serve(call: WaitingCall, nowMs: number): void {
-    this.#leave(call);
-    call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs));
+  #failEach(reasonOf: (call: WaitingCall) => Failure | undefined): void {
+    for (const call of [...this.#queue]) {
+      const reason = reasonOf(call);
+      if (reason) this.#fail(call, reason);
+    }
   }
 
+  /** Sends the calls that may be sent now, and sets the timer for the next. */
   #pump(): void {
+    this.#forgetAfterReset();
     let nextAtMs = Number.POSITIVE_INFINITY;
-    while (this.#queue.size > 0) {
+    for (let call = this.#queue[0]; call; call = this.#queue[0]) {
       const nowMs = this.#clock.monotonic();
-      nextAtMs = this.#serveOne(nowMs);
-      if (nextAtMs > nowMs) break;
+      const waitMs = this.#waitMs(nowMs);
+      // A delay below the clock's resolution could fire before the time has changed.
+      if (waitMs > 0) nextAtMs = nowMs + Math.max(1, waitMs);
+      // The store calls back when it has granted a permit.
+      if (waitMs > 0 || (this.#shared && !this.#shared.take())) break;
+      this.#leave(call);
+      call.resolve(this.#createPermit(nowMs, nowMs - call.sinceMs));
     }
-    this.#setTimer(this.#queue.size > 0 ? nextAtMs : Number.POSITIVE_INFINITY);
-    if (this.#shared) this.#requestPermits(this.#shared);
+    this.#setTimer(nextAtMs);
+    this.#shared?.request(this.#permittedNow());
   }
 
-  /** Sends the call that is next, if it may be sent now. Returns when to try again: now after a call was sent. */
-  #serveOne(nowMs: number): number {
-    let nextAtMs = Number.POSITIVE_INFINITY;
-    for (const priority of this.#queue.order()) {
-      const call = this.#queue.first(priority);
-      if (!call) continue;
-      const waitMs = this.#waitMs(priority, nowMs);
-      if (waitMs > 0) {
-        // A delay below the clock's resolution could fire before the time has changed.
-        nextAtMs = Math.min(nextAtMs, nowMs + Math.max(1, waitMs));
-        continue;
-      }
-      // The store calls back when it has granted one.
-      if (this.#shared && !this.#shared.take()) continue;
-      // A call that finds a free slot takes nothing from those that wait.
-      if (nowMs > call.sinceMs) this.#queue.passOver(priority);
-      this.#serve(call, nowMs);
-      return nowMs;
-    }
-    return nextAtMs;
+  /** How many of the waiting calls could be sent now with permits of the store. */
+  #permittedNow(): number {
+    const nowMs = this.#clock.monotonic();
+    if (this.#queue.length === 0 || this.#waitMs(nowMs) > 0) return 0;
+    const free = this.#settings.limit - this.#window.used(nowMs);
+    return Math.min(this.#queue.length, free, this.#start.atOnceMax(nowMs, this.#window.inFlight));
   }
 
   #setTimer(atMs: number): void {
@@ -232,10 +287,11 @@ export class RateLimiter {
     this.#timer = { atMs, cancel };
   }
 
-  #createShared({ shared, windowMs }: LimiterSettings): SharedPermits | undefined {
+  #createShared({ shared, limit, windowMs }: LimiterSettings): SharedPermits | undefined {
     if (!shared) return undefined;
     return new SharedPermits({
       ...shared,
+      limit,
       windowMs: windowMs + sharedMarginMs,
       clock: this.#clock,
       onChange: () => this.#pump(),
@@ -246,80 +302,66 @@ export class RateLimiter {
     });
   }
 
-  /** Permits for the waiting calls that the window and the pacing would permit now. */
-  #requestPermits(shared: SharedPermits): void {
-    const { limit } = this.#settings;
-    const nowMs = this.#clock.monotonic();
-    const { inFlight } = this.#window;
-    const isPaused = this.#queue.size === 0 || this.#pacing.waitMs(nowMs, inFlight) > 0;
-    const atOnceMax = isPaused ? 0 : this.#pacing.atOnceMax(inFlight);
-    const freeOf = (priority: Priority) =>
-      Math.min(
-        atOnceMax,
-        this.#capacityOf(priority, this.#pacing.capacity(nowMs)) - this.#window.used(nowMs),
-      );
-    const others = this.#queue.waiting("interactive") + this.#queue.waiting("normal");
-    const foreground = Math.min(others, freeOf("normal"));
-    const background = Math.min(this.#queue.waiting("background"), freeOf("background"));
-    if (foreground > 0 && !this.#queue.isNext("background")) shared.request(foreground, limit);
-    else shared.request(Math.max(0, background), this.#capacityOf("background", limit));
-  }
-
   #createPermit(startedAtMs: number, queuedMs: number): Permit {
-    this.#window.start();
-    this.#pacing.permitted(startedAtMs);
-    const nowMs = () => this.#clock.monotonic();
+    // Of the time before a reset of the clock, if there is one.
+    const window = this.#window;
+    const start = this.#start;
+    window.start();
+    start.permitted(startedAtMs);
     const accept = () => {
-      this.#pacing.accepted(startedAtMs);
+      start.accepted(startedAtMs);
       this.#pump();
     };
     return {
       queuedMs,
       responded: (respondedAtMs) => {
-        this.#window.responded(respondedAtMs);
+        window.responded(respondedAtMs);
         accept();
       },
+      noResponse: () => {
+        window.noResponse(startedAtMs, this.#clock.monotonic());
+        accept();
+      },
+      unused: () => {
+        window.release();
+        this.#pump();
+      },
       rejected: (retryAfterMs) => {
-        this.#window.release();
-        const own = this.#window.used(nowMs());
-        const blockedMs = this.#pacing.blockedMs(nowMs());
-        const waitMs = this.#pacing.rejected(startedAtMs, nowMs(), retryAfterMs, own, this.#random);
+        const nowMs = this.#clock.monotonic();
+        const blockedMs = start.blockedMs(nowMs);
+        window.release();
+        const waitMs = start.rejected(startedAtMs, nowMs, retryAfterMs, this.#random);
         if (waitMs > blockedMs) {
           void this.#shared?.block(waitMs);
-          this.#failHopeless(waitMs);
+          // Calls that cannot wait until the service accepts requests again fail now.
+          this.#failEach(({ entry, endsAtMs }) =>
+            endsAtMs < nowMs + waitMs ? waitExceeded(entry.rejections, waitMs) : undefined,
+          );
         }
         this.#pump();
         return waitMs;
       },
-      noResponse: () => {
-        this.#window.noResponse(startedAtMs, nowMs());
-        accept();
-      },
-      unused: () => {
-        this.#window.release();
-        this.#pump();
-      },
     };
-  }
-
-  /** Calls that cannot wait until the service accepts requests again fail now. */
-  #failHopeless(waitMs: number): void {
-    const untilMs = this.#clock.monotonic() + waitMs;
-    this.#failEach(({ entry, endsAtMs }) =>
-      endsAtMs < untilMs ? waitExceeded(entry.rejections, waitMs) : undefined,
-    );
-  }
-
-  #failEach(reasonOf: (call: WaitingCall) => Failure | undefined): void {
-    for (const call of this.#queue.values()) {
-      const reason = reasonOf(call);
-      if (!reason) continue;
-      this.#leave(call);
-      call.reject(new FailureError(reason));
-    }
   }
 }
 
-/** What background calls may use of a capacity. */
-export const withoutReserved = (capacity: number): number =>
-  Math.max(1, capacity - Math.floor(capacity * reservedPart));
+function queueFull(maxQueued: number, waitMs: number): Failure {
+  const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
+  return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
+}
+
+/** @param rejections how often the service has rejected the call */
+function waitExceeded(rejections: number, waitMs: number): Failure {
+  const retryAfterMs = Math.ceil(waitMs);
+  if (rejections === 0) {
+    const message = "the rate limit is used up for longer than deadlineMs lets the call wait";
+    return failure("RATE_LIMIT_WAIT_EXCEEDED", message, { retryAfterMs });
+  }
+  const message = `the service rejected the request ${rejections} times and the call cannot wait longer`;
+  return failure("RATE_LIMITED", message, { outcome: "rejected", retryAfterMs });
+}
+
+/** @param cause redacted */
+function storeFailed(cause: unknown): Failure {
+  return failure("RATE_LIMIT_STORE_FAILED", "the rate limit store failed", { remedy: "repeat", cause });
+}

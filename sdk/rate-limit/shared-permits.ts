@@ -1,10 +1,35 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { CallScope } from "../call/call-scope.ts";
-import type { RateLimitStore } from "./rate-limit-store.ts";
 
 // The permits of one key from a store that several processes share. They are acquired for all waiting calls at once, so a
 // busy process asks the store a few times a second and not once per call. A permit that no call needs any more when it
 // arrives is not kept: used later it would be outside the span that the store counts it for.
+
+/** Shares one rate limit between processes: it counts the permits that it has granted in the last window. */
+export interface RateLimitStore {
+  /** Grants up to `count` permits of a key at once, so that no span of `windowMs` has more than `limit` of them. */
+  acquire(request: AcquirePermitsRequest): Promise<AcquirePermitsResult>;
+  /** Grants no process a permit of the key for `durationMs`, because the service rejected a request. */
+  block(key: string, durationMs: number): Promise<void>;
+}
+
+export interface AcquirePermitsRequest {
+  /** A hash, never the API key itself. */
+  readonly key: string;
+  /** Permits of the key per window. */
+  readonly limit: number;
+  /** 1 or more. */
+  readonly count: number;
+  /** How long a permit counts. A little longer than the window of the service: requests are on their way for a while. */
+  readonly windowMs: number;
+}
+
+export interface AcquirePermitsResult {
+  /** From 0 to `count`. */
+  readonly granted: number;
+  /** When to try again, if fewer than `count` were granted. */
+  readonly retryInMs: number;
+}
 
 /** The rate limit of all processes. */
 export interface SharedSettings {
@@ -14,6 +39,7 @@ export interface SharedSettings {
 }
 
 export interface SharedPermitsOptions extends SharedSettings {
+  readonly limit: number;
   /** How long the store counts a permit. */
   readonly windowMs: number;
   readonly clock: Clock;
@@ -30,7 +56,7 @@ export class SharedPermits {
   readonly #options: SharedPermitsOptions;
   #granted = 0;
   #isAsking = false;
-  #retry: { readonly limit: number; cancel(): void } | undefined;
+  #cancelRetry: (() => void) | undefined;
 
   constructor(options: SharedPermitsOptions) {
     this.#options = options;
@@ -43,12 +69,15 @@ export class SharedPermits {
     return true;
   }
 
-  /** Sets how many calls could be sent now if there were permits, and the limit that applies to them. */
-  request(count: number, limit: number): void {
+  /** Sets how many calls could be sent now if there were permits. */
+  request(count: number): void {
     if (this.#isAsking) return;
-    // With a higher limit there may be permits already.
-    if (this.#retry && (count === 0 || limit > this.#retry.limit)) this.#cancelRetry();
-    if (count > 0 && !this.#retry) void this.#acquire(count, limit);
+    if (count > 0) {
+      if (!this.#cancelRetry) void this.#acquire(count);
+      return;
+    }
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
   }
 
   /** Tells the other processes to wait, too. */
@@ -61,13 +90,8 @@ export class SharedPermits {
     }
   }
 
-  #cancelRetry(): void {
-    this.#retry?.cancel();
-    this.#retry = undefined;
-  }
-
-  async #acquire(count: number, limit: number): Promise<void> {
-    const { store, key, windowMs, clock, onChange, onFailure } = this.#options;
+  async #acquire(count: number): Promise<void> {
+    const { store, key, limit, windowMs, clock, onChange, onFailure } = this.#options;
     const scope = new CallScope(clock, { limitMs: storeTimeoutMs });
     this.#isAsking = true;
     let retryMs = 0;
@@ -88,11 +112,10 @@ export class SharedPermits {
     this.#isAsking = false;
     if (this.#granted < count) {
       const delayMs = Math.min(windowMs, Math.max(retryMsMin, retryMs));
-      const cancel = clock.schedule(delayMs, () => {
-        this.#retry = undefined;
+      this.#cancelRetry = clock.schedule(delayMs, () => {
+        this.#cancelRetry = undefined;
         onChange();
       });
-      this.#retry = { limit, cancel };
     }
     onChange();
     this.#granted = 0;

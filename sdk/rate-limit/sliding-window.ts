@@ -20,9 +20,17 @@ export class SlidingWindow {
   #arrivedByMs: number[] = [];
   #first = 0;
 
-  constructor({ limit, windowMs }: WindowLimit) {
+  /** @param before a window whose requests count in this one, too; those in flight as if they were given up now */
+  constructor(
+    { limit, windowMs }: WindowLimit,
+    before?: { readonly window: SlidingWindow; readonly nowMs: number },
+  ) {
     this.#limit = limit;
     this.#windowMs = windowMs;
+    if (!before) return;
+    const { window, nowMs } = before;
+    const onTheWay = Array.from({ length: window.#inFlight }, () => nowMs + onTheWayMs);
+    this.#arrivedByMs = [...window.#arrivedByMs.slice(window.#first), ...onTheWay].sort((a, b) => a - b);
   }
 
   get inFlight(): number {
@@ -65,13 +73,12 @@ export class SlidingWindow {
   }
 
   /** The least time that a call waits with `ahead` calls queued before it. */
-  waitMs(ahead: number, nowMs: number, capacity = this.#limit): number {
+  waitMs(ahead: number, nowMs: number): number {
     const used = this.used(nowMs);
-    const slots = Math.min(capacity, this.#limit);
     // Slots that must become free first; each of them can be used once per window.
-    const needed = used + ahead - slots;
+    const needed = used + ahead - this.#limit;
     if (needed < 0) return 0;
-    const perWindow = Math.max(slots, used);
+    const perWindow = Math.max(this.#limit, used);
     const arrivedByMs = this.#arrivedByMs[this.#first + (needed % perWindow)] ?? nowMs;
     // One in flight may be responded to now, before a slot whose request arrives later.
     const earliestMs = this.#inFlight > 0 ? Math.min(arrivedByMs, nowMs) : arrivedByMs;

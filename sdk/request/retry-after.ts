@@ -1,5 +1,3 @@
-import { parseHttpDateMs } from "./http-date.ts";
-
 const seconds = /^\d+$/;
 
 /**
@@ -16,4 +14,14 @@ export function parseRetryAfterMs(headers: Headers, nowMs: number): number | und
   if (date === undefined) return undefined;
   const serverNowMs = parseHttpDateMs(headers.get("date") ?? "") ?? nowMs;
   return Math.max(0, date - serverNowMs);
+}
+
+// RFC 9110 §5.6.7: the one date format that senders may generate.
+const httpDate =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+export function parseHttpDateMs(value: string): number | undefined {
+  if (!httpDate.test(value)) return undefined;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
 }

@@ -1,10 +1,16 @@
 // What to do after a failed attempt; pure. A query or an idempotent mutation is repeated after any transient failure,
 // another mutation only when the failure proves that it was not applied: it was not sent, or the service rejected it.
-// Waiting for the rate limit does not count against `maxRetries`.
+// A 429 is waited for in the limiter, which does not count against `maxRetries`; without one it is a transient failure.
 
 import type { Failure } from "../call/failure.ts";
 
+/** What a call does when it fails. */
+export type CallStep = "token" | "permit" | "request";
+
 export interface RetryState {
+  readonly step: CallStep;
+  /** The request had a permit of a rate limiter. */
+  readonly hasLimiter: boolean;
   readonly idempotent: boolean;
   readonly retries: number;
   readonly maxRetries: number;
@@ -23,16 +29,22 @@ export const retryAfterMsMax = 60_000;
 
 const backoffBaseMs = 200;
 const backoffMsMax = 5_000;
+const fail: RetryDecision = { type: "fail" };
 
 export function decideRetry(failure: Failure, state: RetryState, random: () => number): RetryDecision {
-  if (failure.remedy === "wait_for_rate_limit") return { type: "wait_for_rate_limit" };
-  if (failure.remedy !== "repeat" || state.retries >= state.maxRetries) return { type: "fail" };
-  if (!state.idempotent && failure.outcome === "unknown") return { type: "fail" };
-  const { retryAfterMs = 0 } = failure;
-  if (retryAfterMs > retryAfterMsMax) return { type: "fail" };
+  const { remedy, outcome, retryAfterMs = 0 } = failure;
+  // The exchange of a key is repeated where that helps.
+  if (state.step === "token") return fail;
+  if (remedy === "wait_for_rate_limit" && state.hasLimiter) {
+    return retryAfterMs > state.remainingMs ? fail : { type: "wait_for_rate_limit" };
+  }
+  const isTransient = remedy === "repeat" || remedy === "wait_for_rate_limit";
+  if (!isTransient || state.retries >= state.maxRetries) return fail;
+  if (!state.idempotent && outcome === "unknown") return fail;
+  if (retryAfterMs > retryAfterMsMax) return fail;
   const delayMs = Math.max(backoffMs(state.retries, random), retryAfterMs);
   // Sleeping past the deadline would replace a clear failure with a vague one.
-  return delayMs < state.remainingMs ? { type: "repeat", delayMs } : { type: "fail" };
+  return delayMs < state.remainingMs ? { type: "repeat", delayMs } : fail;
 }
 
 /** Jitter over the upper half, so that clients that failed together do not retry together. */

@@ -2,7 +2,8 @@
 // part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
 import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
-import { bytesOf, tagOf } from "@workspace-tasks/kernel/realm.ts";
+import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import { isWebStream } from "../request/fetch.ts";
 
 /** What can be uploaded. A stream is read once, in order; only its unconfirmed part is kept in memory. */
@@ -45,7 +46,12 @@ export function createUploadSource(body: unknown): UploadSource | null {
   return parts && streamSource(parts);
 }
 
-const isBlob = (body: unknown): body is Blob => tagOf(body) === "Blob" || tagOf(body) === "File";
+/** Also one of a DOM environment, which may have no tag. */
+const isBlob = (body: unknown): body is Blob =>
+  isPlainObject(body) &&
+  typeof body["size"] === "number" &&
+  typeof body["slice"] === "function" &&
+  typeof body["arrayBuffer"] === "function";
 
 function sizedSource(
   sizeBytes: number,

@@ -20,12 +20,8 @@ const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/call/redactor.ts": ["test/unit/sdk/secrets.test.ts"],
   "sdk/engine/document.ts": [],
   "sdk/events/webhook-event.ts": [],
-  "sdk/rate-limit/adaptive-pacing.ts": [],
-  "sdk/rate-limit/call-queue.ts": [
-    "test/unit/sdk/rate-limit/priority.test.ts",
-    "test/unit/sdk/rate-limit/rate-limiter.test.ts",
-  ],
   "sdk/rate-limit/sliding-window.ts": [],
+  "sdk/rate-limit/slow-start.ts": [],
   "sdk/request/classify-response.ts": ["test/unit/sdk/request/classified-responses.test.ts"],
   "sdk/request/network-failure.ts": [],
   "sdk/request/retry-after.ts": [],

@@ -1,4 +1,4 @@
-import type { RateLimitStore } from "../../sdk/rate-limit/rate-limit-store.ts";
+import type { RateLimitStore } from "../../sdk/rate-limit/shared-permits.ts";
 
 interface Timers {
   monotonic(): number;

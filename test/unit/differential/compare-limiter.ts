@@ -1,7 +1,6 @@
 import { createVirtualClock } from "../../../mock-server/time/virtual-clock.ts";
 import { CallScope } from "../../../sdk/call/call-scope.ts";
-import type { Permit } from "../../../sdk/rate-limit/permit.ts";
-import { RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
+import { type Permit, RateLimiter } from "../../../sdk/rate-limit/rate-limiter.ts";
 import { createRandom } from "../../integration/simulation/random.ts";
 import { busiest, earliestArrivals, LimitedService } from "../../support/limited-service.ts";
 import type { DifferentialPart } from "./differential-part.ts";
@@ -106,10 +105,6 @@ function canBeLate({ calls }: LimiterScenario): boolean {
   return calls.some(({ lost, forwardMs }) => lost === "aborted" && forwardMs > onTheWayMs);
 }
 
-/** Background calls leave a tenth of the limit unused. */
-const hasReserved = ({ calls, limit }: LimiterScenario): boolean =>
-  limit >= 10 && calls.some(({ priority }) => priority === "background");
-
 async function compareScenario(
   scenario: LimiterScenario,
   create?: CreateLimiter,
@@ -123,7 +118,7 @@ async function compareScenario(
   if (!isLate && busiest(run.acceptedAtMs, { ...scenario, window: "sliding" }) > limit) {
     return "some span of one window has more requests than the limit";
   }
-  if (run.rejected > 0 || hasReserved(scenario)) return undefined;
+  if (run.rejected > 0) return undefined;
   const sent = calls.filter(({ lost }) => lost !== "unsent");
   // Permits that were not used block a slot for no time.
   const earliest = earliestArrivals(

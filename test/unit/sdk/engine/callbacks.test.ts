@@ -94,7 +94,7 @@ describe.each<[string, () => number]>([
     };
     const service = createFakeService({ respond });
     const engine = openEngine(service, { random: () => (requests === 0 ? 0 : misbehave()) });
-    const failure = failureOf(engine.execute(probe.mutation, { ref: "m" }));
+    const failure = failureOf(engine.execute({ ...probe.mutation, idempotent: true }, { ref: "m" }));
     await service.clock.advance(60_000);
     expect(await failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome, attempts: 1 });
     expect(requests).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
 import type { RateLimitOptions } from "../../../../sdk/options.ts";
-import type { RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
+import type { RateLimitStore } from "../../../../sdk/rate-limit/shared-permits.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   busiestWindow,
@@ -71,11 +71,34 @@ describe("clients of one process", () => {
     const { clock, open, run } = setUpDiffering();
     const [first, second] = [open({}), open({ requests: 30 })];
     expect(await run(first)).toBe("no error");
-    await first.close();
     expect(await run(second)).toContain("rateLimit.requests: expected 120");
     await clock.advance(minuteMs);
     expect(await run(second)).toBe("no error");
     expect(second.rateLimitSnapshot()).toMatchObject({ limit: 30, used: 1 });
+  });
+
+  it("the settings of a client count at once when all others are closed, and so do their requests", async () => {
+    const { open, run } = setUpDiffering();
+    const [first, second, third] = [open({}), open({}), open({ requests: 30 })];
+    for (const engine of [first, second]) expect(await run(engine)).toBe("no error");
+    await first.close();
+    expect(await run(third)).toContain("rateLimit.requests: expected 120");
+    await second.close();
+    expect(await run(third)).toBe("no error");
+    expect(third.rateLimitSnapshot()).toMatchObject({ limit: 30, used: 3 });
+    expect(await run(open({}))).toContain("rateLimit.requests: expected 30");
+  });
+
+  it("a client of a mock may send again what it has sent before the mock was reset to an earlier time", async () => {
+    const { service, engine } = createEngineFixture({ limit: 1_000 });
+    const startMs = service.clock.now();
+    for (let test = 0; test < 5; test += 1) {
+      const calls = Array.from({ length: 100 }, () => codeOf(engine.execute(probe.query, {})));
+      await service.clock.advance(8_000);
+      expect(new Set(await Promise.all(calls))).toEqual(new Set(["no error"]));
+      service.clock.setNow(startMs);
+    }
+    expect(service.log.accepted).toBe(500);
   });
 
   it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
@@ -150,6 +173,17 @@ describe("clients of one key with a rate limit store", () => {
     expect(await run(open(store))).toBe("no error");
     expect(await run(open(store))).toBe("no error");
     expect(state.calls).toBe(2);
+  });
+
+  it("do not share that of a client that was closed", async () => {
+    const { open, run, store, clock } = setUp();
+    const other = countingStore(clock);
+    for (const each of [undefined, store, other.store, undefined]) {
+      const engine = open(each);
+      expect(await run(engine)).toBe("no error");
+      await engine.close();
+    }
+    expect(other.state.calls).toBe(1);
   });
 
   it.each(["the second has none", "the first has none", "both have one"] as const)(

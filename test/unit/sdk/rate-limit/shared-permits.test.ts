@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock, type VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
-import type { AcquirePermitsRequest, RateLimitStore } from "../../../../sdk/rate-limit/rate-limit-store.ts";
-import { SharedPermits } from "../../../../sdk/rate-limit/shared-permits.ts";
+import {
+  type AcquirePermitsRequest,
+  type RateLimitStore,
+  SharedPermits,
+} from "../../../../sdk/rate-limit/shared-permits.ts";
 import { constantLegs, openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
@@ -19,7 +22,7 @@ function permitsFrom(acquire: (request: AcquirePermitsRequest) => unknown) {
   let changes = 0;
   let taken = 0;
   const permits: SharedPermits = new SharedPermits({
-    ...{ key: "k", windowMs: minuteMs, clock },
+    ...{ key: "k", limit: 120, windowMs: minuteMs, clock },
     store: {
       acquire: async (request) => {
         requests.push(request);
@@ -42,8 +45,8 @@ describe("the permits of a shared rate limit", () => {
       granted: count,
       retryInMs: 0,
     }));
-    permits.request(3, 120);
-    permits.request(5, 120);
+    permits.request(3);
+    permits.request(5);
     await clock.settle();
     expect(requests).toEqual([{ key: "k", limit: 120, count: 3, windowMs: minuteMs }]);
     expect(taken()).toBe(3);
@@ -51,33 +54,25 @@ describe("the permits of a shared rate limit", () => {
 
   it("are asked for again when the store says so", async () => {
     const { clock, permits, changes } = permitsFrom(() => ({ granted: 0, retryInMs: 7_000 }));
-    permits.request(1, 120);
+    permits.request(1);
     await clock.settle();
-    permits.request(1, 120);
+    permits.request(1);
     await clock.advance(6_999);
     expect(changes()).toBe(1);
     await clock.advance(1);
     expect(changes()).toBe(2);
   });
 
-  it("are asked for at once by a call with a higher limit, although background calls wait for the store", async () => {
-    const { clock, permits, requests } = permitsFrom(() => ({ granted: 0, retryInMs: 7_000 }));
-    permits.request(1, 108);
-    await clock.settle();
-    permits.request(1, 120);
-    expect(requests.map(({ limit }) => limit)).toEqual([108, 120]);
-  });
-
   it("are not kept for later when no call takes them, and no timer is left", async () => {
     const clock = createVirtualClock();
     const store = memoryRateLimitStore(clock, () => 5);
     const permits = new SharedPermits({
-      ...{ store, key: "k", windowMs: minuteMs, clock, onChange() {}, onFailure() {} },
+      ...{ store, key: "k", limit: 2, windowMs: minuteMs, clock, onChange() {}, onFailure() {} },
     });
-    permits.request(3, 2);
+    permits.request(3);
     await clock.advance(10);
     expect(permits.take()).toBe(false);
-    permits.request(0, 2);
+    permits.request(0);
     expect(clock.pending().timers).toBe(0);
   });
 
@@ -85,7 +80,7 @@ describe("the permits of a shared rate limit", () => {
     "are at most those that were asked for, whatever a store returns (%j)",
     async (result) => {
       const { clock, permits, taken } = permitsFrom(() => result);
-      permits.request(3, 120);
+      permits.request(3);
       await clock.settle();
       expect(taken()).toBe(result?.granted === 1e9 ? 3 : 0);
     },
@@ -158,10 +153,10 @@ it("a store whose result cannot be read fails the calls that wait for it", async
     },
   };
   const { clock, permits, failures, requests } = permitsFrom(() => unreadable);
-  permits.request(1, 120);
+  permits.request(1);
   await clock.settle();
   expect(failures).toMatchObject([{ message: "unreadable" }]);
-  permits.request(1, 120);
+  permits.request(1);
   await clock.settle();
   expect(requests).toHaveLength(2);
 });

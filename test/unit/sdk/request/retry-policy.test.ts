@@ -7,6 +7,8 @@ const failed = (remedy: Remedy, outcome: Outcome, retryAfterMs?: number) =>
   failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
 
 const state: RetryState = {
+  step: "request",
+  hasLimiter: true,
   idempotent: false,
   retries: 0,
   maxRetries: 3,
@@ -40,6 +42,25 @@ describe("the retry policy", () => {
     const limited = failed("wait_for_rate_limit", "rejected");
     const decision = decideRetry(limited, { ...state, maxRetries: 0 }, half);
     expect(decision).toEqual({ type: "wait_for_rate_limit" });
+  });
+
+  it("the retry policy does not wait for the rate limit beyond the deadline", () => {
+    const limited = failed("wait_for_rate_limit", "rejected", 9_000);
+    expect(decideRetry(limited, { ...state, remainingMs: 8_999 }, half)).toEqual({ type: "fail" });
+    expect(decideRetry(limited, { ...state, remainingMs: 9_000 }, half).type).toBe("wait_for_rate_limit");
+  });
+
+  it("the retry policy repeats a 429 after Retry-After where no limiter waits for it", () => {
+    const unlimited = { ...state, hasLimiter: false };
+    const of = (retryAfterMs?: number) => failed("wait_for_rate_limit", "rejected", retryAfterMs);
+    expect(decideRetry(of(), unlimited, half)).toEqual({ type: "repeat", delayMs: 150 });
+    expect(decideRetry(of(9_000), unlimited, half)).toEqual({ type: "repeat", delayMs: 9_000 });
+    expect(decideRetry(of(), { ...unlimited, retries: 3 }, half)).toEqual({ type: "fail" });
+  });
+
+  it("the retry policy leaves the exchange of the key to its own retries", () => {
+    expect(decideRetry(failed("repeat", "not_sent"), { ...state, step: "token" }, half).type).toBe("fail");
+    expect(decideRetry(failed("repeat", "not_sent"), { ...state, step: "permit" }, half).type).toBe("repeat");
   });
 
   it("the retry policy gives up on a failure without a remedy", () => {

@@ -58,6 +58,12 @@ async function* partsOf(bytes: Uint8Array, size: number) {
 
 const foreign = (bytes: Uint8Array): Uint8Array => runInNewContext("Uint8Array.from(bytes)", { bytes });
 
+const foreignBlob = (bytes: Uint8Array) => ({
+  size: bytes.byteLength,
+  slice: (start: number, end: number) => foreignBlob(bytes.slice(start, end)),
+  arrayBuffer: async () => foreign(bytes).buffer,
+});
+
 const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
   bytes: (bytes) => bytes,
   "a Buffer": (bytes) => Buffer.from(bytes),
@@ -72,6 +78,7 @@ const bodies: Record<string, (bytes: Uint8Array) => UploadBody> = {
   "a ReadableStream": (bytes) => new Blob([new Uint8Array(bytes)]).stream(),
   "bytes of another realm": (bytes) => foreign(bytes),
   "an ArrayBuffer of another realm": (bytes) => foreign(bytes).buffer as ArrayBuffer,
+  "a Blob of a DOM environment": (bytes) => ({ ...foreignBlob(bytes) }) as unknown as Blob,
   "a stream of parts of another realm": (bytes) => Readable.from([foreign(bytes)]),
 };
 
