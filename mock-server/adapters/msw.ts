@@ -63,7 +63,7 @@ function handlerOf(mock: MockServer, clientUrl: string, pathInMock: string): Req
     const url = new URL(request.url);
     url.pathname = `${pathInMock}${url.pathname.slice(prefix.length)}`;
     try {
-      return withPrefix(await mock.fetch(new Request(url, request)), origin, prefix);
+      return withPrefix(await mock.fetch(new Request(url, request)), prefix);
     } catch {
       // The mock rejects only when a fault cuts the connection.
       return HttpResponse.error();
@@ -72,10 +72,10 @@ function handlerOf(mock: MockServer, clientUrl: string, pathInMock: string): Req
 }
 
 /** The URL of a new upload, as the client must call it. */
-function withPrefix(response: Response, origin: string, prefix: string): Response {
+function withPrefix(response: Response, prefix: string): Response {
   const location = response.headers.get("location");
   if (!location || prefix === "") return response;
   const headers = new Headers(response.headers);
-  headers.set("location", location.replace(origin, `${origin}${prefix}`));
+  headers.set("location", `${prefix}${location}`);
   return new Response(response.body, { status: response.status, headers });
 }

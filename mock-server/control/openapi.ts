@@ -19,6 +19,7 @@ export function createOpenapiDocument(contract: Readonly<Record<string, Route>>)
       description: "Keys, time, tasks, deliveries, faults and state of a running mock. Loopback only.",
     },
     servers: [{ url: "/_mock/v1" }],
+    security: [],
     paths,
     components: { schemas: { Error: schemaOf(errorSchema, "output") } },
   };

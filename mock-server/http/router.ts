@@ -27,14 +27,19 @@ export type Handler = (request: Request, hold?: RequestHold | null) => Promise<R
 export function createHandler(main: Service): Handler {
   const serve: Handler = async (request, hold = null) => {
     const { pathname } = new URL(request.url);
+    if (request.method === "HEAD" && !isUpload(locate(main, pathname)?.path ?? "")) {
+      const response = await serve(new Request(request, { method: "GET" }), hold);
+      await response.body?.cancel();
+      return new Response(null, response);
+    }
     const located = locate(main, pathname);
     if (!located) return notFound(`there is no world ${JSON.stringify(pathname.split("/")[2])}`);
     const { service, path, prefix } = located;
     const router = routerAt(path);
     if (router) return graphqlResponse(located, router, request, hold);
-    if (path === uploadPath || path.startsWith(`${uploadPath}/`))
-      return uploadResponse(located, request, hold);
+    if (isUpload(path)) return uploadResponse(located, request, hold);
     if (path.startsWith("/_mock/v1/")) return controlResponse(service, path, request);
+    if (path === "/" && request.method === "GET") return redirect(302, `${prefix}/_mock/`);
     if (path === "/_mock" || path.startsWith("/_mock/")) return inspectorResponse(service, path, prefix);
     return notFound(
       `unknown path ${path}; the paths are /graphql, /gateway/graphql, /api/uploads, /_mock/ and /_mock/v1, also below /w/{world}`,
@@ -48,6 +53,11 @@ export function createHandler(main: Service): Handler {
     return serve(request, hold).finally(hold.release);
   };
 }
+
+const isUpload = (path: string) => path === uploadPath || path.startsWith(`${uploadPath}/`);
+
+const redirect = (status: 302 | 308, location: string) =>
+  new Response(null, { status, headers: { location } });
 
 const notFound = (message: string) =>
   Response.json({ error: { code: "NOT_FOUND", message } }, { status: 404 });
@@ -99,8 +109,7 @@ let inspector: ((path: string) => Response) | undefined;
 
 async function inspectorResponse(service: Service, path: string, prefix: string): Promise<Response> {
   const { createInspector, inspectorPath } = await import("../inspector/inspector.ts");
-  if (!path.startsWith(inspectorPath))
-    return new Response(null, { status: 308, headers: { location: `${prefix}${inspectorPath}` } });
+  if (!path.startsWith(inspectorPath)) return redirect(308, `${prefix}${inspectorPath}`);
   inspector ??= createInspector(service.pageFiles());
   return inspector(path);
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { ReadableStream } from "node:stream/web";
 import type { Listener } from "../create-mock.ts";
 import type { MockServerError } from "../errors.ts";
 import { ConnectionCutError } from "../faults/fetch-response.ts";
@@ -14,7 +15,7 @@ import type { Service } from "../http/service.ts";
 import type { Router } from "../state/router.ts";
 import { type ClientRequests, watchClientRequests } from "./client-requests.ts";
 import { allowPage, isPreflight } from "./cors.ts";
-import { readIncomingBody } from "./read-incoming-body.ts";
+import { discardRest, readIncomingBody } from "./read-incoming-body.ts";
 import { createRequestGuard, type RequestGuard } from "./request-guard.ts";
 import { writeResponse } from "./write-response.ts";
 
@@ -41,10 +42,12 @@ export async function listenHttp(options: HttpListenerOptions): Promise<Listener
       response,
       hold: clients ? holdReceived(options, clients, request, response) : null,
     };
-    serveRequest(options, guard, received).catch((error: unknown) => {
-      if (error instanceof ConnectionCutError) request.socket.resetAndDestroy();
-      else failClosed(response);
-    });
+    serveRequest(options, guard, received)
+      .catch((error: unknown) => {
+        if (error instanceof ConnectionCutError) request.socket.resetAndDestroy();
+        else failClosed(response);
+      })
+      .finally(() => discardRest(request));
   });
   server.listen(options.port, options.host);
   await once(server, "listening");
@@ -159,13 +162,17 @@ function toFetchRequest(request: IncomingMessage, response: ServerResponse): Req
         (Array.isArray(value) ? value : [value ?? ""]).map((item): [string, string] => [name, item]),
       ),
       signal: closed.signal,
-      ...(bodyless ? {} : { body: Readable.toWeb(request), duplex: "half" }),
+      ...(bodyless ? {} : { body: bodyOf(request), duplex: "half" }),
     });
   } catch {
     // Both constructors throw a TypeError for input that they do not accept.
     return null;
   }
 }
+
+/** A handler that reads a part of it, or nothing, leaves the connection open: its response has yet to be sent. */
+const bodyOf = (request: IncomingMessage) =>
+  ReadableStream.from(request.iterator({ destroyOnReturn: false })) as globalThis.ReadableStream<Uint8Array>;
 
 /** In the format of the path, so that a GraphQL client shows the message. */
 function reject(response: ServerResponse, { code, message }: MockServerError, router: Router | null): void {

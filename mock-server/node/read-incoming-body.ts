@@ -6,6 +6,22 @@ import type { IncomingMessage } from "node:http";
  */
 const discardedBytesMax = 64 * 1_048_576;
 
+/**
+ * Reads what is left of a body after the response, without keeping it: the next request on the connection comes behind it.
+ * As Node does with a body of which nothing was read.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.readableEnded || request.destroyed) return;
+  let bytes = 0;
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > discardedBytesMax) request.destroy();
+  });
+  // The connection was lost.
+  request.on("error", () => undefined);
+  request.resume();
+}
+
 /** Reads the body of a request on a socket; `null` past `bytesMax`. Events cost less than async iteration. */
 export function readIncomingBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
   return new Promise((resolve, reject) => {

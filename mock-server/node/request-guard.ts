@@ -64,8 +64,8 @@ function hostName(host: string): string | null {
 const isAddressOf = ({ socket }: IncomingMessage, name: string) =>
   socket.localAddress?.replace(/^::ffff:/, "") === name;
 
-/** A link on another site may open the inspector: its page is a constant and contains no data. */
+/** A link on another site may open the inspector, or `/`, which leads there: its page is a constant and contains no data. */
 const opensInspector = ({ method, url, headers }: IncomingMessage) =>
   method === "GET" &&
-  /^(?:\/w\/[^/]+)?\/_mock\/?$/.test(url ?? "") &&
+  /^(?:\/w\/[^/]+)?\/(?:_mock\/?)?$/.test(url ?? "") &&
   headers["sec-fetch-dest"] === "document";

@@ -40,7 +40,7 @@ async function dispatch(request: Request, world: World, path: string): Promise<R
   const uploadId = url.pathname.slice(path.length).replace(/^\//, "");
   if (uploadId === "") {
     if (method !== "POST") throw new UploadError(405, `${method} needs the URL of an upload`);
-    return create(request, world, workspaceId, new URL(path, url));
+    return create(request, world, { workspaceId, path });
   }
   const upload = findUpload(world, workspaceId, uploadId);
   if (method === "HEAD") return progress(upload);
@@ -71,8 +71,7 @@ function capabilities(world: World): Response {
 async function create(
   request: Request,
   world: World,
-  workspaceId: string,
-  collection: URL,
+  { workspaceId, path }: { readonly workspaceId: string; readonly path: string },
 ): Promise<Response> {
   const lengthBytes = tus.readByteCount(request.headers, "upload-length");
   const deferred = request.headers.get("upload-defer-length");
@@ -82,7 +81,8 @@ async function create(
   }
   const metadata = tus.parseMetadata(request.headers.get("upload-metadata"));
   const upload = createUpload(world, workspaceId, { lengthBytes, metadata });
-  const headers: Record<string, string> = { Location: `${collection.href}/${upload.id}` };
+  // Without scheme and host: only the client knows them when a proxy is between.
+  const headers: Record<string, string> = { Location: `${path}/${upload.id}` };
   if (request.headers.get("content-type") === tus.offsetMediaType) {
     await receive(request, world, upload);
     headers["Upload-Offset"] = String(upload.offsetBytes);

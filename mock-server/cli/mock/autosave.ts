@@ -46,7 +46,7 @@ export async function autosave(
       if (!hasFailed) warn(error);
       hasFailed = true;
     });
-  await write();
+  // Before the first write: the mock responds already, and what is made meanwhile may not be in it.
   let writing: Promise<void> = Promise.resolve();
   const unsubscribe = mock.subscribe(() => {
     timer ??= setTimeout(
@@ -58,10 +58,20 @@ export async function autosave(
     ).unref();
   });
 
+  const stopWatching = () => {
+    unsubscribe();
+    if (timer) clearTimeout(timer);
+  };
+  const first = write();
+  writing = first.catch(() => undefined);
+  await first.catch((error: unknown) => {
+    stopWatching();
+    throw error;
+  });
+
   return {
     async stop() {
-      unsubscribe();
-      if (timer) clearTimeout(timer);
+      stopWatching();
       await writing;
       await write();
     },

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import {
   type CommandIo,
@@ -57,8 +58,10 @@ function spawnChild(
   io: CommandIo,
 ): Promise<number> {
   const child = spawn(file, args, { stdio: "inherit", env: childEnv(io, variablesOf(running)) });
-  // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice.
-  const signalledByTty = () => io.isTTY === true && io.stop.reason === "SIGINT";
+  // A terminal sends Ctrl+C to the child as well, and many programs end at once when they receive it twice. Behind `| tee`
+  // or with a file for input, one of the other streams is the terminal.
+  const hasTty = [io.isTTY, io.stderr.isTTY, isatty(0)].includes(true);
+  const signalledByTty = () => hasTty && io.stop.reason === "SIGINT";
   let killing: NodeJS.Timeout | undefined;
   const forward = () => {
     if (!signalledByTty()) child.kill("SIGTERM");

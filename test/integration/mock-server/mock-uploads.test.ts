@@ -12,7 +12,7 @@ async function createUpload(mock: MockServer, lengthBytes: number) {
     method: "POST",
     headers: { ...headers, "upload-length": String(lengthBytes) },
   });
-  const location = new URL(created.headers.get("location") ?? "");
+  const location = new URL(created.headers.get("location") ?? "", mock.baseUrl);
   const arrived = async () =>
     Number((await fetch(location, { method: "HEAD", headers })).headers.get("upload-offset"));
   const patch = (offsetBytes: number, body: string) =>
@@ -41,7 +41,7 @@ it("an upload keeps the bytes received before a lost connection, and the client 
   expect((await mock.control.getSnapshot()).state.uploadContents).toEqual([btoa("0123456789")]);
 });
 
-it("the Location of an upload has the host of the client's request", async () => {
+it("the Location of an upload has no host, which a proxy may have rewritten", async () => {
   await using mock = await createMockServer({ hostsAllowed: ["uploads.test"] });
   const authorization = `Bearer ${await workspaceToken(mock)}`;
   const { headers } = await sendRaw(
@@ -56,7 +56,7 @@ it("the Location of an upload has the host of the client's request", async () =>
       ],
     }),
   );
-  expect(headers["location"]).toMatch(/^http:\/\/uploads\.test:8080\/api\/uploads\/[0-9a-f-]{36}$/);
+  expect(headers["location"]).toMatch(/^\/api\/uploads\/[0-9a-f-]{36}$/);
 });
 
 it("an upload rejects bytes beyond Upload-Length and keeps those within it", async () => {

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { createMockServer } from "@workspace-tasks/mock-server";
+import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
 import { autosave } from "../../../../../mock-server/cli/mock/autosave.ts";
 import { readSnapshotFile } from "../../../../../mock-server/node/snapshot-file.ts";
@@ -23,6 +23,28 @@ describe("autosave", () => {
       while (warnings.length === 0) await wait(20);
       await expect(saving.stop()).rejects.toThrow("another mock has taken the file over");
       expect((await readSnapshotFile(path))?.state.tasks).toEqual([]);
+    }));
+
+  it("writes what was made during the first write, without another change", () =>
+    withFolder(async (folder) => {
+      await using mock = await createMockServer({ listen: false });
+      const path = join(folder, "state.json");
+      let reads = 0;
+      const fetch = async (input: string) => {
+        const response = await mock.fetch(input);
+        if (reads++ === 0) await mock.control.startTask({ taskType: "BINDER", progression: "manual" });
+        return response;
+      };
+      const saving = await autosave(
+        { ...mock, fetch } as MockServer,
+        { path, lock: lockOf(() => true) },
+        () => {},
+      );
+      expect((await readSnapshotFile(path))?.state.tasks).toEqual([]);
+      await expect
+        .poll(async () => (await readSnapshotFile(path))?.state.tasks.length, { timeout: 20_000 })
+        .toBe(1);
+      await saving.stop();
     }));
 
   it("warns of the first write that fails, and writes again after the next change", () =>

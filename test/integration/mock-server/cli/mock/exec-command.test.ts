@@ -109,10 +109,13 @@ describe("mock exec", () => {
     expect((await command.result()).code).toBe(128 + 15);
   });
 
-  it("mock exec does not forward Ctrl+C at a terminal, which the command receives itself", async () => {
+  it.each([
+    ["a terminal", { isTTY: true }],
+    ["a terminal behind | tee", { isTTY: false, stderr: { isTTY: true, write: () => {} } }],
+  ])("mock exec does not forward Ctrl+C at %s, which the command receives itself", async (_, terminal) => {
     const script =
       'fetch(process.env.WORKSPACE_TASKS_BASE_URL + "/_mock/v1/health").then(() => process.exit(4))';
-    const command = startCommand(runExecCommand, node(script), { env, isTTY: true });
+    const command = startCommand(runExecCommand, node(script), { env, ...terminal });
     command.stop("SIGINT");
     expect((await command.result()).code).toBe(4);
   });
