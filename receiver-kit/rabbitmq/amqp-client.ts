@@ -37,6 +37,8 @@ const codeOf = (error: unknown) => Number((error as { code?: unknown } | null | 
 const setupError = (text: string, cause?: unknown) =>
   new ReceiverError("BROKER_SETUP_INVALID", `rabbitmq: ${text}`, { cause });
 
+export const isSetupError = (error: unknown) => isReceiverError(error, "BROKER_SETUP_INVALID");
+
 const remedies: Readonly<Record<number, string>> = {
   403: "the user of the URL has no permission for it: rabbitmqctl set_permissions",
   404: "it does not exist; it is declared unless declare is false",

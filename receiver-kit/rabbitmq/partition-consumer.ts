@@ -57,6 +57,7 @@ interface Consuming {
 
 /** `undefined`: it may be acknowledged. */
 type Failure = { readonly error: unknown } | undefined;
+const unmoved: Failure = { error: undefined };
 
 /** More than a receiver's own limit, so that no batch waits without end, whatever the receiver is. */
 const acceptTimeoutMs = 60_000;
@@ -241,7 +242,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     const { log, queue, shard } = this.#settings;
     for (const [index, failure] of failures.entries()) {
       const message = batch[index];
-      if (!failure || !message) continue;
+      if (!failure?.error || !message) continue;
       const { error } = failure;
       log.add(notStored, queue, error);
       if (isReceiverError(error) && passing.has(error.code)) continue;
@@ -267,7 +268,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     } catch (error) {
       counts.failed += 1;
       log.add(notMoved, queue, error);
-      return { error: new Error(`${reason}; ${reasonOf(error)}`) };
+      return unmoved;
     }
   }
 
