@@ -145,8 +145,10 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     await settledWithin(kept, operationTimeoutMs, clock);
     // It throws, or has not responded and goes on.
     await Promise.race([kept, undefined]);
-    await connection.start();
+    // They wait for the connection, also for one that begins with an error.
     const started = Promise.all(partitions.map((partition) => partition.start()));
+    started.catch(() => {});
+    await connection.start();
     // A queue without a majority delays no other.
     await settledWithin(started, connection.session ? operationTimeoutMs / 2 : 0, clock);
     await Promise.race([started, undefined]);
