@@ -50,7 +50,8 @@ const remedies: Readonly<Record<number, string>> = {
 export function explain(name: string, error: unknown): unknown {
   if (!(error instanceof Error) || isReceiverError(error)) return error;
   const { message } = error;
-  let remedy = remedies[codeOf(error)];
+  // Also the code of an acknowledgement that is late.
+  let remedy = /acknowledgement.*timed out/.test(message) ? undefined : remedies[codeOf(error)];
   // Some have no code.
   if (/unknown exchange type|COMMAND_INVALID/.test(message)) remedy = remedies[503];
   if (/handshake.*ACCESS.REFUSED/is.test(message)) remedy = "correct the user and the password of the URL";
