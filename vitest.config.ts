@@ -19,8 +19,7 @@ export default defineConfig({
     // One project: the files of a worker share what they have imported.
     include: ["test/{unit,integration,system}/**/*.test.ts", "examples/*.test.ts"],
     exclude: [
-      "test/system/frameworks/**", // test/gates/framework-recipes.mjs
-      ...(usesNpm ? [] : ["test/system/package/publish.test.ts"]), // test/gates/installed-package.mjs
+      ...(usesNpm ? [] : ["test/system/package/{publish,deployment}.test.ts"]), // gates of `npm run check`
       // They build it, which takes as long as 800 other tests.
       ...(isFullDepth ? [] : ["test/system/browser/site.test.ts"]),
     ],

@@ -14,7 +14,6 @@ import { locatePackage } from "./lock-file.mjs";
 const lockFiles = [
   "package-lock.json",
   "test/bench/peers/package-lock.json",
-  "examples/frameworks/package-lock.json",
   "test/mutation/package-lock.json",
 ];
 const checks = process.argv.includes("--check") || process.argv.includes("--release");

@@ -24,7 +24,6 @@ const gates = [
   ["tests, at full depth", "npm test --silent", "alone"],
   ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
   // The longest first.
-  ["the recipes with the real frameworks", "node --import tsx test/gates/framework-recipes.mjs"],
   ["the two commands on a fresh machine", "node --import tsx test/gates/fresh-machine-matrix.mjs --quick"],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
@@ -34,20 +33,11 @@ const gates = [
     "a release works beside the next one, can be rolled back, and stops when it is too old",
     "npm run --silent chaos -- --only 'rolls forward'",
   ],
-  [
-    "the packages beside the lowest and the newest of each peer",
-    "node --import tsx test/gates/peer-matrix.ts",
-  ],
-  [
-    "the packages in Jest, NestJS, Vite, webpack, Yarn and pnpm",
-    "node --import tsx test/gates/consumer-matrix.mjs",
-  ],
-  [
-    "the types of the packages in TypeScript 5.2 to 7.0",
-    "node --import tsx test/gates/typescript-matrix.mjs",
-  ],
   ["the packages in real projects", "npm run --silent projects -- --quick"],
-  ["the packages and the README, installed by npm", "node test/gates/installed-package.mjs"],
+  [
+    "the files of deployments, and publishing",
+    "WORKSPACE_TASKS_INSTALL=npm npx --no-install vitest run test/system/package/deployment.test.ts test/system/package/publish.test.ts",
+  ],
   ["two builds give the same tarballs", "node --import tsx test/gates/check-reproducible.mjs"],
   [
     "a mock at its bounds fits in the documented heap",

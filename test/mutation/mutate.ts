@@ -72,7 +72,7 @@ const strykerOptions = (mutate: readonly string[], report: string) => ({
   plugins: [join(strykerFolder, "vitest-runner/dist/src/index.js")],
   vitest: { configFile: "test/mutation/vitest.config.ts", related: false },
   ...{ tempDirName: `.tmp/stryker-${process.pid}`, timeoutMS: 20_000, allowConsoleColors: false },
-  ignorePatterns: ["test/bench", "dist", ".tmp", ".ci", "examples/frameworks"],
+  ignorePatterns: ["test/bench", "dist", ".tmp", ".ci"],
   reporters: ["json"],
   jsonReporter: { fileName: relative(root, report) },
 });

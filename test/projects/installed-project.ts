@@ -12,11 +12,12 @@ export interface Ended {
   readonly output: string;
 }
 
-const installTimeoutMs = 300_000;
+const installTimeoutMs = 900_000;
 const kept = [
   "node_modules",
   "package-lock.json",
   "pnpm-lock.yaml",
+  "pnpm-workspace.yaml",
   "yarn.lock",
   ".yarnrc.yml",
   ".pnp.cjs",
@@ -33,7 +34,7 @@ const foreign: Variables = Object.fromEntries(
 export class InstalledProject {
   readonly folder: string;
   readonly #manager: Project["manager"];
-  readonly #settings: Files;
+  readonly #manifest: object;
 
   /**
    * @param folder is created
@@ -46,9 +47,10 @@ export class InstalledProject {
   ) {
     this.folder = folder;
     this.#manager = manager;
-    this.#settings = settingsOf(install, manager, tarballs);
+    const settings = settingsOf(install, manager, tarballs);
+    this.#manifest = JSON.parse(settings["package.json"] ?? "{}");
     mkdirSync(folder);
-    this.write({});
+    this.#writeFiles(settings);
   }
 
   /** Tries it twice: the registry answers slowly at times. */
@@ -66,21 +68,20 @@ export class InstalledProject {
     return "npm install --no-audit --no-fund --prefer-offline --loglevel=error";
   }
 
-  /** Replaces the files of the last row. */
-  write(files: Files): void {
+  /** Replaces the files of the last row. A `package.json` adds to what names the packages. */
+  write({ "package.json": own = "{}", ...files }: Files): void {
     for (const name of readdirSync(this.folder)) {
       if (!kept.includes(name)) rmSync(join(this.folder, name), { recursive: true, force: true });
     }
-    for (const [path, text] of Object.entries({ ...this.#settings, ...this.#withManifest(files) })) {
+    const manifest = { ...this.#manifest, ...JSON.parse(own) };
+    this.#writeFiles({ ...files, "package.json": JSON.stringify(manifest, null, 2) });
+  }
+
+  #writeFiles(files: Files): void {
+    for (const [path, text] of Object.entries(files)) {
       mkdirSync(dirname(join(this.folder, path)), { recursive: true });
       writeFileSync(join(this.folder, path), text);
     }
-  }
-
-  /** The `package.json` of a row adds to what names the packages. */
-  #withManifest({ "package.json": own = "{}", ...files }: Files): Files {
-    const manifest = { ...JSON.parse(this.#settings["package.json"] ?? ""), ...JSON.parse(own) };
-    return { ...files, "package.json": JSON.stringify(manifest, null, 2) };
   }
 
   start(line: string, env: Variables = {}): RunningProgram {
@@ -92,6 +93,9 @@ export class InstalledProject {
         ...foreign,
         PATH: path,
         NO_COLOR: "1",
+        // Not optimised: what is tested is that it works.
+        CFLAGS: "-O0",
+        CXXFLAGS: "-O0",
         NEXT_TELEMETRY_DISABLED: "1",
         NUXT_TELEMETRY_DISABLED: "1",
         YARN_ENABLE_TELEMETRY: "0",
@@ -144,7 +148,14 @@ function settingsOf(
   const others = Object.fromEntries(
     packages.flatMap(({ name }) => (name in dependencies ? [] : [[name, `file:${tarballs.get(name)}`]])),
   );
-  const manifest = { name: "project", version: "1.0.0", private: true, type: "module", dependencies };
+  const manifest = {
+    name: "project",
+    version: "1.0.0",
+    private: true,
+    type: "module",
+    dependencies,
+    allowScripts: { "better-sqlite3": true },
+  };
   if (manager === "pnpm") {
     const overrides = Object.entries(others).map(([name, file]) => `  "${name}": "${file}"\n`);
     return {

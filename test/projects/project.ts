@@ -47,6 +47,8 @@ export interface Served {
   readonly origin: string;
   /** Resolves when the program has printed this. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Runs a line of a shell in the project; resolves with what it prints, and rejects when it fails. */
+  run(line: string): Promise<string>;
 }
 
 /** A file of test/projects/programs, or of another folder of this repository. */
@@ -55,10 +57,7 @@ export const program = (name: string): string =>
 
 /** What a page tells its reader to install: the words of all lines with `npm install`, below a heading or in the whole page. */
 export function installedBy(page: string, heading?: string): readonly string[] {
-  const lines = blocksOf(partOf(page, heading)).flatMap(({ language, text }) =>
-    language === "sh" ? linesOf(text) : [],
-  );
-  const words = lines
+  const words = shellLinesOf(page, heading)
     .filter((line) => line.startsWith("npm install "))
     .flatMap((line) => line.split(" ").slice(2))
     .filter((word) => !word.startsWith("--"));
@@ -66,6 +65,10 @@ export function installedBy(page: string, heading?: string): readonly string[] {
     throw new Error(`${page}, ${heading ?? "the whole page"}: no line with npm install`);
   return [...new Set(words)];
 }
+
+/** What a page tells its reader to type. */
+export const shellLinesOf = (page: string, heading?: string): readonly string[] =>
+  blocksOf(partOf(page, heading)).flatMap(({ language, text }) => (language === "sh" ? linesOf(text) : []));
 
 /** The code of a page that has this text, below a heading or in the whole page. */
 export function shownBy(page: string, text: string, heading?: string): string {

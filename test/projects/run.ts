@@ -3,7 +3,7 @@
 //
 //   npm run projects                      all of them; writes the versions into docs/compatibility.md
 //   npm run projects -- --check           all of them; fails when docs/compatibility.md shows something else
-//   npm run projects -- --only webpack    those with this text in their name
+//   npm run projects -- --only webpack    those with this text in their name; may be repeated
 //   npm run projects -- --quick           what CI runs
 //   npm run projects -- --list
 //
@@ -26,25 +26,28 @@ import { withVersions } from "./versions.ts";
 
 const { values: flags } = parseArgs({
   options: {
-    only: { type: "string", default: "" },
+    only: { type: "string", multiple: true, default: [""] },
     quick: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
 });
 
-const commandTimeoutMs = 240_000;
-const startTimeoutMs = 60_000;
+const commandTimeoutMs = 600_000;
+const startTimeoutMs = 120_000;
 const installsAtOnce = 2;
+const printedLinesMax = 120;
 const page = join(root, "docs/compatibility.md");
 
 const nameOf = ({ part, of, how, install }: Project) =>
   `${part}: ${install.find((word) => specOf(word).name === of) ?? of}${how ? `, ${how}` : ""}`;
 const chosen = table.filter(
-  (row) => (!flags.quick || row.quick) && nameOf(row).toLowerCase().includes(flags.only.toLowerCase()),
+  (row) =>
+    (!flags.quick || row.quick) &&
+    flags.only.some((text) => nameOf(row).toLowerCase().includes(text.toLowerCase())),
 );
 if (chosen.length === 0) {
-  console.error(`there is no project with ${JSON.stringify(flags.only)} in its name`);
+  console.error(`there is no project with ${flags.only.join(" or ")} in its name`);
   process.exit(2);
 }
 if (flags.list) {
@@ -62,7 +65,8 @@ const { createMockServer } = (await import(
   pathToFileURL(join(root, "mock-server/dist/index.js")).href
 )) as typeof mockServer;
 const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-projects-"));
-process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+// What has just been ended may still write.
+process.once("exit", () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 }));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const startedAt = performance.now();
@@ -112,6 +116,7 @@ async function runRow(row: Project, project: InstalledProject): Promise<string> 
     WORKSPACE_TASKS_PARTNER_API_KEY: mock.partnerApiKey,
     WORKSPACE_TASKS_SIGNING_SECRET: secretA,
     PORT: String(await freePort()),
+    MOCK_PORT: String(await freePort()),
     ...(row.servers ? await servers.environment() : {}),
   };
   if (row.run) {
@@ -133,7 +138,12 @@ async function serve(
   try {
     const origin = `http://127.0.0.1:${env["PORT"]}`;
     await responds(origin, ended);
-    await uses?.({ folder: project.folder, origin, said: (pattern) => running.said(pattern) });
+    const run = async (command: string) => {
+      const { code, output } = await project.run(command, commandTimeoutMs, env);
+      if (code !== 0) throw new Error(`${command} ended with ${code}:\n${output}`);
+      return output;
+    };
+    await uses?.({ folder: project.folder, origin, run, said: (pattern) => running.said(pattern) });
     return "";
   } catch (error) {
     running[Symbol.dispose]();
@@ -160,9 +170,12 @@ async function responds(origin: string, ended: Promise<unknown>): Promise<void> 
 function repeatable({ install, files, run, serve: served }: Project, outcome: string): string {
   const texts = Object.entries(files).map(([path, text]) => `--- ${path}\n${text.trimEnd()}`);
   const lines = [`npm install ${install.join(" ")}`, run, served].filter(Boolean);
-  return [...texts, "--- in this folder", ...lines, "--- printed", outcome]
-    .join("\n")
-    .replaceAll(/^/gm, "    ");
+  const printed = outcome
+    .split("\n")
+    .slice(-printedLinesMax)
+    .map((line) => line.slice(0, 500));
+  const shown = [...texts, "--- in this folder", ...lines, "--- printed", ...printed];
+  return shown.join("\n").replaceAll(/^/gm, "    ");
 }
 
 function secondsSince(began: number): number {

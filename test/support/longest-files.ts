@@ -8,7 +8,6 @@ export const longestFiles: readonly string[] = [
   "test/system/sdk/imports/import-processes.test.ts",
   "test/system/mock-server/compare-command.test.ts",
   "test/integration/tools/commands/compare/compare-command.test.ts",
-  "test/system/package/packed-install.test.ts",
   "test/system/browser/playground.test.ts",
   "test/system/sdk/nightly-import.test.ts",
   "test/system/package/examples.test.ts",

@@ -1,4 +1,4 @@
-// What documents tell a reader to type. packed-install.test.ts runs the commands of the README, `npm run docs` copies code from
+// What documents tell a reader to type. test/projects runs the commands of the README, `npm run docs` copies code from
 // tested examples.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,8 @@ describe("commands in the documents", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
     const known = [
       (line: string) => /^(?:npx )?workspace-tasks(?:-inbox)? /.test(line),
-      (line: string) => /^npm (?:install|ci|start|test)\b|^npx ts-jest |^curl |^export [A-Z_]+=/.test(line),
+      (line: string) =>
+        /^npm (?:install|ci|start|test)\b|^npx (?:ts-jest|playwright) |^curl |^export [A-Z_]+=/.test(line),
       (line: string) => line.startsWith("rabbitmq-plugins enable "),
       (line: string) => Object.hasOwn(scripts, /^npm run (?:--silent )?([\w:-]+)/.exec(line)?.[1] ?? ""),
       (line: string) => existsSync(/^node (?:--\S+ (?:tsx )?)*(\S+)/.exec(line)?.[1] ?? ""),

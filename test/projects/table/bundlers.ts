@@ -8,6 +8,30 @@ const files = {
 const prints = /all steps passed/;
 const sdk = "@workspace-tasks/sdk";
 
+/** What a browser would load from a script runs in Node as a module. */
+const modules = `experiments: { outputModule: true },
+  output: { module: true, chunkFormat: "module", chunkLoading: "import", publicPath: "./" },`;
+
+const webpack = (target: "node" | "web"): Project => ({
+  part: "bundlers",
+  of: "webpack",
+  how: `target ${target}`,
+  install: [sdk, "webpack", "webpack-cli"],
+  files: {
+    ...files,
+    "webpack.config.mjs": `export default {
+  mode: "production",
+  target: "${target}",
+  entry: "./main.mjs",
+  ${target === "web" ? modules : ""}
+};
+`,
+  },
+  run: `webpack && node dist/main.${target === "web" ? "mjs" : "js"}`,
+  prints,
+  ...(target === "node" && { quick: true }),
+});
+
 const viteServer = (how: string, noExternal: boolean): Project => ({
   part: "bundlers",
   of: "vite",
@@ -19,6 +43,8 @@ const viteServer = (how: string, noExternal: boolean): Project => ({
 });
 
 export const bundlers: readonly Project[] = [
+  webpack("node"),
+  webpack("web"),
   viteServer("SSR", false),
   viteServer("SSR, with the SDK in the bundle", true),
   {

@@ -17,6 +17,63 @@ const compilerOptions = {
 };
 const tsconfig = { "tsconfig.json": JSON.stringify({ compilerOptions }) };
 
+const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true };
+const compiled = {
+  ...compilerOptions,
+  ...decorators,
+  allowImportingTsExtensions: false,
+  rewriteRelativeImportExtensions: true,
+  noEmit: false,
+  outDir: "dist",
+  // Of Nest's declarations.
+  skipLibCheck: true,
+};
+
+/** Programs of NestJS are compiled: Node does not run decorators. */
+function nest(major: string, how: string, code: string, echo: boolean): Project {
+  const versions = (name: string) => (name.startsWith("@nestjs/") ? `${name}@${major}` : name);
+  return {
+    part: "frameworks",
+    of: "@nestjs/core",
+    how,
+    install: ["typescript@6", kit, libsql, ...installedBy(page, "NestJS").map(versions)],
+    files: {
+      ...receiver,
+      "server.ts": code,
+      "tsconfig.json": JSON.stringify({ compilerOptions: compiled }),
+    },
+    run: "tsc && echo compiled",
+    prints: /compiled/,
+    serve: "exec node dist/server.js",
+    uses: receivesWebhooks(echo),
+  };
+}
+
+const layout =
+  "export default function Layout({ children }: { children: React.ReactNode }) {\n  return <html><body>{children}</body></html>;\n}\n";
+
+/** The receiver in Next.js, and a route that parses its body. */
+const nextReceiver = (how: string, build: string): Project => ({
+  part: "frameworks",
+  of: "next",
+  how,
+  install: [kit, libsql, ...installedBy(page, "Next.js")],
+  files: {
+    "receiver.ts": shownBy(page, "export const getReceiver"),
+    "app/webhooks/route.ts": shownBy(page, "export const POST"),
+    "instrumentation.ts": shownBy(page, "export async function register"),
+    "app/layout.tsx": layout,
+    "app/page.tsx": "export default function Page() {\n  return <h1>ready</h1>;\n}\n",
+    "app/echo/route.ts":
+      "export const POST = async (request: Request) => Response.json(await request.json());\n",
+    "package.json": "{}",
+  },
+  run: `${build} && echo built`,
+  prints: /built/,
+  serve: "exec next start --port $PORT",
+  uses: receivesWebhooks(),
+});
+
 interface Recipe {
   readonly heading: string;
   readonly of: string;
@@ -65,5 +122,10 @@ export const frameworks: readonly Project[] = [
   recipe({ heading: "Fastify", of: "fastify" }),
   recipe({ heading: "Koa", of: "koa" }),
   recipe({ heading: "Hono", of: "hono" }),
+  nest("latest", "app.use", shownBy(page, "@Injectable()", "NestJS"), true),
+  nest("latest", "a controller", shownBy(page, "useBodyParser", "NestJS"), false),
+  nest("11", "a controller", shownBy(page, "useBodyParser", "NestJS"), false),
+  nextReceiver("a receiver, Turbopack", "next build"),
+  nextReceiver("a receiver, webpack", "next build --webpack"),
   recipe({ heading: "node:http", of: "node", echo: false }),
 ];

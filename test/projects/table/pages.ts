@@ -26,7 +26,21 @@ const supported = ["express-server", "listen", "sample-event", "signed-delivery"
   (name) => `test/support/${name}.ts`,
 );
 
+const proxied = shownBy("docs/sdk.md", "ProxyAgent");
+
 export const pages: readonly Project[] = [
+  {
+    part: "pages",
+    of: "undici",
+    how: "docs/sdk.md, a proxy",
+    install: ["@workspace-tasks/sdk", "undici@7"],
+    files: {
+      "client.mjs": `${proxied}\nconsole.log((await client.me()).__typename);\nawait client.close();\n`,
+      "proxy.mjs": program("proxy.mjs"),
+    },
+    run: "node proxy.mjs",
+    prints: /WorkspaceUser[\s\S]*through the proxy: [1-9]/,
+  },
   ...["vitest", "msw"].map(
     (name): Project => ({
       part: "pages",

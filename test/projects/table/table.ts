@@ -1,7 +1,25 @@
+// The parts of the table.
 import type { Project } from "../project.ts";
 import { bundlers } from "./bundlers.ts";
 import { frameworks } from "./frameworks.ts";
+import { nextApplications } from "./next.ts";
 import { pages } from "./pages.ts";
+import { peers } from "./peers.ts";
+import { readme } from "./readme.ts";
 import { runtimes } from "./runtimes.ts";
+import { serverless } from "./serverless.ts";
+import { testRunners } from "./test-runners.ts";
+import { types } from "./types.ts";
 
-export const table: readonly Project[] = [...bundlers, ...frameworks, ...runtimes, ...pages];
+export const table: readonly Project[] = [
+  ...runtimes,
+  ...bundlers,
+  ...frameworks,
+  ...nextApplications,
+  ...serverless,
+  ...testRunners,
+  ...peers,
+  ...types,
+  ...readme,
+  ...pages,
+];

@@ -1,9 +1,8 @@
 // An application that shows tasks. Address and key of the service come from its environment.
-
 import { createServer } from "node:http";
 import { createClient } from "@workspace-tasks/sdk";
 
-const { WORKSPACE_TASKS_BASE_URL: baseUrl = "", WORKSPACE_TASKS_API_KEY: apiKey = "" } = process.env;
+const { WORKSPACE_TASKS_BASE_URL: baseUrl, WORKSPACE_TASKS_API_KEY: apiKey } = process.env;
 const client = createClient({ baseUrl, apiKey });
 const server = createServer(async (request, response) => {
   if (request.url !== "/tasks") return response.end("home");
@@ -12,4 +11,4 @@ const server = createServer(async (request, response) => {
   response.setHeader("content-type", "text/html");
   return response.end(`<h1>Tasks</h1><ul>${items.join("")}</ul>`);
 });
-server.listen(Number(process.env["PORT"] ?? 3000), "127.0.0.1");
+server.listen(Number(process.env.PORT), "127.0.0.1");

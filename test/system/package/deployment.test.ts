@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { freePort } from "../../support/listen.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
@@ -18,10 +18,6 @@ import {
 
 // biome-ignore lint/suspicious/noExplicitAny: what is missing in a file fails the test that reads it
 type Loose = any;
-const frameworks = createRequire(join(import.meta.dirname, "../../../examples/frameworks/package.json"));
-const { parseAllDocuments } = frameworks("yaml") as {
-  parseAllDocuments(text: string, options: object): readonly Loose[];
-};
 
 const read = (file: string) => readFileSync(join(deployment, file), "utf8");
 const documentsOf = (file: string): readonly Loose[] =>

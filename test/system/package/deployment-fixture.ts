@@ -2,12 +2,11 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { tarballName } from "../../../scripts/pack.ts";
+import { packPackages } from "../../../scripts/pack.ts";
 import { packages, readJson } from "../../../scripts/packages.ts";
 import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");
-const packed = join(import.meta.dirname, "../../../examples/frameworks/dist/packages");
 const execute = promisify(execFile);
 
 /** The environment of a machine that does not run this test. */
@@ -24,6 +23,8 @@ const [production = [], development = []] = shellBlockOf("docs/deployment.md", "
 /** A folder as a user's repository: its files, a manifest with what docs/deployment.md installs, a lock file. */
 export async function createApplication(folder: string, files: readonly string[], manifest: object = {}) {
   mkdirSync(folder, { recursive: true });
+  const tarballs = packPackages(join(folder, ".."));
+  const versionsOf = (names: readonly string[]) => versions(names, tarballs);
   for (const file of files) cpSync(join(deployment, file), join(folder, file));
   const text = JSON.stringify({
     name: "application",
@@ -42,15 +43,11 @@ export async function createApplication(folder: string, files: readonly string[]
 /** The packages that others depend on come from tarballs, too: no registry has this version. */
 const isIndirect = (name: string) => ![...production, ...development].includes(name);
 
-function versionsOf(names: readonly string[]) {
+function versions(names: readonly string[], tarballs: ReadonlyMap<string, string>) {
   const { devDependencies } = readJson("package.json") as { devDependencies: Record<string, string> };
-  const versionOf = (name: string) => tarballOf(name) ?? devDependencies[name];
-  return Object.fromEntries(names.map((name) => [name, versionOf(name)]));
-}
-
-function tarballOf(name: string): string | undefined {
-  const own = packages.find((each) => each.name === name);
-  return own && `file:${join(packed, tarballName(own))}`;
+  return Object.fromEntries(
+    names.map((name) => [name, tarballs.has(name) ? `file:${tarballs.get(name)}` : devDependencies[name]]),
+  );
 }
 
 export interface Instruction {

@@ -1,3 +1,0 @@
-// A route handler that parses a body.
-
-export const POST = async (request: Request) => Response.json(await request.json());

@@ -1,0 +1,3 @@
+import { createClient } from "@workspace-tasks/sdk";
+
+export const client = createClient({ baseUrl: "" });

@@ -1,0 +1,108 @@
+// Receivers in functions: the two of docs/recipes/serverless.md behind a gateway, and Express in the adapter for Lambda.
+import assert from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
+import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
+import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
+import { installedBy, type Project, program, type Served, shownBy } from "../project.ts";
+
+const page = "docs/recipes/serverless.md";
+
+const deliver = async (origin: string, path: string, event: object, secret = secretA) => {
+  const body = JSON.stringify(event, null, 2);
+  const { headers } = signDelivery({ body, timestampSeconds: Math.floor(Date.now() / 1000), secret });
+  return (await fetch(`${origin}${path}`, { method: "POST", headers: { ...headers }, body })).status;
+};
+
+async function storesAndHandles({ origin }: Served): Promise<void> {
+  const call = async (path: string) => {
+    const response = await fetch(`${origin}${path}`, { method: "POST" });
+    assert.ok(response.ok, `${path}: ${await response.clone().text()}`);
+    return response.text();
+  };
+  for (const path of ["/v1", "/v1/base64", "/v2", "/v2/base64"]) {
+    const event = sampleEvent({ clientName: "Müller & Söhne" });
+    const statusOf = () => call(`/status/${event["taskId"]}`);
+    assert.equal(await deliver(origin, path, event, secretX), 401, path);
+    assert.equal(await deliver(origin, path, event), 200, path);
+    assert.equal(await statusOf(), "none");
+    await call("/handle/30000");
+    assert.equal(await statusOf(), "RUNNING");
+    const { occurredAt, taskId } = event;
+    const later = completedEvent({ taskId, occurredAt: String(occurredAt).replace("09:30", "09:31") });
+    assert.equal(await deliver(origin, path, later), 200);
+    await call("/handle/30000");
+    assert.equal(await statusOf(), "COMPLETED");
+  }
+  assert.equal(await deliver(origin, "/v2", sampleEvent({ note: "x".repeat(1_200_000) })), 413);
+  // As connections end while the function is frozen.
+  await call("/end-connections");
+  const afterwards = sampleEvent();
+  for (let tries = 100; (await deliver(origin, "/v2", afterwards)) !== 200; tries--) {
+    assert.ok(tries > 0, "stores deliveries again");
+    await pause(100);
+  }
+  // Less than it reserves: it leaves the event to the next one.
+  const startedAtMs = performance.now();
+  await call("/handle/10000");
+  assert.ok(performance.now() - startedAtMs < 10_000, "ended before its time was over");
+  await call("/handle/30000");
+  assert.equal(await call(`/status/${afterwards["taskId"]}`), "RUNNING");
+}
+
+const compilerOptions = {
+  target: "es2023",
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noEmit: true,
+};
+
+export const serverless: readonly Project[] = [
+  {
+    part: "frameworks",
+    of: "@types/aws-lambda",
+    how: "a gateway and PostgreSQL",
+    install: ["node@22", "typescript", ...installedBy(page)],
+    files: {
+      "receive.ts": shownBy(page, "lambdaHandler(receiver)"),
+      "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
+      "gateway.mjs": program("gateway.mjs"),
+      "tsconfig.json": JSON.stringify({ compilerOptions, include: ["*.ts"] }),
+    },
+    run: "tsc && echo compiled",
+    prints: /compiled/,
+    serve: "exec node gateway.mjs",
+    uses: storesAndHandles,
+    servers: true,
+  },
+  {
+    part: "frameworks",
+    of: "@codegenie/serverless-express",
+    how: "Express in Lambda",
+    install: ["node@22", "@workspace-tasks/receiver-kit", "express", "pg", "@codegenie/serverless-express"],
+    files: {
+      "receive.ts": `import serverlessExpress from "@codegenie/serverless-express";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import express from "express";
+${shownBy(page, "lambdaHandler(receiver)")
+  .replace(/^import .*lambda";$/m, "")
+  .replace(/\/\/ Without handlers[\s\S]*/, "")}
+const app = express();
+app.post("/webhooks", webhookMiddleware(receiver));
+export const handler = serverlessExpress({ app });
+`,
+      "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
+      "gateway.mjs": program("gateway.mjs"),
+    },
+    serve: "exec node gateway.mjs",
+    uses: async ({ origin }) => {
+      for (const path of ["/v1", "/v1/base64", "/v2", "/v2/base64"]) {
+        assert.equal(await deliver(origin, path, sampleEvent(), secretX), 401, path);
+        assert.equal(await deliver(origin, path, sampleEvent({ clientName: "Zoë" })), 200, path);
+      }
+    },
+    servers: true,
+  },
+];

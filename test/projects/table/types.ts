@@ -1,0 +1,79 @@
+// The declarations of the packages, in each supported version of TypeScript and beside those of the ecosystem.
+import { packages } from "../../../scripts/packages.ts";
+import { type Project, program } from "../project.ts";
+
+interface Setting {
+  readonly file: string;
+  readonly [option: string]: unknown;
+}
+
+const strictest = {
+  module: "nodenext",
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
+  noImplicitOverride: true,
+  noUncheckedIndexedAccess: true,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+};
+
+/** With the setting of the oldest supported programs, which TypeScript 7 no longer has. */
+function settingsOf(version: string): Readonly<Record<string, Setting>> {
+  const node = { file: "typed.ts", module: "commonjs", moduleResolution: "node", skipLibCheck: true };
+  return {
+    ...(version !== "latest" && {
+      node: { ...node, ...(version === "6.0" && { ignoreDeprecations: "6.0" }) },
+    }),
+    bundler: { file: "typed.ts", module: "esnext", moduleResolution: "bundler", skipLibCheck: true },
+    commonjs: { file: "typed.cts", module: "node16", skipLibCheck: true },
+    // Before 5.4, the declarations of zod have errors.
+    strictest: { file: "typed.mts", ...strictest, skipLibCheck: version === "5.2" },
+    "without-node": { file: "without-node.mts", module: "nodenext", types: [], lib: ["es2022", "dom"] },
+  };
+}
+
+const compile = (settings: Readonly<Record<string, Setting>>): Pick<Project, "files" | "run" | "prints"> => ({
+  files: Object.fromEntries(
+    Object.entries(settings).flatMap(([name, { file, ...options }]) => {
+      const compilerOptions = { strict: true, noEmit: true, target: "es2022", types: ["node"], ...options };
+      const source = file.startsWith("typed.") ? "typed.ts" : file;
+      return [
+        [`tsconfig.${name}.json`, JSON.stringify({ compilerOptions, files: [file] })],
+        [file, program(source)],
+      ];
+    }),
+  ),
+  run: `${Object.keys(settings)
+    .map((name) => `tsc -p tsconfig.${name}.json`)
+    .join(" && ")} && echo compiled`,
+  prints: /^compiled$/m,
+});
+
+const typescript = (version: string, quick = false): Project => ({
+  part: "types",
+  of: "typescript",
+  install: [
+    `typescript@${version}`,
+    ...packages.map(({ name }) => name),
+    ...["@types/node@20", "@opentelemetry/api"],
+  ],
+  ...compile(settingsOf(version)),
+  ...(quick && { quick }),
+});
+
+const beside = (of: string, install: readonly string[], options: object = {}): Project => ({
+  part: "types",
+  of,
+  install: ["typescript", "@types/node", ...install],
+  ...compile({ strictest: { file: `beside-${of.replace(/.*\//, "")}.mts`, ...strictest, ...options } }),
+});
+
+export const types: readonly Project[] = [
+  typescript("5.2", true),
+  typescript("5.4"),
+  typescript("5.7"),
+  typescript("5.9"),
+  typescript("6.0"),
+  typescript("latest", true),
+  beside("vitest", ["vitest@4", "@workspace-tasks/mock-server"]),
+];
