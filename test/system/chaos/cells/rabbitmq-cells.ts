@@ -91,6 +91,34 @@ const nodeFaults: readonly Fault[] = [
   },
 ];
 
+const closeConnections = `[rabbit_networking:close_connection(Pid, "operator") || Pid <- rabbit_networking:connections()]`;
+
+/** What operators do. */
+const operatorFaults: readonly Fault[] = [
+  {
+    name: "RabbitMQ: the exchange of a shard is deleted",
+    brokenMs: 2_000,
+    async inject({ exchange, servers: { cluster } }) {
+      const name = `rabbit_misc:r(<<"/">>, exchange, <<"${exchange}">>)`;
+      await cluster.evaluate(0, `rabbit_exchange:delete(${name}, false, <<"operator">>)`);
+      return async () => {};
+    },
+  },
+  {
+    name: "RabbitMQ: the user's permissions are withdrawn, and its connections closed",
+    brokenMs: 4_000,
+    async inject({ servers: { cluster } }) {
+      const user = `<<"guest">>, <<"/">>`;
+      await cluster.evaluate(0, `rabbit_auth_backend_internal:clear_permissions(${user}, <<"operator">>)`);
+      for (const node of nodes) await cluster.evaluate(node, closeConnections);
+      return async () => {
+        const all = `<<".*">>, <<".*">>, <<".*">>, <<"operator">>`;
+        await cluster.evaluate(0, `rabbit_auth_backend_internal:set_permissions(${user}, ${all})`);
+      };
+    },
+  },
+];
+
 const processFaults: readonly Fault[] = [
   {
     name: "RabbitMQ: kill -9 of a process with an intake",
@@ -167,7 +195,7 @@ function allShardsDown(outageMs: number): Fault {
 }
 
 export function rabbitmqGroup(outageMs: number): ChaosGroup {
-  const faults = [...nodeFaults, ...processFaults, allShardsDown(outageMs)];
+  const faults = [...nodeFaults, ...operatorFaults, ...processFaults, allShardsDown(outageMs)];
   return {
     cells: faults.map(({ name }) => name),
     async start() {

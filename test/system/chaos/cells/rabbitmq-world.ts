@@ -106,9 +106,14 @@ export class RabbitmqWorld implements ChaosWorld {
     return () => frozen?.signal("SIGCONT");
   }
 
+  /** Of the first shard. */
+  get exchange(): string {
+    return `${this.#options.name}.v1.s0of2`;
+  }
+
   /** The node that leads the first queue of the first shard. */
   async leader(): Promise<number> {
-    const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.#options.name}.v1.s0of2.p0">>)`;
+    const queue = `rabbit_misc:r(<<"/">>, queue, <<"${this.exchange}.p0">>)`;
     const pid = `element(2, amqqueue:get_pid(element(2, rabbit_amqqueue:lookup(${queue}))))`;
     // A node that has just started may not know it.
     return await Promise.any(

@@ -1,4 +1,4 @@
-import { silentLogger, type VerifiedWebhook } from "@workspace-tasks/receiver-kit";
+import type { VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
 import { FakeAmqp } from "../../../support/fake-amqp.ts";
@@ -8,9 +8,12 @@ import { secretA } from "../../../support/signed-delivery.ts";
 async function createFixture() {
   const amqp = new FakeAmqp();
   const clock = createFixtureClock();
+  const lines: string[] = [];
+  const note = (_: object, message: string) => void lines.push(message);
   const options = {
     ...{ urls: ["amqp://one"], operationTimeoutMs: 2_000 },
-    ...{ secrets: [secretA], clock, logger: silentLogger, random: () => 0.5 },
+    ...{ secrets: [secretA], clock, random: () => 0.5 },
+    logger: { info() {}, warn: note, error: note },
   };
   const intake = createIntake(options, amqp.connect);
   await intake.start();
@@ -20,7 +23,7 @@ async function createFixture() {
     await turn();
     return { end, published: amqp.latest.publishes.at(-1) };
   };
-  return { amqp, clock, intake, publish };
+  return { amqp, clock, intake, publish, lines };
 }
 
 const webhookOf = (id: string, body = `{"taskId":"task-${id}"}`): VerifiedWebhook => ({
@@ -184,6 +187,31 @@ describe("rabbitmqIntake", () => {
     isDown = false;
     await clock.advance(10_000);
     expect(intake.stats().connection.state).toBe("ready");
+  });
+
+  it("counts how long nothing can be published, in few lines, and says when it is over", async () => {
+    const { amqp, clock, intake, publish, lines } = await createFixture();
+    expect(lines).toEqual([
+      expect.stringMatching(/^replicas is more than the nodes in urls.*rabbitmq-queues grow/),
+    ]);
+    amqp.onConnect = async () => {
+      throw new Error("ECONNREFUSED");
+    };
+    amqp.latest.emit("close");
+    for (let n = 0; n < 70; n++) {
+      await clock.advance(1_000);
+      await expect(intake.accept(webhookOf(`a${n}`))).rejects.toMatchObject(unavailable(/no connection/));
+    }
+    // The documented alert is at 60,000.
+    expect(intake.stats().failingForMs).toBeGreaterThan(60_000);
+    expect(lines.length).toBeLessThan(10);
+    amqp.onConnect = async () => {};
+    await clock.advance(60_000);
+    const accepted = await publish("b");
+    accepted.published?.confirm();
+    await accepted.end;
+    expect(intake.stats().failingForMs).toBeNull();
+    expect(lines.at(-1)).toMatch(/^no longer: deliveries cannot be published/);
   });
 
   it("waits for confirms when it closes, and rejects later deliveries", async () => {
