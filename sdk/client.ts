@@ -8,14 +8,13 @@ import { createRedactor } from "./call/redactor.ts";
 import { type Call, toCall } from "./engine/call.ts";
 import { createDocumentReader, type GraphQLDocument } from "./engine/document.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
-import { rejectBrowser } from "./engine/reject-browser.ts";
 import { ConfigurationError } from "./errors.ts";
 import { createImports, type Imports } from "./imports/imports.ts";
 import { type Connections, createConnections } from "./operations/connections.ts";
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
 import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
-import { createTaskPoller } from "./operations/task-poller.ts";
+import { createTaskPoller } from "./operations/task-wait.ts";
 import { createTasks, type Tasks } from "./operations/tasks.ts";
 import { createTaxClients, type TaxClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
@@ -169,4 +168,21 @@ function createRequest(engine: Engine): WorkspaceTasksClient["request"] {
     };
     return toCall(run());
   };
+}
+
+/**
+ * Throws in a browser: every visitor of a page can read the key it uses (interface §5: keys must not be exposed to
+ * browser or mobile code). A page is recognised by its document, a web worker by `importScripts`.
+ */
+function rejectBrowser(dangerouslyAllowBrowser: boolean): void {
+  const { window, importScripts } = globalThis as {
+    window?: { document?: unknown };
+    importScripts?: unknown;
+  };
+  const isBrowser = window?.document !== undefined || typeof importScripts === "function";
+  if (dangerouslyAllowBrowser || !isBrowser) return;
+  throw new ConfigurationError(
+    "createClient: expected a server, got a browser, where every visitor could read the key; " +
+      "dangerouslyAllowBrowser switches this check off",
+  );
 }

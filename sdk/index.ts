@@ -116,7 +116,6 @@ export type { Priority, RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";
 export type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 export type { Fetch, FetchInit, FetchResponse } from "./request/fetch.ts";
 export { fileSecrets } from "./signing-secrets/file-secrets.ts";
-export type { SecretStore } from "./signing-secrets/secret-store.ts";
-export { readSigningSecrets, signingSecrets } from "./signing-secrets/signing-secrets.ts";
+export { readSigningSecrets, type SecretStore, signingSecrets } from "./signing-secrets/signing-secrets.ts";
 export type { UploadBody } from "./uploads/upload-source.ts";
 export type { Upload, UploadOptions, UploadProgress, Uploads } from "./uploads/uploads.ts";

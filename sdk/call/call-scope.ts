@@ -1,6 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Failure, FailureError, failure } from "./failure.ts";
-import { onAbort } from "./signal-listener.ts";
 
 // The lifetime of a client, a call, an attempt or an upload. All waiting (queue, token, pause, response) happens
 // through a scope, so one deadline, one abort or the end of a parent ends all of it.
@@ -129,4 +128,43 @@ function deadlineExceeded(limitMs: number): Failure {
 
 function aborted(cause: unknown): Failure {
   return failure("ABORTED", "the caller's signal ended the call", { cause });
+}
+
+// Many concurrent calls may share one signal. They share one listener on it, which is removed with the last of them: a
+// signal that lives as long as the process accumulates nothing, and Node does not warn of a leak at the eleventh call.
+
+interface SharedListener {
+  readonly callbacks: Set<() => void>;
+  readonly onAbort: () => void;
+}
+
+const listeners = new WeakMap<AbortSignal, SharedListener>();
+
+/** Runs `callback` when the signal aborts, at once if it has. The returned function removes it. */
+function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback();
+    return () => {};
+  }
+  const listener = listeners.get(signal) ?? listen(signal);
+  // Wrapped, so that the same function can be added twice.
+  const own = () => callback();
+  listener.callbacks.add(own);
+  return () => {
+    listener.callbacks.delete(own);
+    if (listener.callbacks.size > 0 || listeners.get(signal) !== listener) return;
+    listeners.delete(signal);
+    signal.removeEventListener("abort", listener.onAbort);
+  };
+}
+
+function listen(signal: AbortSignal): SharedListener {
+  const callbacks = new Set<() => void>();
+  const onAbort = () => {
+    for (const callback of [...callbacks]) callback();
+  };
+  const listener = { callbacks, onAbort };
+  signal.addEventListener("abort", onAbort);
+  listeners.set(signal, listener);
+  return listener;
 }

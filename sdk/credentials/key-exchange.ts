@@ -8,13 +8,12 @@ import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
 import type { SharedWork } from "../call/shared-work.ts";
+import { parseHttpDateMs } from "../request/retry-after.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import type { AttemptResult, SendAttempt } from "../request/transport.ts";
 import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
-import { wrongKind } from "./key-kind.ts";
 import { sha256 } from "./sha256.ts";
 import type { Credential, ExchangedToken } from "./shared-token.ts";
-import { tokenLifetimeMs } from "./token-lifetime.ts";
 
 /** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
 export type ApiKeySource = string | (() => string | Promise<string>);
@@ -178,4 +177,69 @@ function keyFailure(cause: Failure, { name, urlOption }: KeyExchange): Failure {
 
 function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+// Keys look alike, and the service's error for one of another kind does not say so.
+const kinds = [
+  {
+    begins: /^whsec_/,
+    what: "a webhook's signing secret (whsec_…)",
+    belongs: "the option secrets of createReceiver",
+  },
+  // Keys of the mock; the interface says nothing of the form of the service's.
+  { begins: /^wtp_[\w-]{43}$/, what: "a partner's key (wtp_…)", belongs: "partnerApiKey" },
+  { begins: /^wtk_[\w-]{43}$/, what: "a workspace's key (wtk_…)", belongs: "apiKey" },
+];
+
+/** What is wrong with a key of another kind than the option takes, without the key; `undefined` for any other. */
+export function wrongKind(option: "apiKey" | "partnerApiKey", key: string): string | undefined {
+  const kind = kinds.find(({ begins }) => begins.test(key));
+  if (!kind || kind.belongs === option) return undefined;
+  return `expected ${option === "apiKey" ? "an API key" : "a partner's API key"}, got ${kind.what}, which belongs in ${kind.belongs}`;
+}
+
+// Interface §5. Used only for a token without the claim.
+const documentedLifetimeMs = 180_000;
+// Interface §5: the service issues no token for longer; a larger claim means a wrong clock.
+const lifetimeMsMax = 1_800_000;
+
+/**
+ * Lifetime of a token, counted from the moment its exchange was sent.
+ *
+ * `exp` is a time of the service's clock, so it is compared with the time of issue, `iat`, and without it with the
+ * response's `Date`, which a proxy may have set. The local clock, which may be hours off, is used only without both.
+ */
+export function tokenLifetimeMs(token: string, serverDate: string | null, localNowMs: number): number {
+  const { exp, iat } = readClaims(token);
+  if (exp === undefined) return documentedLifetimeMs;
+  const times = [iat && iat * 1_000, parseHttpDateMs(serverDate ?? ""), localNowMs];
+  const lifetimes = times.flatMap((timeMs) => (timeMs === undefined ? [] : [exp * 1_000 - timeMs]));
+  return lifetimes.find(isPlausible) ?? documentedLifetimeMs;
+}
+
+function isPlausible(lifetimeMs: number): boolean {
+  return lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax;
+}
+
+interface Claims {
+  readonly exp?: number | undefined;
+  readonly iat?: number | undefined;
+}
+
+function readClaims(token: string): Claims {
+  const [, payload, signature] = token.split(".");
+  if (payload === undefined || signature === undefined) return {};
+  try {
+    const claims: unknown = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
+    if (typeof claims !== "object" || claims === null) return {};
+    return { exp: numberField(claims, "exp"), iat: numberField(claims, "iat") };
+  } catch {
+    // Not a JWT: tokens are opaque by contract.
+    return {};
+  }
+}
+
+function numberField(claims: object, name: string): number | undefined {
+  const value: unknown = Reflect.get(claims, name);
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }

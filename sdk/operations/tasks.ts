@@ -4,8 +4,7 @@ import type { CallOptions } from "../options.ts";
 import { notFound, workspaceIn } from "./me.ts";
 import { createOffsetList, itemsIn, offsetInput, type PagedList } from "./pagination.ts";
 import { listTasks, readTask, type Task, type TaskStatus, taskStatus } from "./task.ts";
-import type { TaskPoller } from "./task-poller.ts";
-import type { WaitForTaskOptions } from "./task-wait.ts";
+import type { TaskPoller, WaitForTaskOptions } from "./task-wait.ts";
 
 export interface ListTasksOptions {
   readonly ids?: readonly string[] | undefined;

@@ -7,7 +7,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import { type CallOptions, checkCallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
-import { guardStore, type SecretStore } from "../signing-secrets/secret-store.ts";
+import { guardStore, type SecretStore } from "../signing-secrets/signing-secrets.ts";
 import { checkInput } from "../validation/check-input.ts";
 import type { PickSelected } from "./picked-types.ts";
 import {

@@ -2,7 +2,7 @@ import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import { ConfigurationError } from "../errors.ts";
-import type { SecretStore } from "./secret-store.ts";
+import type { SecretStore } from "./signing-secrets.ts";
 
 // A process that is killed must not leave a lock. So the change of a text is a link that one process alone can make, named
 // after that text. It is the whole next text: a process that finds it abandoned moves it into place.

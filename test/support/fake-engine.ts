@@ -4,7 +4,7 @@ import { failure } from "../../sdk/call/failure.ts";
 import { createRedactor } from "../../sdk/call/redactor.ts";
 import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
-import type { TaskPollerOptions } from "../../sdk/operations/task-poller.ts";
+import type { TaskPollerOptions } from "../../sdk/operations/task-wait.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 import type { UploadsOptions } from "../../sdk/uploads/uploads.ts";

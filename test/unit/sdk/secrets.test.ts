@@ -9,7 +9,7 @@ import type { ImportJournal } from "../../../sdk/imports/journal/import-journal.
 import { type PostgresClientPool, postgresJournal } from "../../../sdk/imports/journal/postgres-journal.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
 import type { Fetch } from "../../../sdk/request/fetch.ts";
-import type { SecretStore } from "../../../sdk/signing-secrets/secret-store.ts";
+import type { SecretStore } from "../../../sdk/signing-secrets/signing-secrets.ts";
 
 // Every code of the SDK is produced by a service, a store, a stream, a key function or a `fetch` that repeats all secrets in
 // everything it returns and throws. No rendering of the error, of a log or of an event may contain one.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokenLifetimeMs } from "../../../../sdk/credentials/token-lifetime.ts";
+import { tokenLifetimeMs } from "../../../../sdk/credentials/key-exchange.ts";
 
 const serverNow = "Thu, 15 Jan 2026 12:00:00 GMT";
 const serverSeconds = Date.parse(serverNow) / 1_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
-import type { TaskPoller } from "../../../../sdk/operations/task-poller.ts";
+import type { TaskPoller } from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { chooseEndpoint, differenceOf } from "../../../../sdk/operations/endpoint-choice.ts";
+import { chooseEndpoint, differenceOf } from "../../../../sdk/operations/stored-endpoint.ts";
 import type { WebhookEndpoint } from "../../../../sdk/operations/webhook-endpoints.ts";
 
 const url = "https://receiver.example/webhooks";

@@ -3,7 +3,7 @@ import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import { createConnections } from "../../../../sdk/operations/connections.ts";
 import { createJobs } from "../../../../sdk/operations/jobs.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/partner-workspaces.ts";
-import { createTaskPoller } from "../../../../sdk/operations/task-poller.ts";
+import { createTaskPoller } from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";

@@ -2,8 +2,11 @@ import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import { createTaskPoller } from "../../../../sdk/operations/task-poller.ts";
-import { TaskFailedError, type WaitForTaskOptions } from "../../../../sdk/operations/task-wait.ts";
+import {
+  createTaskPoller,
+  TaskFailedError,
+  type WaitForTaskOptions,
+} from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
