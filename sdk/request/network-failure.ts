@@ -47,8 +47,9 @@ export function networkFailure(error: unknown, hasResponse: boolean, context: Ne
     );
   }
   if (refused !== undefined) return lost(`no connection to ${host}: ${refused}`);
+  // The next attempt would get the same certificate, or none.
+  if (code === noTlsCode) return lost(`${host} speaks no TLS on this port (${code})`, "none");
   if (code !== undefined && certificateCodes.test(code)) {
-    // The next attempt would get the same certificate.
     return lost(`the TLS certificate of ${host} is not accepted (${code})`, "none");
   }
   return lost(named(isUnsent ? `${host} could not be reached` : `the connection to ${host} was lost`));
@@ -62,12 +63,11 @@ function argumentRejected(detail: string, cause: unknown): Failure {
 // Of zlib and Brotli.
 const damagedCodes = /^(?:Z_|ERR__ERROR_FORMAT_)/;
 
-// The port does not speak TLS, or its certificate was not accepted.
-const certificateCodes =
-  /^(?:ERR_SSL_WRONG_VERSION_NUMBER$|(?:CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS_CERT)_)/;
+const noTlsCode = "ERR_SSL_WRONG_VERSION_NUMBER";
+const certificateCodes = /^(?:CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS_CERT)_/;
 
 const neverConnectedCodes =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+  /^(?:ERR_SSL_WRONG_VERSION_NUMBER|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 // Calls of the system that come before the first byte of a request.
 const connectingCalls = new Set(["connect", "getaddrinfo"]);

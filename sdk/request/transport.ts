@@ -121,7 +121,7 @@ class RoundTrip {
     const { operation, variables, url, headers, token } = this.#request;
     const client = new GraphQLClient(url.href, {
       headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
-      fetch: (input, init) => this.#fetch(input as URL, init),
+      fetch: (input, init) => this.#fetch(input as URL, init as SentInit),
       errorPolicy: "all",
       // Without it the document would be parsed for each call, for its name, which is known.
       excludeOperationName: true,
@@ -141,13 +141,13 @@ class RoundTrip {
     }
   }
 
-  async #fetch(url: URL, init: RequestInit | undefined): Promise<Response> {
+  async #fetch(url: URL, { headers, body }: SentInit): Promise<Response> {
     const { fetch, clock, maxResponseBytes } = this.#options;
     this.isSent = true;
     const response = await fetch(url, {
       method: "POST",
-      headers: Object.fromEntries(new Headers(init?.headers)),
-      body: String(init?.body),
+      headers: Object.fromEntries(headers),
+      body,
       ...requestDefaults(),
       signal: this.#controller.signal,
     });
@@ -178,6 +178,12 @@ class RoundTrip {
       response: { status, headers, data, errors, extensions, isGraphQL, isTruncated },
     };
   }
+}
+
+/** What graphql-request gives to its `fetch`. */
+interface SentInit {
+  readonly headers: Headers;
+  readonly body: string;
 }
 
 /** What graphql-request reads of a response: of any status, and whatever its label says, because the parser decides. */

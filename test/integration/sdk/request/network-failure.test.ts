@@ -91,13 +91,20 @@ describe("networkFailure", () => {
 
   it.each([
     ...["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "CERT_REVOKED", "CERT_UNTRUSTED"],
-    ...["DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ...["DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_TLS_CERT_ALTNAME_INVALID"],
     ...["SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY"],
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   ])("the certificate error %s is not_sent, and not repeated", (code) => {
     expect(of(wrapped(coded(code), 1))).toMatchObject({
       ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none", cause: { code } },
       message: `the TLS certificate of service.example is not accepted (${code})`,
+    });
+  });
+
+  it("a port without TLS is not_sent, and not tried again", () => {
+    expect(of(wrapped(coded("ERR_SSL_WRONG_VERSION_NUMBER"), 1))).toMatchObject({
+      ...{ code: "NETWORK_FAILED", outcome: "not_sent", remedy: "none" },
+      message: "service.example speaks no TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)",
     });
   });
 
