@@ -1,8 +1,8 @@
 // Imports the clients of a CSV file with their documents, and continues where it was killed when it is run again.
 //
-//   nightly-import [clients.csv] [folder of documents] [journal]
+//   nightly-import [clients.csv] [folder of documents] [journal] [--import-changed]
 //
-// Exit code: 0 every client is imported, 1 some are not, 2 the import ended before; run it again.
+// Exit code: 0 nothing is left to do, 1 look at the clients that are printed, 2 the import ended before; run it again.
 
 import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
@@ -18,8 +18,10 @@ import {
 import { parse } from "csv-parse";
 
 const samples = join(import.meta.dirname, "nightly-import");
+const args = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const [clientsFile = join(samples, "clients.csv"), documents = join(samples, "documents"), journalFile] =
-  process.argv.slice(2);
+  args;
+const onChanged = process.argv.includes("--import-changed") ? "import" : "report";
 
 // #region clients
 /** A line of the file is a client: `externalId,name,folder`. The lines are read as the import needs them. */
@@ -99,17 +101,22 @@ try {
     connectionId,
     jobName: "Returns of 2025",
     clients: readClients(),
+    // One for each connection, for every night.
     journal: fileJournal(journalFile ?? `${connectionId}.journal`),
+    onChanged,
     onProgress: createReporter(),
     signal: stop.signal,
   });
-  for (const { externalId, status, error } of result.clients()) {
-    if (error) console.error(`${externalId} is ${status}: ${error.message}`);
+  // For those to look at: changed, failed and undecided.
+  for (const { status, error } of result.clients()) {
+    if (error) console.error(`${status}: ${error.message}`);
   }
-  const { imported, ...others } = result.counts;
-  console.log(`${imported} imported, ${others.exists} existed, ${others.failed} failed`);
+  const { imported, unchanged, exists, changed, failed, undecided } = result.counts;
+  console.log(
+    `${imported} imported, ${unchanged + exists} were there, ${changed + failed + undecided} to look at`,
+  );
   // #endregion
-  process.exitCode = others.failed + others.undecided > 0 ? 1 : 0;
+  process.exitCode = changed + failed + undecided > 0 ? 1 : 0;
 } catch (error) {
   if (!isWorkspaceTasksError(error)) throw error;
   console.error(`${error.code}: ${error.message}\nrun it again to continue`);

@@ -54,6 +54,7 @@ export const errorCodes = [
   "JOURNAL_DAMAGED",
   "JOURNAL_IN_USE",
   "JOURNAL_FAILED",
+  "IMPORT_CHANGED",
   "IMPORT_UNDECIDED",
 ] as const;
 

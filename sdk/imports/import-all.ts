@@ -1,5 +1,6 @@
-import { type Chunk, importChunk } from "./import-chunk.ts";
+import { isWorkspaceTasksError } from "../errors.ts";
 import { type CheckedClient, type CheckedOptions, checkClient, inputError } from "./import-input.ts";
+import { type Chunk, importChunk, settleKnown } from "./import-job.ts";
 import type { ImportParts } from "./import-parts.ts";
 import { createRun, type ImportRun } from "./import-run.ts";
 import type { ImportJob, WorkMode } from "./import-state.ts";
@@ -29,32 +30,37 @@ async function importAll(run: ImportRun): Promise<void> {
     await input.return();
   }
   // Nothing that the journal knows is forgotten.
-  const missing = "the journal has begun this client, and the input does not have it; call again with it";
-  for (const [externalId, { isSeen }] of run.state.clients)
-    if (!isSeen) run.state.fail(externalId, inputError(missing));
+  for (const [externalId, { isSeen, isImported }] of run.state.clients) {
+    if (isSeen || isImported) continue;
+    run.state.see(externalId);
+    const missing = "the journal has begun it, and the input does not have it; call again with it";
+    run.state.settle(externalId, "failed", run.clientError(inputError(missing), externalId));
+  }
 }
 
-/** Gathers clients: those of a job of an earlier process together, new ones as they come. */
+/** Gathers clients: those of a job of an earlier process together, the others as they come. */
 async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
   const { options, state } = run;
   const gathered = new Map<ImportJob | WorkMode, Map<string, CheckedClient>>();
-  for (const { status, job } of state.clients.values())
-    if (job && status === "open") gathered.set(job, new Map());
+  for (const { isImported, job } of state.clients.values())
+    if (job && !isImported) gathered.set(job, new Map());
   const take = (key: ImportJob | WorkMode): Chunk => {
     const clients = gathered.get(key) ?? new Map();
     gathered.delete(key);
     return typeof key === "string" ? { clients, mode: key } : { clients, mode: key.mode, job: key };
   };
+  // What was rejected before is alone in its job, and spoils no other client's.
+  const sizes = { new: options.worksPerJob, derived: options.worksPerJob, conflict: 1 };
   for await (const client of openClients(run)) {
     const { job, mode } = state.client(client.externalId);
     const clients = gathered.get(job ?? mode) ?? new Map<string, CheckedClient>();
     gathered.set(job ?? mode, clients.set(client.externalId, client));
-    if (clients.size === (job?.clients.length ?? options.worksPerJob)) yield take(job ?? mode);
+    if (clients.size === (job?.clients.length ?? sizes[mode])) yield take(job ?? mode);
   }
   for (const key of [...gathered.keys()]) yield take(key);
 }
 
-/** The clients of the input that are not settled, each once. */
+/** The clients of the input that have something to send, each once. */
 async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void> {
   const { state, scope, input } = run;
   const { clients } = run.options;
@@ -66,11 +72,13 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
     for (let step = await next(); step.done !== true; step = await next()) {
       const client = checkClient(step.value, input.read++);
       run.change();
-      const known = state.client(client.externalId);
-      if (known.isSeen) state.repeated.push(client.externalId);
-      else if ("error" in client) state.fail(client.externalId, client.error);
-      else if (known.status === "open") yield client;
-      known.isSeen = true;
+      const { externalId } = client;
+      if (state.client(externalId).isSeen) state.repeated.push(externalId);
+      else {
+        state.see(externalId);
+        if ("error" in client) state.settle(externalId, "failed", run.clientError(client.error, externalId));
+        else if (!state.client(externalId).isImported || (await needsAnother(run, client))) yield client;
+      }
       if (input.read % readsInARow === 0) await scope.sleep(0);
     }
     input.isOver = true;
@@ -78,4 +86,19 @@ async function* openClients(run: ImportRun): AsyncGenerator<CheckedClient, void>
     // Without waiting: it may be stalled.
     if (!input.isOver) (async () => iterator.return?.())().catch(() => {});
   }
+}
+
+/** Whether a client that was imported before gets a second work. */
+async function needsAnother(run: ImportRun, client: CheckedClient): Promise<boolean> {
+  const { onChanged } = run.options;
+  try {
+    if (!(await settleKnown(run, client, { status: "unchanged", onChanged }))) return false;
+  } catch (error) {
+    // A document that cannot be read is no matter of the others.
+    if (run.scope.failure || !isWorkspaceTasksError(error, "UPLOAD_BODY_INVALID")) throw error;
+    run.state.settle(client.externalId, "failed", error);
+    return false;
+  }
+  await run.record(["next", "derived", [client.externalId]]);
+  return true;
 }

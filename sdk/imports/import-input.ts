@@ -10,12 +10,19 @@ import type { ImportJournal } from "./journal/import-journal.ts";
 export interface ImportOptions {
   /** A connection that is `active`. */
   readonly connectionId: string;
-  /** Name of the first job; the others are called `jobName (2)` and so on. */
+  /** Name of the connection's first job; the others are called `jobName (2)` and so on. */
   readonly jobName: string;
-  /** Read once, as far as there is room for them. A call that continues an import gets the same clients, in any order. */
+  /** Read once, as far as there is room for them. A call that continues an import has those that it had begun, in any order. */
   readonly clients: Iterable<ImportClient> | AsyncIterable<ImportClient>;
-  /** `fileJournal`, `postgresJournal`, or your own; one for each pair of connection and job name. */
+  /** `fileJournal`, `postgresJournal`, or your own; one for each connection, for all of its imports. */
   readonly journal: ImportJournal;
+  /**
+   * What to do with a client that was imported before and has new or changed documents. `report` (the default): nothing; it
+   * is `changed` in the result. `import`: a second work with all of its documents, under an external id of its own.
+   *
+   * @see interface §4
+   */
+  readonly onChanged?: "report" | "import" | undefined;
   /** How many clients there are, for the estimate. Default: the `length` or `size` of `clients`, if it has one. */
   readonly clientsTotal?: number | undefined;
   /** Most works of a job, 1 to 1,000. Default 100. */
@@ -34,6 +41,8 @@ export interface ImportOptions {
 /** A document that the service fetches from a URL. */
 export interface ImportUrlArtifact extends ArtifactInput {
   readonly url: string;
+  /** Changes with the document, as an ETag does. Default: the URL, which a signature in it makes another one each time. */
+  readonly version?: string | undefined;
 }
 
 /** A document that is uploaded, and attached by the URL of its upload. */
@@ -44,6 +53,11 @@ export interface ImportFileArtifact extends Omit<ArtifactInput, "url"> {
   readonly mimeType: string;
   /** Length of a stream, if it is known. A file at a path has its own. */
   readonly sizeBytes?: number | undefined;
+  /**
+   * Changes with the document, as an ETag does. Default: what it contains. A file at a path is read for it once more when
+   * its length or time has changed, what a function opens each time.
+   */
+  readonly version?: string | undefined;
 }
 
 /** A client's tax preparation to import. Fields that the interface does not show are passed on. @see interface §4 */
@@ -68,6 +82,7 @@ export const importOptions = s.strictOptions<ImportOptions>()({
       (Symbol.iterator in value || Symbol.asyncIterator in value),
   ),
   journal: s.objectWith<ImportJournal>("a journal with open, append and close", "open", "append", "close"),
+  onChanged: s.withDefault(s.oneOf<"report" | "import">("report", "import"), "report"),
   clientsTotal: s.optional(s.integerBetween(0, Number.MAX_SAFE_INTEGER)),
   worksPerJob: s.withDefault(s.integerBetween(1, 1_000), 100),
   concurrency: s.withDefault(s.integerBetween(1, 64), 8),
@@ -87,7 +102,8 @@ export interface CheckedClient {
 export type CheckedClients = ReadonlyMap<string, CheckedClient>;
 
 const identified = s.looseObject({ externalId: s.nonEmptyString });
-const urlArtifact = s.looseObject({ ...artifactFields, url: s.nonEmptyString });
+const version = s.optional(s.nonEmptyString);
+const urlArtifact = s.looseObject({ ...artifactFields, url: s.nonEmptyString, version });
 const fileArtifact = s.looseObject({
   ...artifactFields,
   url: s.refine<null | undefined>("a file or a url, not both", (url) => url === undefined || url === null),
@@ -97,6 +113,7 @@ const fileArtifact = s.looseObject({
     (file) => typeof file === "function" || (typeof file === "string" && file !== ""),
   ),
   mimeType: s.nonBlankString,
+  version,
 });
 
 const artifact: s.Schema<ImportArtifact> = (value, path) =>

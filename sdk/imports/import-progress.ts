@@ -4,12 +4,12 @@ import type { ClientStatus } from "./import-state.ts";
 /** What the import began last. Two jobs are worked on at a time. */
 export type ImportPhase = "reading" | "uploading" | "adding" | "attaching" | "starting" | "done";
 
-/** How many clients of an import have which status. `open`: not settled yet. */
-export type ImportCounts = Readonly<Record<ClientStatus, number>>;
+/** How many clients of an import have which status. `open`: read, and not settled yet. */
+export type ImportCounts = Readonly<Record<ClientStatus | "open", number>>;
 
 export interface ImportProgress {
   readonly phase: ImportPhase;
-  /** Of the clients that were read, and of those that an earlier process has settled. */
+  /** Of the clients that were read. */
   readonly counts: ImportCounts;
   /** Clients of the whole input; `null` while it is unknown. */
   readonly clientsTotal: number | null;
@@ -24,12 +24,13 @@ const callsPerJob = 3;
 /** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
 export function estimateMs(
   clientsTotal: number | null,
-  { imported, exists, failed, undecided }: ImportCounts,
+  { open: _, ...settled }: ImportCounts,
   worksPerJob: number,
   rateLimit: RateLimitSnapshot | undefined,
 ): number | null {
   if (clientsTotal === null || rateLimit === undefined) return null;
-  const clients = Math.max(0, clientsTotal - imported - exists - failed - undecided);
+  const done = Object.values(settled).reduce((sum, count) => sum + count, 0);
+  const clients = Math.max(0, clientsTotal - done);
   const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
   const { limit, remaining, windowMs } = rateLimit;
   return Math.round((Math.max(0, calls - remaining) / limit) * windowMs);

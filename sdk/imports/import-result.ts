@@ -1,20 +1,21 @@
+import type { Redactor } from "../call/redactor.ts";
 import type { WorkspaceTasksError } from "../errors.ts";
 import { inputError } from "./import-input.ts";
 import type { ImportCounts } from "./import-progress.ts";
 import { type ClientState, type ClientStatus, type ImportState, workExternalId } from "./import-state.ts";
 
-/** What became of a client. */
+/** What became of a client of the input. */
 export interface ImportedClient {
   readonly externalId: string;
   /**
-   * - `imported`: its job was started.
-   * - `exists`: something else has used its external id in the connection.
-   * - `failed`: it has no effect; the next call with the same journal tries it again.
-   * - `undecided`: whether it was imported is not known; its error says what to do.
+   * - `imported`: a job with its work was started by this call.
+   * - `unchanged`: it was imported before, with these documents. Nothing was sent.
+   * - `changed`: it was imported before, and has new or changed documents, which were not sent; `error` names them.
+   * - `exists`: another program has imported it. Nothing was sent.
+   * - `failed`: nothing of it has an effect; `error` says why. The next call tries it again.
+   * - `undecided`: whether it was imported, or with which documents, is not known; `error` says what to do.
    */
-  readonly status: Exclude<ClientStatus, "open">;
-  /** An earlier process settled it. */
-  readonly before: boolean;
+  readonly status: ClientStatus;
   /** Of the job that has its work. */
   readonly jobId: string | undefined;
   readonly jobWorkId: string | undefined;
@@ -22,13 +23,13 @@ export interface ImportedClient {
   readonly workId: string | undefined;
   /** The external id of the work, and of a client that it creates, where it is not the client's own. */
   readonly workExternalId: string | undefined;
-  /** For every status but `imported`. */
+  /** For `changed`, `failed` and `undecided`. Its message names the client. */
   readonly error: WorkspaceTasksError | undefined;
 }
 
 export interface ImportResult {
   readonly counts: ImportCounts;
-  /** Every client of the input and of the journal. */
+  /** Every client of the input, and those that the journal has begun and the input does not have: these are `failed`. */
   clients(): IterableIterator<ImportedClient>;
 }
 
@@ -37,30 +38,32 @@ export const countsOf = ({ counts, repeated }: ImportState): ImportCounts => ({
   failed: counts.failed + repeated.length,
 });
 
-export function createResult(state: ImportState): ImportResult {
+export function createResult(state: ImportState, { text }: Redactor): ImportResult {
   return {
     counts: countsOf(state),
     *clients() {
-      for (const [externalId, client] of state.clients) yield describe(externalId, client);
-      const error = inputError(
-        "expected each externalId once, got it again; for a second work of a client use another externalId",
-      );
-      for (const externalId of state.repeated)
-        yield { ...noWork, externalId, status: "failed", before: false, error };
+      for (const [externalId, client] of state.clients) if (client.isSeen) yield describe(externalId, client);
+      for (const externalId of state.repeated) {
+        const repeated = `client "${externalId}": expected each externalId once, got it again`;
+        const error = inputError(text(`${repeated}; for a second work of a client use another one`));
+        yield { ...noWork, externalId, status: "failed", error };
+      }
     },
   };
 }
 
 const noWork = { jobId: undefined, jobWorkId: undefined, workId: undefined, workExternalId: undefined };
 
-function describe(
-  externalId: string,
-  { status: known, before, error, job, work }: ClientState,
-): ImportedClient {
-  const status = known === "open" ? "failed" : known;
-  const common = { externalId, status, before, error };
+function describe(externalId: string, { status = "failed", error, job, work }: ClientState): ImportedClient {
+  const common = { externalId, status, error };
   if (job === undefined || status === "failed" || status === "exists") return { ...noWork, ...common };
   const sent = workExternalId(externalId, job);
   const derived = sent === externalId ? undefined : sent;
-  return { ...common, jobId: job.id, jobWorkId: work?.[0], workId: work?.[1], workExternalId: derived };
+  return {
+    ...common,
+    jobId: job.id,
+    jobWorkId: work?.[0] || undefined,
+    workId: work?.[1] || undefined,
+    workExternalId: derived,
+  };
 }

@@ -1,5 +1,6 @@
 import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
+import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
 import { type CheckedOptions, method } from "./import-input.ts";
 import type { ImportParts } from "./import-parts.ts";
@@ -7,16 +8,24 @@ import { estimateMs, type ImportPhase, type ImportProgress } from "./import-prog
 import { countsOf, createResult, type ImportResult } from "./import-result.ts";
 import type { ImportJob } from "./import-state.ts";
 import { createLedger } from "./ledger.ts";
+import { createLookUp } from "./look-up.ts";
 import { type Settled, settle } from "./settle.ts";
+
+type ClientError = Pick<WorkspaceTasksError, "code" | "message"> & Partial<WorkspaceTasksError>;
 
 const context = { attempts: 0, operation: { method, name: undefined } };
 
-export type ImportRun = ReturnType<typeof createRun>;
-
 /** One import in this process, and what all steps of it share. */
-export function createRun(options: CheckedOptions, parts: ImportParts) {
-  const { state, open, record, close } = createLedger(options, parts);
+export type ImportRun = ReturnType<typeof createSteps> & { readonly lookUp: ReturnType<typeof createLookUp> };
+
+export function createRun(options: CheckedOptions, parts: ImportParts): ImportRun {
+  const run = createSteps(options, parts);
+  return Object.assign(run, { lookUp: createLookUp(run) });
+}
+
+function createSteps(options: CheckedOptions, parts: ImportParts) {
   const scope = parts.engine.openScope({ signal: options.signal });
+  const { state, open, record, close } = createLedger(options, parts, scope);
   const controller = new AbortController();
   scope.onEnd(() => controller.abort());
   const jobsAtOnce = Math.min(2, options.concurrency);
@@ -81,11 +90,30 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
   }
 
   return {
-    ...{ options, parts, state, scope, signal, jobsAtOnce, open, record, progress, change, enter, together },
+    options,
+    parts,
+    state,
+    scope,
+    signal,
+    jobsAtOnce,
+    open,
+    record,
+    progress,
+    change,
+    enter,
+    together,
     /** Clients that were read, and whether there are no more. */
     input,
     /** Jobs without works. */
     spareJobs: [] as Pick<ImportJob, "number" | "id" | "workspaceId">[],
+
+    /** An error about a client, and a document, of the input, whose names may be anything. */
+    clientError(error: ClientError, client: string, document?: string): WorkspaceTasksError {
+      const { code, message, outcome, attempts, httpStatus, requestId, cause } = error;
+      const subject = document === undefined ? "" : `, document "${document}"`;
+      const text = parts.redactor.text(`client "${client}"${subject}: ${message}`);
+      return new WorkspaceTasksError(code, text, { outcome, attempts, httpStatus, requestId, cause });
+    },
 
     uploaded(bytes: number): void {
       uploadedBytes += bytes;
@@ -123,7 +151,7 @@ export function createRun(options: CheckedOptions, parts: ImportParts) {
       scope.dispose();
       isOver = true;
       change();
-      if (!ended) return createResult(state);
+      if (!ended) return createResult(state, parts.redactor);
       throw cause ?? toError({ ...ended, outcome: "unknown" }, context);
     },
   };

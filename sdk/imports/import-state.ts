@@ -1,17 +1,21 @@
 // What is known of an import: the entries of its journal, applied in order, and what this process found out. 100,000 clients
 // have their place here, so a client's state is small, and its input is not part of it.
+//
+//   no job ──works?──► its job may have its work ──works──► it has ──attach?, attach──► with documents ──start?, start──► imported
+//     ▲───────────────────────────────next──────────────────────────────────────────────────┘               │
+//     └────────────────────────────────────────────next: a second work─────────────────────────────────────┘
 
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { type ErrorCode, WorkspaceTasksError } from "../errors.ts";
+import type { WorkspaceTasksError } from "../errors.ts";
 
-export type ClientStatus = "open" | "imported" | "exists" | "failed" | "undecided";
+export type ClientStatus = "imported" | "unchanged" | "changed" | "exists" | "failed" | "undecided";
 
 /**
- * What is known of external ids when they are sent as works: `new` ones were never sent; those in `doubt` were, with an
- * unknown outcome; `derived` ones are made of the job's id, so that nothing else can have used them.
+ * How a client's work is sent next: under its own external id (`new`); so, but alone, because the service rejected it before
+ * (`conflict`); under an id that is made of its job's, so that nothing else can have used it (`derived`).
  */
-export type WorkMode = "new" | "doubt" | "derived";
+export type WorkMode = "new" | "conflict" | "derived";
 
 export interface ImportJob {
   readonly number: number;
@@ -23,47 +27,43 @@ export interface ImportJob {
   isStarting: boolean;
 }
 
-export interface BegunUpload {
-  readonly url: string;
-  /** Tells whether it is of the same file: size and time of the last change. */
-  readonly version: string;
-}
-
 export interface ClientState {
-  status: ClientStatus;
-  /** How its external id is sent next. */
+  /** A job that has its newest work was started. */
+  isImported: boolean;
   mode: WorkMode;
-  /** The job that has, or may have, its work. */
+  /** The job that has, or may have, its newest work. */
   job?: ImportJob | undefined;
-  /** Ids of its work. None: whether the job has it is not known. */
+  /** Ids of its newest work. None: whether the job has it is not known. */
   work?: readonly [jobWorkId: string, workId: string] | undefined;
-  /** `sent`: whether its artifacts are attached is not known. */
-  artifacts?: "sent" | "attached" | undefined;
-  /** By the artifact's external id. */
-  uploads?: Map<string, BegunUpload> | undefined;
+  /** `sent`: whether its documents are attached is not known. */
+  attaching?: "sent" | "attached" | undefined;
+  /** Fingerprint of the documents of its newest work. None of an imported client: what it was imported with is not known. */
+  documents?: string | undefined;
+  /** A line for each upload that was begun: the key of the document, and its URL. */
+  uploads?: string | undefined;
+  /** Ids of its works before the newest. */
+  earlier?: readonly string[] | undefined;
   /** In the input of this process. */
   isSeen: boolean;
-  /** Settled by an earlier process. */
-  before: boolean;
+  /** What this process found out. */
+  status?: ClientStatus | undefined;
   error?: WorkspaceTasksError | undefined;
 }
 
 export class ImportState {
   readonly clients = new Map<string, ClientState>();
-  readonly counts = { open: 0, imported: 0, exists: 0, failed: 0, undecided: 0 };
+  /** Of the clients that this process has read. `open`: not settled yet. */
+  readonly counts = { open: 0, imported: 0, unchanged: 0, changed: 0, exists: 0, failed: 0, undecided: 0 };
   /** External ids that the input has again, with each repetition. */
   readonly repeated: string[] = [];
   readonly jobs = new Map<number, ImportJob>();
   jobCount = 0;
-  /** From now on entries are of this process. */
-  isReplayed = false;
 
   /** The state of a client, from now on also of one that was not known. */
   client(externalId: string): ClientState {
     const known = this.clients.get(externalId);
     if (known) return known;
-    const client: ClientState = { status: "open", mode: "new", isSeen: false, before: false };
-    this.counts.open += 1;
+    const client: ClientState = { isImported: false, mode: "new", isSeen: false };
     this.clients.set(externalId, client);
     return client;
   }
@@ -74,23 +74,26 @@ export class ImportState {
     return job;
   }
 
-  /** Those of its clients that are neither settled nor in another job. */
+  /** Those of its clients that are neither imported nor in another job. */
   openIn(job: ImportJob): readonly string[] {
-    const isOpen = (client: ClientState) => client.status === "open" && client.job === job;
-    return job.clients.filter((externalId) => isOpen(this.client(externalId)));
+    return job.clients.filter((externalId) => {
+      const client = this.client(externalId);
+      return !client.isImported && client.job === job;
+    });
   }
 
-  /** Failed in this process, unless it is settled; the next one tries again. */
-  fail(externalId: string, error: WorkspaceTasksError): void {
-    if (this.client(externalId).status === "open") this.settle(externalId, "failed", error);
+  see(externalId: string): void {
+    this.client(externalId).isSeen = true;
+    this.counts.open += 1;
   }
 
-  settle(externalId: string, status: Exclude<ClientStatus, "open">, error?: WorkspaceTasksError): void {
+  /** Settles a client of the input for this process. The first status counts. */
+  settle(externalId: string, status: ClientStatus, error?: WorkspaceTasksError): void {
     const client = this.client(externalId);
-    if (client.status !== "open") throw new Error("expected a client that is open, got one that is settled");
+    if (!client.isSeen || client.status) return;
     this.counts.open -= 1;
     this.counts[status] += 1;
-    Object.assign(client, { status, error, before: !this.isReplayed, uploads: undefined });
+    Object.assign(client, { status, error });
   }
 }
 
@@ -107,12 +110,12 @@ const entry = <Values extends readonly unknown[] | []>(
 const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
 const id = s.nonEmptyString;
 const ids = s.array(id);
-const mode = s.oneOf<WorkMode>("new", "doubt", "derived");
+const mode = s.oneOf<WorkMode>("new", "conflict", "derived");
 
 // A question mark: durable before the request is sent. The same name without it: durable after the response.
 const entries = {
-  /** Version of the format, connection, job name. The first entry. */
-  import: entry([count, s.string, s.string], () => {}),
+  /** Version of the format, and connection. The first entry. */
+  import: entry([count, s.string], () => {}),
   /** Number, id and workspace of a job, and how these clients are added to it. */
   "works?": entry([count, id, id, mode, ids], (state, number, id, workspaceId, mode, clients) => {
     const job = { number, id, workspaceId, mode, clients, isStarting: false };
@@ -128,39 +131,52 @@ const entries = {
     for (const [index, each] of clients.entries())
       state.client(each).work = [jobWorkIds[index] ?? "", workIds[index] ?? ""];
   }),
-  "attach?": entry([id], (state, externalId) => {
-    state.client(externalId).artifacts = "sent";
+  /** A client, and the fingerprint of its documents. */
+  "attach?": entry([id, s.string], (state, externalId, documents) => {
+    Object.assign(state.client(externalId), { attaching: "sent", documents });
   }),
   attach: entry([id], (state, externalId) => {
-    state.client(externalId).artifacts = "attached";
+    state.client(externalId).attaching = "attached";
   }),
   "start?": entry([count], (state, number) => {
     state.job(number).isStarting = true;
   }),
   start: entry([count], (state, number) => {
     const job = state.job(number);
-    for (const externalId of state.openIn(job)) state.settle(externalId, "imported");
+    for (const externalId of state.openIn(job)) {
+      const client = state.client(externalId);
+      Object.assign(client, { isImported: true, documents: client.documents ?? "" });
+    }
     state.jobs.delete(number);
   }),
-  /** Clients that leave their job, which has no works or is never started, and how they are sent next. */
-  next: entry([mode, ids], (state, mode, clients) => {
-    const none = { job: undefined, work: undefined, artifacts: undefined };
-    for (const externalId of clients) Object.assign(state.client(externalId), { mode, ...none });
-  }),
-  /** Client, artifact, URL and version of the file of an upload that was begun. */
-  upload: entry([id, id, id, s.string], (state, externalId, artifact, url, version) => {
+  /** The service has a task of this client: id of the job, id of the work, and how that was added. */
+  found: entry([id, s.string, s.string, mode], (state, externalId, jobId, workId, mode) => {
     const client = state.client(externalId);
-    client.uploads ??= new Map();
-    client.uploads.set(artifact, { url, version });
+    const job = { number: 0, id: jobId, workspaceId: "", mode, clients: [externalId], isStarting: false };
+    // Whether a request in doubt has attached them is not known.
+    const isKnown = client.job?.id === jobId && client.attaching === "attached";
+    const documents = isKnown ? client.documents : undefined;
+    Object.assign(client, { isImported: true, job, work: ["", workId], documents });
   }),
-  /** Status of a client, with code and message of its error. */
-  settled: entry(
-    [s.oneOf("exists", "undecided"), id, s.string, s.string],
-    (state, status, id, code, message) => {
-      const error = new WorkspaceTasksError(code as ErrorCode, message, { outcome: "rejected" });
-      state.settle(id, status, error);
-    },
-  ),
+  /** Clients that leave their job, which is never started or has no works, or get a second work; how they are sent next. */
+  next: entry([mode, ids], (state, mode, clients) => {
+    const none = { job: undefined, work: undefined, attaching: undefined, documents: undefined };
+    for (const externalId of clients) {
+      const client = state.client(externalId);
+      if (client.isImported && client.work) client.earlier = [...(client.earlier ?? []), client.work[1]];
+      Object.assign(client, { ...none, isImported: false, mode });
+    }
+  }),
+  /** Client, key of the document, and the URL of its upload. */
+  upload: entry([id, id, id], (state, externalId, key, url) => {
+    const client = state.client(externalId);
+    const others = (client.uploads ?? "").split("\n").filter((line) => line !== "" && !line.startsWith(key));
+    client.uploads = [...others, `${key} ${url}`].join("\n");
+  }),
+  /** A client, and the fingerprint of its documents, whose files were written again without a change. */
+  documents: entry([id, s.string], (state, externalId, documents) => {
+    state.client(externalId).documents = documents;
+  }),
 };
 
 type ValuesOf<Each> = Each extends Entry<infer Values> ? Values : never;
@@ -185,7 +201,14 @@ export function applyEntry(state: ImportState, [name, ...values]: JournalEntry):
   (entries[name].apply as (state: ImportState, ...values: readonly unknown[]) => void)(state, ...values);
 }
 
+const suffixOf = (jobId: string) => `~${jobId.slice(-8)}`;
+
 /** The external id under which a client's work is sent. */
-export function workExternalId(externalId: string, { mode, id }: ImportJob): string {
-  return mode === "derived" ? `${externalId}~${id.slice(-8)}` : externalId;
+export function workExternalId(externalId: string, { mode, id }: Pick<ImportJob, "mode" | "id">): string {
+  return mode === "derived" ? externalId + suffixOf(id) : externalId;
+}
+
+/** The client's own external id in one that may be derived, if it is; `jobId`: of the job that its work is in. */
+export function derivedFrom(sent: string, jobId: string): string | undefined {
+  return sent.endsWith(suffixOf(jobId)) ? sent.slice(0, -suffixOf(jobId).length) : undefined;
 }

@@ -1,5 +1,6 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { CheckedOptions } from "./import-input.ts";
 import type { ImportParts } from "./import-parts.ts";
@@ -19,15 +20,16 @@ const journalsInUse = new WeakSet<ImportJournal>();
 
 /** The state of an import and its journal, in step. After a failure of the journal every further entry is rejected. */
 export function createLedger(
-  { journal, connectionId, jobName }: CheckedOptions,
+  { journal, connectionId }: CheckedOptions,
   { clock, redactor }: Pick<ImportParts, "clock" | "redactor">,
+  scope: CallScope,
 ) {
   const state = new ImportState();
-  const first: JournalEntry = ["import", formatVersion, connectionId, jobName];
+  const first: JournalEntry = ["import", formatVersion, connectionId];
   let queue: string[] = [];
   let written: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
-  let holdsJournal = false;
+  let [holdsJournal, hasEntries] = [false, false];
 
   /** The error of the journal itself, or another; without secrets. */
   function toError(error: unknown, other: () => WorkspaceTasksError): WorkspaceTasksError {
@@ -51,12 +53,13 @@ export function createLedger(
       const entry = parseEntry(text);
       if ((line === 1) !== (entry[0] === "import"))
         throw new Error("expected the import in the first entry only");
-      const [expected, got] = [JSON.stringify(first), JSON.stringify(entry)];
-      if (line === 1 && expected !== got)
-        throw journalError(
-          "JOURNAL_MISMATCH",
-          `expected that of ${expected}, got that of ${got}; use a new one`,
-        );
+      if (entry[0] === "import" && entry[1] !== formatVersion)
+        throw journalError("JOURNAL_MISMATCH", `expected one of version ${formatVersion}, got ${entry[1]}`);
+      if (entry[0] === "import" && entry[2] !== connectionId) {
+        const [expected, got] = [JSON.stringify(connectionId), JSON.stringify(entry[2])];
+        const message = `expected that of the connection ${expected}, got that of ${got}; use one for each connection`;
+        throw journalError("JOURNAL_MISMATCH", message);
+      }
       applyEntry(state, entry);
     } catch (error) {
       const problem = error instanceof Error ? error.message : "unknown";
@@ -68,6 +71,9 @@ export function createLedger(
   /** Resolves when the entries are durable. Those of concurrent calls are written together. */
   function record(...entries: readonly JournalEntry[]): Promise<void> {
     for (const entry of entries) applyEntry(state, entry);
+    // With the first entry, so that an import that sent nothing leaves an empty journal.
+    if (!hasEntries) queue.push(JSON.stringify(first));
+    hasEntries = true;
     queue.push(...entries.map((entry) => JSON.stringify(entry)));
     next ??= written.then(() => {
       const group = queue;
@@ -87,16 +93,18 @@ export function createLedger(
       if (journalsInUse.has(journal)) throw journalError("JOURNAL_IN_USE", inUse);
       journalsInUse.add(journal);
       holdsJournal = true;
-      const opened = await limited("open", async () => {
-        return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
-      });
-      for (let line = 1; ; line++) {
-        const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
-        if (done !== true) replay(value, line);
-        else if (line === 1) await record(first);
-        if (done === true) break;
-      }
-      state.isReplayed = true;
+      const read = async () => {
+        const opened = await limited("open", async () => {
+          return entriesOf(await journal.open(), "open()")[Symbol.asyncIterator]();
+        });
+        for (let line = 1; ; line++) {
+          const { done, value } = await limited("open", async () => ({ ...(await opened.next()) }));
+          if (done === true || scope.failure) return;
+          replay(value, line);
+          hasEntries = true;
+        }
+      };
+      await scope.race(read());
     },
     async close(): Promise<void> {
       if (!holdsJournal) return;

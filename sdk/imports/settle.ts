@@ -1,7 +1,45 @@
 import type { CallScope } from "../call/call-scope.ts";
 import { FailureError } from "../call/failure.ts";
-import { isWorkspaceTasksError, type WorkspaceTasksError } from "../errors.ts";
-import { kindOfFailure } from "./outcome-policy.ts";
+import { type ErrorCode, isWorkspaceTasksError, type WorkspaceTasksError } from "../errors.ts";
+
+type Failed = Pick<WorkspaceTasksError, "code" | "outcome">;
+
+/**
+ * - `import`: it concerns every call, and ends the import.
+ * - `repeat`: it had no effect, and may succeed later.
+ * - `doubt`: it may have had an effect.
+ * - `call`: the service rejected what this call says.
+ */
+export type FailureKind = "import" | "repeat" | "doubt" | "call";
+
+const importCodes: ReadonlySet<ErrorCode> = new Set([
+  "API_KEY_REJECTED",
+  "API_KEY_UNAVAILABLE",
+  "PERMISSION_DENIED",
+  "CLIENT_CLOSED",
+  "CONFIGURATION_INVALID",
+  "ABORTED",
+  "ON_PROGRESS_FAILED",
+]);
+const callCodes: ReadonlySet<ErrorCode> = new Set([
+  "ARGUMENT_INVALID",
+  "INPUT_INVALID",
+  "DOCUMENT_INVALID",
+  "NOT_FOUND",
+  "CONFLICT",
+  "HTTP_REQUEST_REJECTED",
+  "GRAPHQL_ERROR",
+]);
+
+export function kindOfFailure({ code, outcome }: Failed): FailureKind {
+  if (importCodes.has(code) || code.startsWith("JOURNAL_")) return "import";
+  // Whatever bytes of a file have arrived, nothing refers to them.
+  if (code.startsWith("UPLOAD_") && code !== "UPLOAD_FAILED") return "call";
+  if (outcome === "unknown") return "doubt";
+  // What failed is not this call: the exchange of the key, or the rate limit.
+  if (outcome === "not_sent" && code !== "ARGUMENT_INVALID") return "repeat";
+  return callCodes.has(code) ? "call" : "repeat";
+}
 
 /** A call with a certain outcome, or one that the caller decides about. `wasInDoubt`: an earlier attempt may have taken effect. */
 export type Settled<Value> =

@@ -40,6 +40,8 @@ const pauseMsMax = 60_000;
 // Reading takes a quarter of the time, and so at most a quarter of the rate limit.
 const pausePerReading = 3;
 
+const waitedFor: ReadonlySet<string> = new Set(["imported", "unchanged", "changed"]);
+
 const waitInput = s.strictOptions<WaitForTasksOptions>()({
   signal: s.optional(s.abortSignal),
   deadlineMs: s.optional(s.durationMs),
@@ -62,7 +64,7 @@ export async function waitForTasks(
   const error = new WorkspaceTasksError("DEADLINE_EXCEEDED", message, { outcome: "unknown" });
   const clients = checkInput(method, resultArgument, result).clients();
   for (const { status, workId, externalId } of checkInput(method, clientsOfResult, clients))
-    if (status === "imported" && workId !== undefined)
+    if (waitedFor.has(status) && workId !== undefined)
       waiting.set(workId, { externalId, task: undefined, error });
   const ended: ClientTask[] = [];
   const scope = engine.openScope({ signal, limitMs: deadlineMs });

@@ -143,6 +143,7 @@ export function createEndpointRun({ endpoints, store, scope, clock, random, call
     ensure: (wanted: CreateWebhookEndpointInput): Promise<EnsuredEndpoint> =>
       repeat(async (text) => {
         const { endpointId, secrets, pending, url } = parseSecrets(text);
+        requireSameUrl(url, wanted.url);
         const all = await endpoints.list({ limit: 100 }, requestOptions()).toArray();
         const { kept, duplicates, others } = chooseEndpoint(all, wanted, { endpointId, url });
         const isStored = endpointId === kept?.id && secrets.length > 0 && !pending && !hasLostSecret;
@@ -218,3 +219,11 @@ const contentOf = ({ url, description, eventTypes }: CreateWebhookEndpointInput)
 const hrefOf = (url: string) => (URL.canParse(url) ? new URL(url).href : url);
 const namesOf = (eventTypes: readonly string[] | null | undefined) =>
   eventTypes ? [...new Set(eventTypes)].sort().join() : null;
+
+/** Two URLs with one store would take turns in it, and each would have the secret of the other rotated away. */
+function requireSameUrl(stored: string, wanted: string): void {
+  if (stored === "" || hrefOf(stored) === hrefOf(wanted)) return;
+  const message =
+    "secrets.read: expected the store of this url, got that of another one; use a store of its own for each url";
+  throw new FailureError(failure("SECRET_STORE_FAILED", message));
+}

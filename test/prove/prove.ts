@@ -7,7 +7,13 @@ import { explore } from "../integration/explorer/explore.ts";
 import { loadProducts, scopes } from "../integration/explorer/scopes.ts";
 import { summary, tell } from "../integration/explorer/story.ts";
 import { runImportSeed } from "../integration/sdk/imports/import-seeds.ts";
-import { clientsWithFiles, provenImports, stopEverywhere } from "../integration/sdk/imports/import-stops.ts";
+import {
+  clientsWithFiles,
+  intrudeEverywhere,
+  loseEntries,
+  provenImports,
+  stopEverywhere,
+} from "../integration/sdk/imports/import-stops.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
 import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
@@ -70,16 +76,22 @@ const parts = {
     report(true, `imports of seeds ${from} to ${from + done - 1}`);
   },
   async stops({ report }) {
-    for (const { clients, artifacts } of provenImports) {
-      let [runs, undecided] = [0, 0];
-      for await (const run of stopEverywhere({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
-        runs += 1;
-        undecided += run.undecided;
-        if (run.problems.length > 0) return report(false, indented(run.problems.join("\n")));
+    const every = [
+      ["every stop and every pair of stops", stopEverywhere],
+      ["every stop with 1 to 8 entries lost", loseEntries],
+      ["every act of somebody else and every stop", intrudeEverywhere],
+    ] as const;
+    for (const [what, runs] of every)
+      for (const { clients, artifacts } of provenImports) {
+        let [count, undecided] = [0, 0];
+        for await (const run of runs({ clients: clientsWithFiles(clients, artifacts) }, 1)) {
+          count += 1;
+          undecided += run.undecided;
+          if (run.problems.length > 0) return report(false, indented(run.problems.join("\n")));
+        }
+        const text = `${clients} clients with ${artifacts} documents each: ${what} (${count} runs)`;
+        report(runs !== stopEverywhere || undecided === 0, `${text}, ${undecided} undecided clients`);
       }
-      const what = `${clients} clients with ${artifacts} documents each: every stop and every pair of stops`;
-      report(undecided === 0, `${what} (${runs} runs), ${undecided} undecided clients`);
-    }
   },
   async differential({ leftMs, report }) {
     for (const [part, share] of [

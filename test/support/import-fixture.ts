@@ -109,15 +109,17 @@ async function findProblems(
   if (result.counts.open > 0) problems.push(`${result.counts.open} clients are open`);
   for (const { externalId, name, artifacts = [] } of input) {
     const client = found.get(externalId);
+    const status = client?.status ?? "missing";
     // The name of a work stays the same under a derived external id.
     const works = state.jobWorks.filter((work) => work.name === name && work.taskId !== undefined);
-    const isReported = client?.status === "failed" || client?.status === "undecided";
-    const mayHaveNone = isReported || (client?.status === "exists" && used.has(externalId));
+    const mayHaveNone =
+      status === "failed" || status === "undecided" || (status === "exists" && used.has(externalId));
     if (works.length > 1 || (works.length === 0 && !mayHaveNone))
-      problems.push(`${externalId} is ${client?.status} and has ${works.length} tasks`);
+      problems.push(`${externalId} is ${status} and has ${works.length} tasks`);
+    if (works.length > 0 && status === "failed") problems.push(`${externalId} is failed and has a task`);
+    if (status !== "imported" && status !== "unchanged") continue;
     for (const { id, workId } of works) {
-      if (client?.status === "imported" && client.workId !== workId)
-        problems.push(`${externalId} has another work`);
+      if (client?.workId !== workId) problems.push(`${externalId} has another work`);
       const attached = state.artifacts.filter(({ jobWorkId }) => jobWorkId === id);
       const names = attached.map((artifact) => artifact.externalId).sort();
       const expected = artifacts.map((artifact) => artifact.externalId).sort();

@@ -10,7 +10,7 @@ export interface ImportProcessInput {
 
 export interface ImportProcessOutput {
   readonly imported: number;
-  readonly before: number;
+  readonly unchanged: number;
   /** Live memory at the end, with the result. */
   readonly heapBytes: number;
   readonly cpuMs: number;
@@ -27,6 +27,8 @@ const responses: Readonly<Record<string, (variables: { inputs: readonly unknown[
   ExchangeApiKey: () => ({
     exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken: "token", userToken: "t" },
   }),
+  Me: () => ({ me: { __typename: "WorkspaceUser", id: "m", workspace: { id: "workspace" } } }),
+  ListClients: () => ({ me: { __typename: "WorkspaceUser", workspace: { clients: [] } } }),
   CreateConnectionJob: () => ({ createConnectionJob: { id: newId(), workspaceId: "workspace" } }),
   CreateJobWorks: ({ inputs }) => ({ createJobWorks: inputs.map(() => ({ id: newId(), workId: newId() })) }),
   CreateJobWorkArtifacts: () => ({ createJobWorkArtifacts: [] }),
@@ -71,16 +73,14 @@ async function run(): Promise<ImportProcessOutput> {
       worksPerJob: 1_000,
       concurrency: 64,
     });
-    let before = 0;
-    for (const each of result.clients()) if (each.before) before += 1;
     (globalThis as { gc?: () => void }).gc?.();
     const { user, system } = process.cpuUsage(cpuBefore);
     const { heapUsed, external } = process.memoryUsage();
-    const { imported } = result.counts;
-    return { imported, before, heapBytes: heapUsed + external, cpuMs: (user + system) / 1_000, requests };
+    const { imported, unchanged } = result.counts;
+    return { imported, unchanged, heapBytes: heapUsed + external, cpuMs: (user + system) / 1_000, requests };
   } catch (error) {
     const code = isWorkspaceTasksError(error) ? error.code : String(error);
-    return { imported: 0, before: 0, heapBytes: 0, cpuMs: 0, requests, error: code };
+    return { imported: 0, unchanged: 0, heapBytes: 0, cpuMs: 0, requests, error: code };
   }
 }
 

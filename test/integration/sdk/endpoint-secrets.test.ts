@@ -100,16 +100,19 @@ describe("ensureEndpoint", () => {
       expect(stored()).toEqual(again.secrets.slice(0, 1));
     }));
 
-  it("leaves the endpoint of an earlier URL, also when the first call with the new one was rejected", () =>
-    withStore(async ({ client, secrets, stored }) => {
+  it("rejects the store of another URL, and leaves it as it is", () =>
+    withStore(async ({ client, secrets, state }) => {
       const first = await client.webhooks.ensureEndpoint({ url, secrets });
+      const { text } = state;
       const moved = { url: "https://moved.example/webhooks", secrets };
-      await failureOf(client.webhooks.ensureEndpoint({ ...moved, eventTypes: ["task.faild"] }));
-      const { endpoint } = await client.webhooks.ensureEndpoint(moved);
-      expect(endpoint.url).toBe(moved.url);
-      expect(stored()).toHaveLength(2);
-      const all = await client.webhooks.endpoints.list().toArray();
-      expect(all.map(({ id }) => id).sort()).toEqual([first.endpoint.id, endpoint.id].sort());
+      const error = await failureOf(client.webhooks.ensureEndpoint(moved));
+      expect(error).toMatchObject({ code: "SECRET_STORE_FAILED", outcome: "not_sent" });
+      expect(error.message).toContain("use a store of its own for each url");
+      expect(state.text).toBe(text);
+      // The same URL, written in another way.
+      const upper = { url: url.replace("https://", "HTTPS://"), secrets };
+      expect((await client.webhooks.ensureEndpoint(upper)).endpoint.id).toBe(first.endpoint.id);
+      expect(await client.webhooks.endpoints.list().toArray()).toHaveLength(1);
     }));
 
   it("waits while another process has a secret issued, and 30 s after that was killed takes over", () =>

@@ -36,38 +36,90 @@ it("the example nightly-import, killed ten times, imports each client once and w
       );
       process.kill(-killing.pid, "SIGKILL");
       const { output } = await killing.ended();
-      expect(output).not.toMatch(/imported/);
+      expect(output).not.toMatch(/were there/);
       killed.push(await linesIn(journal));
     }
     using last = start();
     const { code, output } = await last.ended();
-    expect(output).toMatch(/12 imported, 0 existed, 0 failed/);
+    const [, imported = 0, there = 0] = /(\d+) imported, (\d+) were there, 0 to look at/.exec(output) ?? [];
+    expect(Number(imported) + Number(there)).toBe(12);
     expect(code).toBe(0);
     expect(new Set(killed).size).toBeGreaterThan(5);
-    const { clients, tasks, documents } = (await mock.control.getSnapshot()).state as unknown as State;
-    const imported = clients.map(({ id, externalId }) => ({
-      externalId: externalId.replace(/~.*/, ""),
-      tasks: tasks.filter(({ clientId }) => clientId === id).length,
-      documents: documents
-        .filter(({ clientId }) => clientId === id)
-        .map(({ fileName }) => fileName)
-        .sort(),
-    }));
-    const once = names.map((externalId) => ({ externalId, tasks: 1, documents: ["1099.pdf", "w2.pdf"] }));
-    expect(imported.sort(byExternalId)).toEqual(once.sort(byExternalId));
+    const once = names.map((externalId) => [externalId, 1, "1099.pdf,w2.pdf"]);
+    expect(await preparations(mock)).toEqual(once.sort());
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 });
+
+it("the example nightly-import, run on three nights, imports new clients and reports changed ones until it is told to import them", {
+  timeout: 120_000,
+}, async () => {
+  await using mock = await createMockServer();
+  const folder = await mkdtemp(join(tmpdir(), "workspace-tasks-nightly-"));
+  try {
+    const connectionId = await connect(mock);
+    const program = await bundledProgram("examples/nightly-import.ts");
+    const args = [...program, join(folder, "clients.csv"), folder, join(folder, "journal")];
+    const night = async (...flags: string[]) => {
+      using running = new RunningProgram([...args, ...flags], { env: environmentOf(mock, connectionId) });
+      const { code, output } = await running.ended();
+      return { code, output, uploads: (await mock.control.getSnapshot()).state.uploads.length };
+    };
+    await writeInput(folder, names.slice(0, 11));
+    const first = await night();
+    expect(first).toMatchObject({
+      code: 0,
+      output: expect.stringContaining("11 imported, 0 were there, 0 to look"),
+    });
+    // A new client, a corrected document, an additional one; all others are written again as they were.
+    await writeInput(folder, names);
+    await writeFile(join(folder, "client-0", "w2.pdf"), "%PDF-1.7 corrected");
+    await writeFile(join(folder, "client-1", "k1.pdf"), "%PDF-1.7 additional");
+    const second = await night();
+    expect(second).toMatchObject({ code: 1, uploads: first.uploads + 2 });
+    expect(second.output).toContain("1 imported, 9 were there, 2 to look at");
+    expect(second.output).toMatch(
+      /^changed: client "client-0": .+: "client-0\/w2.pdf"; call with onChanged/m,
+    );
+    expect(second.output).toMatch(/^changed: client "client-1": .+: "client-1\/k1.pdf"; /m);
+    const told = await night("--import-changed");
+    expect(told).toMatchObject({ code: 0, uploads: second.uploads + 2 });
+    expect(told.output).toContain("2 imported, 10 were there, 0 to look at");
+    const third = await night();
+    expect(third).toMatchObject({ code: 0, uploads: told.uploads });
+    expect(third.output).toContain("0 imported, 12 were there, 0 to look at");
+    const twice = [
+      ["client-0", 1, "1099.pdf,w2.pdf"],
+      ["client-1", 1, "1099.pdf,k1.pdf,w2.pdf"],
+    ];
+    const once = names.map((externalId) => [externalId, 1, "1099.pdf,w2.pdf"]);
+    expect(await preparations(mock)).toEqual([...once, ...twice].sort());
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+/** External id, number of tasks and documents of each client of the service. */
+async function preparations(mock: MockServer): Promise<readonly unknown[]> {
+  const { clients, tasks, documents } = (await mock.control.getSnapshot()).state as unknown as State;
+  const all = clients.map(({ id, externalId }) => [
+    externalId.replace(/~.*/, ""),
+    tasks.filter(({ clientId }) => clientId === id).length,
+    documents
+      .filter(({ clientId }) => clientId === id)
+      .map(({ fileName }) => fileName)
+      .sort()
+      .join(),
+  ]);
+  return all.sort();
+}
 
 interface State {
   readonly clients: readonly { readonly id: string; readonly externalId: string }[];
   readonly tasks: readonly { readonly clientId: string }[];
   readonly documents: readonly { readonly clientId: string; readonly fileName: string }[];
 }
-
-const byExternalId = (a: { readonly externalId: string }, b: { readonly externalId: string }) =>
-  a.externalId.localeCompare(b.externalId);
 
 const environmentOf = ({ baseUrl, gatewayUrl, apiKey }: MockServer, connectionId: string) => ({
   WORKSPACE_TASKS_BASE_URL: baseUrl,
@@ -85,11 +137,11 @@ async function connect({ baseUrl, gatewayUrl, apiKey, workspaceId }: MockServer)
 }
 
 /** A CSV file, and two documents in a folder for each client. */
-async function writeInput(folder: string): Promise<void> {
-  const lines = names.map((name) => `${name},"Name, ${name}",${name}`);
+async function writeInput(folder: string, clients = names): Promise<void> {
+  const lines = clients.map((name) => `${name},"Name, ${name}",${name}`);
   await writeFile(join(folder, "clients.csv"), ["externalId,name,folder", ...lines].join("\n"));
-  for (const name of names) {
-    await mkdir(join(folder, name));
+  for (const name of clients) {
+    await mkdir(join(folder, name), { recursive: true });
     for (const document of ["w2.pdf", "1099.pdf"])
       await writeFile(join(folder, name, document), `%PDF-1.7 ${name} ${document}`);
   }

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { diagnosticsChannels, type Logger } from "../../../sdk/call/diagnostics.ts";
 import { createClient, type WorkspaceTasksClient } from "../../../sdk/client.ts";
 import { type ErrorCode, errorCodes, isWorkspaceTasksError } from "../../../sdk/errors.ts";
+import type { ImportClient } from "../../../sdk/imports/import-input.ts";
 import type { ImportJournal } from "../../../sdk/imports/journal/import-journal.ts";
 import { type PostgresClientPool, postgresJournal } from "../../../sdk/imports/journal/postgres-journal.ts";
 import type { CreateClientOptions } from "../../../sdk/options.ts";
@@ -72,7 +73,7 @@ const ensureEndpoint = (client: WorkspaceTasksClient, secretStore: SecretStore) 
     .catch(() => {})
     .then(() => client.webhooks.ensureEndpoint({ url: "https://receiver.example", secrets: secretStore }));
 const storedText = JSON.stringify({
-  ...{ version: 1, url: said, endpointId: said, pending: null },
+  ...{ version: 1, url: "https://receiver.example", endpointId: said, pending: null },
   secrets: [{ secret: signingSecret, validUntilMs: null }],
 });
 
@@ -85,9 +86,13 @@ function journalOf(...entries: readonly (readonly unknown[])[]) {
 }
 
 /** After a call: the client knows its key and a token. */
-async function importWith(client: WorkspaceTasksClient, journal: ImportJournal) {
+async function importWith(
+  client: WorkspaceTasksClient,
+  journal: ImportJournal,
+  artifacts: ImportClient["artifacts"] = [],
+) {
   await client.me();
-  const clients = [{ externalId: said, name: said }];
+  const clients = [{ externalId: said, name: said, artifacts }];
   return client.partner.imports.start({ connectionId: "connection", jobName: "job", clients, journal });
 }
 
@@ -103,7 +108,7 @@ const lockedPool: PostgresClientPool = {
 };
 
 const doubtedImport = [
-  ["import", 1, "connection", "job"],
+  ["import", 1, "connection"],
   ["works?", 1, "job-1", "workspace", "new", [said]],
 ];
 /** The gateway rejects every call; the base router has no user of a workspace. */
@@ -211,10 +216,21 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     respond: noEndpoints,
     call: (client) => ensureEndpoint(client, { read: async () => storedText, write: async () => false }),
   },
-  JOURNAL_MISMATCH: { call: (client) => importWith(client, journalOf(["import", 1, said, said])) },
+  JOURNAL_MISMATCH: { call: (client) => importWith(client, journalOf(["import", 1, said])) },
   JOURNAL_DAMAGED: { call: (client) => importWith(client, journalOf(["import", said])) },
   JOURNAL_IN_USE: { call: (client) => importWith(client, postgresJournal(lockedPool, said)) },
   JOURNAL_FAILED: { call: (client) => importWith(client, { ...journalOf(), open: throws }) },
+  IMPORT_CHANGED: {
+    call: async (client) => {
+      const started = [
+        ["works", 1, ["a"], ["b"]],
+        ["start", 1],
+      ];
+      const artifact = { name: said, type: said, externalId: said, url: "https://files.example" };
+      const result = await importWith(client, journalOf(...doubtedImport, ...started), [artifact]);
+      return [...result.clients()][0]?.error;
+    },
+  },
   IMPORT_UNDECIDED: {
     options: { gatewayUrl: "http://gateway.localhost" },
     respond: importRejectedWithConflict,

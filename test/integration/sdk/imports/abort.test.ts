@@ -92,7 +92,7 @@ async function abortAt(step: number): Promise<boolean> {
   await client.close();
   expect(open.timers).toBe(0);
   const result = await fixture.import({ clients, journal: durable, worksPerJob: 2 });
-  expect(result.counts).toMatchObject({ imported: 3, open: 0 });
+  expect(result.counts.imported + result.counts.unchanged).toBe(3);
   expect(await fixture.problems(result, clients)).toEqual([]);
   return code === "ABORTED";
 }

@@ -133,7 +133,7 @@ describe("the clients of an import", () => {
       ...Object.fromEntries(bad.map((externalId) => [externalId, "failed"])),
       twice: "failed",
     });
-    expect(result.counts).toEqual({ open: 0, imported: 7, exists: 0, failed: 8, undecided: 0 });
+    expect(result.counts).toMatchObject({ open: 0, imported: 7, exists: 0, failed: 8, undecided: 0 });
     const codes = bad.map((externalId) => clientOf(result, externalId)?.error?.code);
     const invalid = "ARGUMENT_INVALID";
     expect(codes).toEqual([
@@ -146,6 +146,8 @@ describe("the clients of an import", () => {
       "INPUT_INVALID",
     ]);
     expect(clientOf(result, "both")?.error?.message).toContain("expected a file or a url, not both");
+    const message = clientOf(result, "no-file")?.error?.message;
+    expect(message).toMatch(/^client "no-file", document "no-file": .+could not be read \(ENOENT\)$/);
     expect(
       await fixture.problems(
         result,
@@ -160,8 +162,8 @@ describe("the clients of an import", () => {
     const used = clients.filter((_, index) => index % 9 === 0);
     await fixture.import({ clients: used, jobName: "Before" });
     const result = await fixture.import({ clients, worksPerJob: 16 });
-    expect(result.counts).toEqual({ open: 0, imported: 35, exists: 5, failed: 0, undecided: 0 });
-    expect(clientOf(result, "client-9")).toMatchObject({ status: "exists", error: { code: "CONFLICT" } });
+    expect(result.counts).toMatchObject({ open: 0, imported: 35, exists: 5, failed: 0, undecided: 0 });
+    expect(clientOf(result, "client-9")).toMatchObject({ status: "exists", error: undefined });
     expect(await fixture.problems(result, clients)).toEqual([]);
   });
 
@@ -172,8 +174,7 @@ describe("the clients of an import", () => {
     const failed = await fixture.import({ journal, clients: [first, { ...second, name: "" }] });
     expect(statuses(failed)).toEqual({ "client-0": "imported", "client-1": "failed" });
     const result = await fixture.import({ journal, clients: [second, first] });
-    expect(clientOf(result, "client-0")).toMatchObject({ status: "imported", before: true });
-    expect(clientOf(result, "client-1")).toMatchObject({ status: "imported", before: false });
+    expect(statuses(result)).toEqual({ "client-0": "unchanged", "client-1": "imported" });
   });
 
   it("are imported when their file can be read again, after the others of a job in doubt", async () => {
@@ -199,7 +200,7 @@ describe("the clients of an import", () => {
     expect(statuses(partly)).toEqual({ a: "imported", b: "failed" });
     isReadable = true;
     const result = await fixture.import({ clients, journal: durable });
-    expect(statuses(result)).toEqual({ a: "imported", b: "imported" });
+    expect(statuses(result)).toEqual({ a: "unchanged", b: "imported" });
     expect(await fixture.problems(result, clients)).toEqual([]);
   });
 
@@ -246,7 +247,7 @@ describe("the clients of an import", () => {
     expect(statuses(result)).toEqual({ "client-0": status, "client-1": status });
     override.remove();
     const again = await fixture.import({ clients, journal });
-    expect(again.counts).toMatchObject(status === "failed" ? { imported: 2 } : { undecided: 2 });
+    expect(again.counts).toMatchObject({ imported: 2 });
   });
 
   it.each([
@@ -280,7 +281,7 @@ describe("the clients of an import", () => {
     expect(partial.counts).toMatchObject({ imported: 3, failed: 1 });
     expect(clientOf(partial, "client-3")?.error?.message).toContain("the input does not have it");
     const result = await fixture.import({ clients, journal });
-    expect(result.counts).toMatchObject({ imported: 4, failed: 0 });
+    expect(result.counts).toMatchObject({ imported: 1, unchanged: 3, failed: 0 });
     expect(await fixture.problems(result, clients)).toEqual([]);
   });
 });
@@ -355,7 +356,10 @@ describe("an import ends", () => {
         const error = await failureOf(fixture.import({ clients: clientsWithUrls(2, 1), journal }));
         expect(error.code).toBe("JOURNAL_FAILED");
         const after = await fixture.mock.control.listRequests({ limit: 1_000 });
-        if (method !== "close") expect(after.data.length).toBe(before.data.length);
+        // An empty job has no effect.
+        const sent = after.data.slice(0, after.data.length - before.data.length);
+        const works = sent.filter(({ operations }) => operations.includes("createJobWorks"));
+        if (method !== "close") expect(works).toEqual([]);
       }
     },
   );
@@ -371,7 +375,7 @@ describe("an import ends", () => {
     expect(await fixture.mock.clock.runUntil(second)).toBe("JOURNAL_IN_USE");
     expect((await fixture.mock.clock.runUntil(first)).counts.imported).toBe(3);
     expect(journal.closed).toBe(1);
-    expect((await fixture.import({ ...options })).counts.imported).toBe(3);
+    expect((await fixture.import({ ...options })).counts.unchanged).toBe(3);
   });
 
   it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
@@ -415,12 +419,12 @@ describe("an import ends", () => {
       ["import", '["works?",1,"a","b","new",["x"]]', '["works",1,[],[]]'],
     ],
     [
-      "entry 2: works?: expected one of new, doubt, derived",
+      "entry 2: works?: expected one of new, conflict, derived",
       ["import", '["works?",1,"a","b","other",["x"]]'],
     ],
   ])("with JOURNAL_DAMAGED, %s, when its journal has %j", async (message, entries) => {
     await using fixture = await createImportFixture();
-    const first = JSON.stringify(["import", 1, fixture.connectionId, fixture.jobName]);
+    const first = JSON.stringify(["import", 1, fixture.connectionId]);
     const journal = new MemoryJournal(
       entries.map((entry) => (entry === "import" ? first : entry)) as string[],
     );
@@ -429,14 +433,18 @@ describe("an import ends", () => {
     expect(journal.closed).toBe(1);
   });
 
-  it("with JOURNAL_MISMATCH when its journal is of another import, and names both", async () => {
+  it("with JOURNAL_MISMATCH when its journal is of another connection, and names both", async () => {
     await using fixture = await createImportFixture();
     const journal = new MemoryJournal();
-    await fixture.import({ clients: [], journal });
-    const error = await failureOf(fixture.import({ clients: [], journal, jobName: "Other" }));
+    const clients = clientsWithUrls(1, 1);
+    const elsewhere = { clients, journal, connectionId: "other" };
+    // An import that sent nothing leaves its journal as it was.
+    expect(await codeOf(fixture.import(elsewhere))).toBe("NOT_FOUND");
+    expect((await fixture.import({ clients, journal })).counts.imported).toBe(1);
+    const error = await failureOf(fixture.import(elsewhere));
     expect(error.code).toBe("JOURNAL_MISMATCH");
-    for (const text of [fixture.connectionId, '"Other"', `"${fixture.jobName}"`])
-      expect(error.message).toContain(text);
+    for (const text of ['"other"', `"${fixture.connectionId}"`]) expect(error.message).toContain(text);
+    expect((await fixture.import({ clients, journal, jobName: "Another" })).counts.unchanged).toBe(1);
   });
 
   it("with ON_PROGRESS_FAILED, CLIENT_CLOSED or ARGUMENT_INVALID", async () => {

@@ -1,0 +1,207 @@
+// The documents of a client: are they those that it was imported with, and what is uploaded of them? A fingerprint tells: a
+// mark of all of them, which is made without reading a file, and a key for each, which is made of what it contains.
+
+import { toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
+import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { Hash } from "fast-sha256";
+import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
+import type { ArtifactInput } from "../operations/works.ts";
+import { createUploadSource, type UploadBody } from "../uploads/upload-source.ts";
+import type { UploadProgress } from "../uploads/uploads.ts";
+import { type CheckedClient, type ImportArtifact, type ImportFileArtifact, method } from "./import-input.ts";
+import type { ImportRun } from "./import-run.ts";
+
+// Whatever the client's own deadline is.
+const uploadDeadlineMs = 3_600_000;
+const bytesAtOnce = 1_000_000;
+
+/** A client whose files are uploaded. */
+export interface ReadyClient {
+  readonly client: CheckedClient;
+  readonly documents: string;
+  readonly inputs: readonly ArtifactInput[];
+}
+
+/** Uploads the files of clients, before anything refers to them. @returns the clients, without those of a broken file */
+export async function uploadDocuments(
+  run: ImportRun,
+  clients: readonly CheckedClient[],
+): Promise<ReadonlyMap<string, ReadyClient>> {
+  run.enter("uploading");
+  // Before a file is read: one that changes meanwhile has another mark the next time.
+  const marks = new Map<CheckedClient, string | undefined>();
+  await run.forEach(clients, async (client) => void marks.set(client, await markOf(client.artifacts)));
+  const keys = new Map<ImportArtifact, string>();
+  const all = clients.flatMap((client) => client.artifacts.map((artifact) => ({ client, artifact })));
+  await run.forEach(all, async ({ client: { externalId }, artifact }) => {
+    if (run.state.client(externalId).status) return;
+    const settled = await run.call(async () => {
+      const key = await keyOf(run, artifact);
+      if ("file" in artifact) await upload(run, { externalId, artifact, key });
+      keys.set(artifact, key);
+    });
+    if (settled.ok) return;
+    run.state.settle(externalId, "failed", run.clientError(settled.error, externalId, artifact.externalId));
+  });
+  const ready = new Map<string, ReadyClient>();
+  for (const client of clients) {
+    const { externalId, artifacts } = client;
+    const { status, uploads } = run.state.client(externalId);
+    if (status) continue;
+    const known = artifacts.map((artifact) => keys.get(artifact) ?? "");
+    const documents = artifacts.length === 0 ? "" : [marks.get(client) ?? "-", ...known].join(" ");
+    const inputs = artifacts.map((artifact, index) =>
+      attachable(artifact, urlOf(uploads, known[index] ?? "")),
+    );
+    ready.set(externalId, { client, documents, inputs });
+  }
+  return ready;
+}
+
+/** The external ids of the documents that are new, or not as they were imported; `undefined`: that is not known. */
+export async function changedDocuments(
+  run: ImportRun,
+  { externalId, artifacts }: CheckedClient,
+): Promise<readonly string[] | undefined> {
+  const { documents } = run.state.client(externalId);
+  if (artifacts.length === 0) return [];
+  if (documents === undefined) return undefined;
+  const [mark, ...known] = documents.split(" ");
+  const newMark = await markOf(artifacts);
+  if (mark === newMark) return [];
+  const changed: string[] = [];
+  for (const artifact of artifacts) {
+    const settled = await run.call(() => keyOf(run, artifact));
+    if (!settled.ok) throw run.clientError(settled.error, externalId, artifact.externalId);
+    if (!known.includes(settled.value)) changed.push(artifact.externalId);
+  }
+  if (changed.length === 0 && newMark !== undefined)
+    await run.record(["documents", externalId, [newMark, ...known].join(" ")]);
+  return changed;
+}
+
+/** The document as it is attached: a file by the URL of its upload. */
+function attachable(artifact: ImportArtifact, url: string | undefined): ArtifactInput {
+  if (!("file" in artifact)) {
+    const { version: _, ...rest } = artifact;
+    return rest;
+  }
+  const { file: _, mimeType: __, sizeBytes: ___, version: ____, ...rest } = artifact;
+  return { ...rest, url };
+}
+
+const urlOf = (uploads: string | undefined, key: string) =>
+  uploads
+    ?.split("\n")
+    .find((line) => line.startsWith(`${key} `))
+    ?.slice(key.length + 1);
+
+/** `undefined` when only reading tells: of a function without a version, and of a file that cannot be found. */
+async function markOf(artifacts: readonly ImportArtifact[]): Promise<string | undefined> {
+  const parts: unknown[] = [];
+  for (const artifact of artifacts) {
+    const { version } = artifact;
+    if (!("file" in artifact) || version !== undefined) parts.push(attachable(artifact, version), version);
+    else if (typeof artifact.file === "function") return undefined;
+    else {
+      const stat = await nodeModule("node:fs/promises")
+        .stat(artifact.file)
+        .catch(() => null);
+      if (!stat) return undefined;
+      parts.push(attachable(artifact, undefined), stat.size, stat.mtimeMs);
+    }
+  }
+  return keyText(new Hash().update(utf8(JSON.stringify(parts))));
+}
+
+async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> {
+  const { version } = artifact;
+  const described = attachable(artifact, undefined);
+  const hash = new Hash().update(
+    utf8(JSON.stringify(version === undefined ? described : { ...described, url: version })),
+  );
+  if ("file" in artifact && version === undefined) {
+    const source = createUploadSource((await openFile(run, artifact)).body);
+    try {
+      // Of another kind of body the upload says what is wrong.
+      for (let offset = 0, isLast = source === null; !isLast; ) {
+        const chunk = await run.scope.race(Promise.resolve(source?.chunkAt(offset, bytesAtOnce)));
+        hash.update(chunk?.bytes ?? new Uint8Array());
+        offset += chunk?.bytes.byteLength ?? 0;
+        isLast = chunk?.last ?? true;
+      }
+    } catch (error) {
+      return cannotOpen(run)(error);
+    } finally {
+      source?.release();
+    }
+  }
+  return keyText(hash);
+}
+
+const keyText = (hash: Hash) => toBase64Url(hash.digest().subarray(0, 9));
+
+interface Document {
+  readonly externalId: string;
+  readonly artifact: ImportFileArtifact;
+  readonly key: string;
+}
+
+/** Notes the URL of the upload. One of the same document that was begun before is continued, unless the service has lost it. */
+async function upload(run: ImportRun, { externalId, artifact, key }: Document): Promise<void> {
+  const { name, mimeType } = artifact;
+  const begun = () => urlOf(run.state.client(externalId).uploads, key);
+  let sent = 0;
+  const send = async ({ body, sizeBytes }: OpenFile, resumeUrl: string | undefined) => {
+    const onProgress = async ({ uploadUrl, sentBytes }: UploadProgress) => {
+      run.uploaded(sentBytes - sent);
+      sent = sentBytes;
+      if (uploadUrl !== begun()) await run.record(["upload", externalId, key, uploadUrl]);
+    };
+    const options = { fileName: name, mimeType, sizeBytes, resumeUrl, signal: run.signal };
+    await run.parts.uploads.upload(body, { ...options, onProgress, deadlineMs: uploadDeadlineMs });
+  };
+  const resumeUrl = begun();
+  try {
+    await send(await openFile(run, artifact), resumeUrl).catch(async (error: unknown) => {
+      if (resumeUrl === undefined || !cannotContinue(error)) throw error;
+      await send(await openFile(run, artifact), undefined);
+    });
+  } catch (error) {
+    // Of the journal.
+    throw isWorkspaceTasksError(error, "ON_PROGRESS_FAILED") ? error.cause : error;
+  }
+}
+
+/** The service has lost the upload, or the document has another length now. */
+const cannotContinue = (error: unknown) =>
+  isWorkspaceTasksError(error) &&
+  ["UPLOAD_LOST", "ARGUMENT_INVALID", "UPLOAD_BODY_INVALID"].includes(error.code);
+
+interface OpenFile {
+  readonly body: UploadBody;
+  readonly sizeBytes: number | undefined;
+}
+
+async function openFile(run: ImportRun, { file, sizeBytes }: ImportFileArtifact): Promise<OpenFile> {
+  try {
+    // It may throw, or never settle.
+    if (typeof file === "function") return { body: await run.scope.race((async () => file())()), sizeBytes };
+    const { open } = nodeModule("node:fs/promises");
+    const opened = await open(file);
+    const { size } = await opened.stat();
+    return { body: opened.createReadStream(), sizeBytes: size || undefined };
+  } catch (error) {
+    return cannotOpen(run)(error);
+  }
+}
+
+const cannotOpen = (run: ImportRun) => (error: unknown) => {
+  if (run.scope.failure) throw error;
+  const cause = run.parts.redactor.cause(error);
+  const { code } = Object(error) as { readonly code?: unknown };
+  const reason = typeof code === "string" ? ` (${code})` : "";
+  throw new WorkspaceTasksError("UPLOAD_BODY_INVALID", `${method}: the file could not be read${reason}`, {
+    cause,
+  });
+};

@@ -1,0 +1,343 @@
+// A job: the clients that share it are imported together. One request adds all works of a job, so it has all of them or none.
+//
+//   created ──► files uploaded ──works?──► works added ──attach?──► attached ──start?──► started
+//                                   │ rejected as a whole: its clients go on one by one
+//                                   │ in doubt, or some client in question: abandoned, and never started;
+//                                   ▼ the others go on together, those in question one by one, under derived ids
+//
+// A word with a question mark is an entry of the journal that is durable before the request is sent. Nothing with an effect is
+// decided without evidence: before a job of derived ids is started, the service is asked for tasks of its clients.
+
+import { WorkspaceTasksError } from "../errors.ts";
+import type { JobWork } from "../operations/jobs.ts";
+import { beforeSend, type OwnCallOptions } from "../options.ts";
+import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
+import type { CheckedClient, CheckedClients } from "./import-input.ts";
+import type { ImportRun } from "./import-run.ts";
+import { type ImportJob, type WorkMode, workExternalId } from "./import-state.ts";
+import type { FoundTask } from "./look-up.ts";
+import { failuresMax } from "./settle.ts";
+
+/** Clients that go on together. */
+export interface Chunk {
+  /** By external id. Of a job of an earlier process, those that the input has. */
+  readonly clients: CheckedClients;
+  readonly mode: WorkMode;
+  /** The job of an earlier process. */
+  readonly job?: ImportJob | undefined;
+  /** How often a job with this client alone was abandoned. */
+  readonly attempts?: number;
+}
+
+type Next = Promise<readonly Chunk[]>;
+
+// The tasks of a job that was started a moment ago may not be there yet.
+const looksMax = 5;
+
+/** Imports a chunk. Resolves to the chunks that take its place. */
+export async function importChunk(run: ImportRun, chunk: Chunk): Next {
+  const { state, record, spareJobs, lookUp } = run;
+  const { jobs, works } = run.parts;
+  const attempts = chunk.attempts ?? 0;
+
+  async function begin(): Next {
+    // First of all: it shows whether the connection is active, and the workspace to look clients up in.
+    const { number, id, workspaceId } = spareJobs.pop() ?? (await createJob());
+    await settleFound([...chunk.clients.keys()], workspaceId, false);
+    const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
+    if (ready.size === 0) {
+      spareJobs.push({ number, id, workspaceId });
+      return [];
+    }
+    run.enter("adding");
+    await record(["works?", number, id, workspaceId, chunk.mode, [...ready.keys()]]);
+    return addWorks(state.job(number), ready, false);
+  }
+
+  async function createJob(): Promise<(typeof spareJobs)[number]> {
+    const { connectionId, jobName } = run.options;
+    const number = ++state.jobCount;
+    const input = { connectionId, jobName: number === 1 ? jobName : `${jobName} (${number})` };
+    // Of a job without works nothing comes: after an unknown outcome another one is created.
+    const settled = await run.call((call) => jobs.create(input, call));
+    if (settled.ok) return { ...settled.value, number };
+    throw settled.error;
+  }
+
+  async function addWorks(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>, isDoubted: boolean): Next {
+    // Their ids come in the same order.
+    const inputs = job.clients.flatMap((externalId) => {
+      const work = ready.get(externalId)?.client.work;
+      return work ? [{ ...work, externalId: workExternalId(externalId, job) }] : [];
+    });
+    const settled = await run.call(async (call) =>
+      checkWorks(await jobs.addWorks(job.id, inputs, call), inputs.length),
+    );
+    if (!settled.ok) return rejected(job, settled.error, isDoubted || settled.wasInDoubt);
+    const [ids, workIds] = [settled.value.map(({ id }) => id), settled.value.map(({ workId }) => workId)];
+    await record(["works", job.number, ids, workIds]);
+    return attach(job, ready);
+  }
+
+  /** `CONFLICT` is one of three: an external id is used, the job accepts no works, or an earlier request took effect. */
+  async function rejected(job: ImportJob, error: WorkspaceTasksError, isDoubted: boolean): Next {
+    const { clients, mode } = job;
+    const isConflict = error.code === "CONFLICT";
+    if (!isConflict && !isAboutInput(error)) throw error;
+    const [first = ""] = clients;
+    if (isConflict && mode === "conflict") return decideConflict(first, job, error);
+    if (isConflict && isDoubted) return abandon(job, clients, error);
+    const isOne = clients.length === 1;
+    await record(["next", isConflict && isOne && mode === "new" ? "conflict" : mode, clients]);
+    if (!isConflict && !isDoubted) spareJobs.push(job);
+    if (isOne && (!isConflict || attempts + 1 >= failuresMax)) {
+      fail(first, error);
+      return [];
+    }
+    return oneByOne(clients);
+  }
+
+  /** Rejected twice, by two jobs: the external id is used. Whether by a client that has a task, the service says. */
+  async function decideConflict(
+    externalId: string,
+    { workspaceId }: ImportJob,
+    error: WorkspaceTasksError,
+  ): Next {
+    await record(["next", "conflict", [externalId]]);
+    await settleFound([externalId], workspaceId, true);
+    doubt([externalId], `${error.message}, and the service shows no task of it; ${lookForTask}`);
+    return [];
+  }
+
+  async function attach(job: ImportJob, ready: ReadonlyMap<string, ReadyClient>): Next {
+    run.enter("attaching");
+    const inQuestion: string[] = [];
+    let problem: WorkspaceTasksError | undefined;
+    let isClosed = false;
+    await run.forEach([...ready], async ([externalId, { documents, inputs }]) => {
+      const [jobWorkId = ""] = state.client(externalId).work ?? [];
+      // A job that is abandoned needs no more documents.
+      if (problem || isClosed || inputs.length === 0) return;
+      // Not before it waits for the rate limit: what a killed process leaves in doubt are the requests on their way.
+      const noteIntent = () => record(["attach?", externalId, documents]);
+      const settled = await run.call((call) => {
+        const own: OwnCallOptions = { ...call, [beforeSend]: noteIntent };
+        return works.attachArtifacts(jobWorkId, inputs, own);
+      }, false);
+      if (settled.ok) return record(["attach", externalId]);
+      const { error } = settled;
+      if (error.code === "CONFLICT" && error.outcome !== "unknown") {
+        isClosed = true;
+        return;
+      }
+      inQuestion.push(externalId);
+      problem = error;
+      if (error.outcome !== "unknown") fail(externalId, error);
+    });
+    if (isClosed) return notPending(job);
+    return problem ? abandon(job, inQuestion, problem) : start(job);
+  }
+
+  async function start(job: ImportJob): Next {
+    const wasStarting = job.isStarting;
+    if (job.mode === "derived" && !wasStarting) {
+      // The last moment: what has a task already, by a work that was given up, gets no second one.
+      const found = await settleFound(state.openIn(job), job.workspaceId, true);
+      if (found === undefined) {
+        doubt(state.openIn(job), `whether it has a task already cannot be looked up; call again`);
+        return [];
+      }
+      if (found.size > 0) return abandon(job, [], undefined);
+    }
+    run.enter("starting");
+    if (!wasStarting) await record(["start?", job.number]);
+    const settled = await run.call((call) => jobs.startImport(job.id, call));
+    if (settled.ok) return started(job);
+    if (settled.error.code === "CONFLICT") return notPending(job);
+    for (const externalId of job.clients) fail(externalId, settled.error);
+    return [];
+  }
+
+  async function started(job: ImportJob): Next {
+    const clients = state.openIn(job);
+    await record(["start", job.number]);
+    for (const externalId of clients) state.settle(externalId, "imported");
+    return [];
+  }
+
+  /** Something has started or closed the job. A task of it shows which: then all of its works are imported. */
+  async function notPending(job: ImportJob): Next {
+    for (let look = 1; look <= looksMax; look++) {
+      const found = await lookUp.find(state.openIn(job), job.workspaceId, true);
+      const isStarted = [...(found?.values() ?? [])].flat().some(({ jobId }) => jobId === job.id);
+      if (isStarted && job.isStarting) return started(job);
+      if (found === undefined || isStarted || look === looksMax) break;
+      await run.scope.sleep(1_000 * 2 ** look);
+    }
+    await settleFound(state.openIn(job), job.workspaceId, true);
+    doubt(
+      state.openIn(job),
+      `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`,
+    );
+    return [];
+  }
+
+  /** The job is never started. Its clients go on under derived external ids, those in question one by one. */
+  async function abandon(
+    job: ImportJob,
+    inQuestion: readonly string[],
+    error: WorkspaceTasksError | undefined,
+  ): Next {
+    const open = state.openIn(job);
+    if (open.length === 0) return [];
+    if (!(await lookUp.isPossible(job.workspaceId))) {
+      const needed = "to look for its task, the client needs an apiKey of the workspace that may read";
+      doubt(open, `${error?.message ?? "its job was abandoned"}; ${needed}; then call again`);
+      return [];
+    }
+    await record(["next", "derived", open]);
+    const isLast = chunk.clients.size === 1 && attempts + 1 >= failuresMax;
+    if (isLast && error) {
+      for (const externalId of open) fail(externalId, error);
+      return [];
+    }
+    const others = openOf(open).filter(({ externalId }) => !inQuestion.includes(externalId));
+    return [...chunkOf(others, "derived"), ...oneByOne(inQuestion)];
+  }
+
+  /** Continues a job, unless documents are in doubt, or some of its clients have left it, have failed or are missing. */
+  async function resume(job: ImportJob): Next {
+    if (job.isStarting) return start(job);
+    // What an end of the journal that was lost has done: another job may have imported them since.
+    const found = await settleFound(state.openIn(job), job.workspaceId, false);
+    if ([...(found?.values() ?? [])].some(({ jobId }) => jobId === job.id)) return notPending(job);
+    const members = state.openIn(job);
+    const inQuestion = members.filter((externalId) => state.client(externalId).attaching === "sent");
+    if (members.length === job.clients.length && inQuestion.length === 0) {
+      const unattached = members.filter((externalId) => state.client(externalId).attaching !== "attached");
+      const ready = await uploadDocuments(run, openOf(unattached));
+      const hasWorks = members.some((externalId) => state.client(externalId).work !== undefined);
+      if (unattached.every((externalId) => ready.has(externalId)))
+        return hasWorks ? attach(job, ready) : addWorks(job, ready, true);
+    }
+    return abandon(job, inQuestion, undefined);
+  }
+
+  /** Settles those that have a task which the journal does not know. `undefined`: the service cannot be asked. */
+  async function settleFound(
+    externalIds: readonly string[],
+    workspaceId: string,
+    isFresh: boolean,
+  ): Promise<ReadonlyMap<string, FoundTask> | undefined> {
+    const tasks = await lookUp.find(externalIds, workspaceId, isFresh);
+    if (!tasks) return undefined;
+    const settled = new Map<string, FoundTask>();
+    for (const externalId of externalIds) {
+      const { job, mode, earlier } = state.client(externalId);
+      const isBegun = mode === "derived" || (mode === "new" && job !== undefined);
+      const isUnknown = ({ workId }: FoundTask) =>
+        workId === undefined ? !isBegun && !job : !earlier?.includes(workId);
+      const task = tasks.get(externalId)?.find(isUnknown);
+      if (!task) continue;
+      settled.set(externalId, task);
+      const { jobId, workId } = task;
+      if (jobId !== undefined && workId !== undefined && (isBegun || jobId === job?.id))
+        await settleStarted(externalId, { jobId, workId, mode: task.mode });
+      else state.settle(externalId, "exists");
+    }
+    return settled;
+  }
+
+  /** Its task is there. With its documents, as far as the journal knows them. */
+  async function settleStarted(
+    externalId: string,
+    task: { jobId: string; workId: string; mode: WorkMode },
+  ): Promise<void> {
+    await record(["found", externalId, task.jobId, task.workId, task.mode]);
+    const client = chunk.clients.get(externalId);
+    if (client) await settleKnown(run, client, { status: "imported", onChanged: "report" });
+  }
+
+  /** These clients, as far as the input has them, and nothing has settled them. */
+  function openOf(externalIds: Iterable<string>): readonly CheckedClient[] {
+    return [...externalIds].flatMap((externalId) => {
+      const client = chunk.clients.get(externalId);
+      return client && !state.client(externalId).status ? [client] : [];
+    });
+  }
+
+  function oneByOne(externalIds: readonly string[]): readonly Chunk[] {
+    const isOne = chunk.clients.size === 1;
+    return openOf(externalIds).flatMap((client) =>
+      chunkOf([client], state.client(client.externalId).mode).map((each) => ({
+        ...each,
+        attempts: isOne ? attempts + 1 : 0,
+      })),
+    );
+  }
+
+  function fail(externalId: string, error: WorkspaceTasksError): void {
+    state.settle(externalId, "failed", run.clientError(error, externalId));
+  }
+
+  function doubt(externalIds: readonly string[], message: string): void {
+    for (const externalId of externalIds)
+      state.settle(externalId, "undecided", undecided(run, externalId, message));
+  }
+
+  return chunk.job ? resume(chunk.job) : begin();
+}
+
+interface KnownOptions {
+  /** With the documents that it was imported with. */
+  readonly status: "imported" | "unchanged";
+  readonly onChanged: "report" | "import";
+}
+
+/** Settles a client that was imported. @returns whether it gets a second work instead */
+export async function settleKnown(
+  run: ImportRun,
+  client: CheckedClient,
+  { status, onChanged }: KnownOptions,
+): Promise<boolean> {
+  const { externalId } = client;
+  const changed = await changedDocuments(run, client);
+  if (changed === undefined) {
+    const message = `it was imported, and whether with its documents is not known; look at its task, and ${addThem}`;
+    run.state.settle(externalId, "undecided", undecided(run, externalId, message));
+  } else if (changed.length === 0) run.state.settle(externalId, status);
+  else if (onChanged === "import") return true;
+  else {
+    const names = changed.map((name) => `"${name}"`).join(", ");
+    const what = `documents that are new or have changed since it was imported were not sent: ${names}`;
+    const message = `${what}; call with onChanged: "import" for a second work, or ${addThem}`;
+    run.state.settle(externalId, "changed", run.clientError({ code: "IMPORT_CHANGED", message }, externalId));
+  }
+  return false;
+}
+
+const addThem = "add missing documents with taxClients.addDocuments";
+const lookForTask = "look for a task of the client, and import it with another externalId if there is none";
+
+const undecided = (run: ImportRun, externalId: string, message: string) =>
+  run.clientError({ code: "IMPORT_UNDECIDED", message, outcome: "unknown" }, externalId);
+
+const chunkOf = (clients: readonly CheckedClient[], mode: WorkMode): readonly Chunk[] =>
+  clients.length === 0
+    ? []
+    : [{ clients: new Map(clients.map((client) => [client.externalId, client])), mode }];
+
+/** The service rejected what the request says, and not that it was sent. */
+function isAboutInput({ code, httpStatus }: WorkspaceTasksError): boolean {
+  if (code === "HTTP_REQUEST_REJECTED") return httpStatus === 413 || httpStatus === 400;
+  return code === "ARGUMENT_INVALID" || code === "INPUT_INVALID" || code === "DOCUMENT_INVALID";
+}
+
+/** The ids of the works decide what documents are attached to: one that is missing makes the outcome unknown. */
+function checkWorks(works: readonly JobWork[], count: number): readonly JobWork[] {
+  const given: readonly (Partial<JobWork> | null)[] = Array.isArray(works) ? works : [];
+  const isId = (id: unknown) => typeof id === "string" && id !== "";
+  if (given.length === count && given.every((work) => isId(work?.id) && isId(work?.workId))) return works;
+  const message = `partner.jobs.addWorks: expected ${count} works with ids, got others`;
+  throw new WorkspaceTasksError("RESPONSE_INVALID", message, { outcome: "unknown" });
+}

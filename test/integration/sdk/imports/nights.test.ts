@@ -1,0 +1,194 @@
+import type { ImportClient, ImportResult } from "@workspace-tasks/sdk";
+import { describe, expect, it } from "vitest";
+import { createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
+import { MemoryJournal } from "../../../support/memory-journal.ts";
+
+/** A client with a document of this content. */
+const clientWith = (number: number, content: string): ImportClient => {
+  const file = () => new Blob([content]);
+  const artifact = {
+    name: "w2.pdf",
+    type: "w2",
+    externalId: `w2-${number}`,
+    mimeType: "application/pdf",
+    file,
+  };
+  return { externalId: `client-${number}`, name: `Client ${number}`, artifacts: [artifact] };
+};
+
+/** The clients of a night, from 1: each night 5 are new, 3 have a changed document, and 2 are gone. */
+function clientsOf(night: number): readonly ImportClient[] {
+  const first = (night - 1) * 2;
+  const last = 300 + (night - 1) * 5;
+  return Array.from({ length: last - first }, (_, index) => {
+    const number = first + index;
+    const changes = Array.from({ length: night - 1 }, (_, n) => n + 2).filter(
+      (each) => number >= 10 * each && number < 10 * each + 3,
+    );
+    return clientWith(number, `document ${number} of night ${changes.at(-1) ?? 1}`);
+  });
+}
+
+interface Night {
+  readonly result: ImportResult;
+  readonly calls: number;
+  readonly uploads: number;
+  readonly tasks: number;
+}
+
+/** @param stops after how many calls each process stops; the next one continues */
+async function importNight(
+  { mock, createClient, connectionId }: ImportFixture,
+  journal: MemoryJournal,
+  night: number,
+  stops: readonly number[] = [],
+): Promise<Night> {
+  const before = (await mock.control.getSnapshot()).state;
+  let calls = 0;
+  for (const callsMax of [...stops, Number.POSITIVE_INFINITY]) {
+    let own = 0;
+    let stop = (_: "stopped") => {};
+    const stopped = new Promise<"stopped">((resolve) => {
+      stop = resolve;
+    });
+    let isStopped = false;
+    const end = () => {
+      isStopped = true;
+      stop("stopped");
+      return new Promise<never>(() => {});
+    };
+    const fetch: typeof mock.fetch = async (url, init) => {
+      const body = (init as { readonly body?: unknown }).body;
+      const isCounted = typeof body === "string" && !body.includes("ExchangeApiKey");
+      if (own >= callsMax) return end();
+      if (isCounted) own += 1;
+      if (isCounted) calls += 1;
+      return mock.fetch(url, init);
+    };
+    const client = createClient({ fetch, clock: { ...mock.clock } });
+    // An object of its own: the process that has stopped never closes its.
+    const ownJournal = {
+      open: () => journal.open(),
+      append: (entries: readonly string[]) => (isStopped ? end() : journal.append(entries)),
+      close: () => journal.close(),
+    };
+    const started = client.partner.imports.start({
+      connectionId,
+      jobName: `Night ${night}`,
+      clients: clientsOf(night),
+      journal: ownJournal,
+      onChanged: "import",
+    });
+    started.catch(() => {});
+    const result = await mock.clock.runUntil(Promise.race([started, stopped]));
+    if (result === "stopped") continue;
+    await mock.clock.advance("1m");
+    const { state } = await mock.control.getSnapshot();
+    const uploads = state.uploads.length - before.uploads.length;
+    return { result, calls, uploads, tasks: state.tasks.length - before.tasks.length };
+  }
+  throw new Error("expected the last process to end");
+}
+
+describe("three nights of 300 clients with 5 new, 3 changed and 2 removed ones", () => {
+  it("take at most 40 calls and 8 uploads in the second and the third", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const first = await importNight(fixture, journal, 1);
+    expect(first.result.counts).toMatchObject({ imported: 300 });
+    expect(first).toMatchObject({ uploads: 300, tasks: 300 });
+    for (const night of [2, 3]) {
+      const { result, calls, uploads, tasks } = await importNight(fixture, journal, night);
+      expect(result.counts).toMatchObject({
+        imported: 8,
+        unchanged: 295 + (night - 2) * 3,
+        open: 0,
+        failed: 0,
+      });
+      expect({ uploads, tasks }).toEqual({ uploads: 8, tasks: 8 });
+      expect(calls).toBeLessThanOrEqual(40);
+    }
+    const again = await importNight(fixture, journal, 3);
+    expect(again).toMatchObject({ calls: 0, uploads: 0, tasks: 0, result: { counts: { unchanged: 306 } } });
+  }, 120_000);
+
+  it.each([[10, 20, 30].map((call) => [call]), [[20, 20, 20, 20]]].flat())(
+    "import the same when the process stops before call %j of a night",
+    async (...stops) => {
+      await using fixture = await createImportFixture();
+      const journal = new MemoryJournal();
+      await importNight(fixture, journal, 1);
+      for (const night of [2, 3]) {
+        const { result, uploads, tasks } = await importNight(fixture, journal, night, stops);
+        expect({ uploads, tasks }).toEqual({ uploads: 8, tasks: 8 });
+        expect(result.counts).toMatchObject({ open: 0, changed: 0, failed: 0, undecided: 0 });
+      }
+    },
+    120_000,
+  );
+});
+
+describe("a client that was imported before", () => {
+  it("is reported with the documents that are new or changed, and nothing is sent", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const url = (externalId: string, version?: string) => ({
+      name: `${externalId}.pdf`,
+      type: "w2",
+      externalId,
+      url: `https://files.example/${externalId}?signed=${Math.random()}`,
+      version,
+    });
+    const client = (...artifacts: ReturnType<typeof url>[]) => [{ externalId: "a", name: "A", artifacts }];
+    await fixture.import({ journal, clients: client(url("w2", "1"), url("k1", "1")) });
+    const night = async (...artifacts: ReturnType<typeof url>[]) => {
+      const result = await fixture.import({ journal, clients: client(...artifacts) });
+      const [only] = result.clients();
+      return [only?.status, only?.error?.code, only?.error?.message];
+    };
+    // In another order, with URLs that are signed anew, and without one of them.
+    expect(await night(url("k1", "1"), url("w2", "1"))).toEqual(["unchanged", undefined, undefined]);
+    expect(await night(url("k1", "1"))).toEqual(["unchanged", undefined, undefined]);
+    const changed = ["changed", "IMPORT_CHANGED", expect.stringMatching(/^client "a": .+: "w2", "1099"; /)];
+    expect(await night(url("w2", "2"), url("k1", "1"), url("1099", "1"))).toEqual(changed);
+    expect((await fixture.mock.control.getSnapshot()).state.tasks).toHaveLength(1);
+  });
+
+  it("is not sent when another program imported it, and no document is uploaded", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsOf(1).slice(0, 250);
+    await fixture.import({ clients: clients.slice(0, 240) });
+    const before = (await fixture.mock.control.listRequests({ limit: 1 })).data[0]?.sequence ?? 0;
+    const result = await fixture.import({ clients });
+    expect(result.counts).toMatchObject({ imported: 10, exists: 240, failed: 0 });
+    const { state } = await fixture.mock.control.getSnapshot();
+    expect(state.uploads).toHaveLength(250);
+    const after = (await fixture.mock.control.listRequests({ limit: 1 })).data[0]?.sequence ?? 0;
+    expect(after - before).toBeLessThan(40);
+  });
+
+  it("with a client of the workspace that has no tax preparation, is imported", async () => {
+    await using fixture = await createImportFixture();
+    const { taxClients } = fixture.createClient();
+    const input = { name: "By hand", externalId: "client-0", returnType: "F1040", taxYear: 2025 };
+    await fixture.mock.clock.runUntil(taxClients.create(input));
+    const result = await fixture.import({ clients: clientsOf(1).slice(0, 1) });
+    expect(result.counts).toMatchObject({ imported: 1 });
+  });
+
+  it("fails alone when one of its documents cannot be read", async () => {
+    await using fixture = await createImportFixture();
+    const journal = new MemoryJournal();
+    const [good, bad] = clientsOf(1).slice(0, 2) as [ImportClient, ImportClient];
+    await fixture.import({ journal, clients: [good, bad] });
+    const file = () => {
+      throw Object.assign(new Error("gone"), { code: "ENOENT" });
+    };
+    const artifacts = [{ ...bad.artifacts![0]!, url: undefined as never, file, mimeType: "application/pdf" }];
+    const result = await fixture.import({ journal, clients: [good, { ...bad, artifacts }] });
+    expect([...result.clients()].map(({ status, error }) => [status, error?.message])).toEqual([
+      ["unchanged", undefined],
+      ["failed", expect.stringMatching(/^client "client-1", document "w2-1": .+\(ENOENT\)$/)],
+    ]);
+  });
+});
