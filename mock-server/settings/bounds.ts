@@ -11,7 +11,7 @@ export const queryDepthMax = 12;
 export const journalTextCharsMax = 8_192;
 /** Worlds at the same time, besides the mock's own. More: `CONFLICT`. */
 export const worldsMax = 2_000;
-/** Bodies of deliveries, and 1,000 bytes for each delivery and attempt. Past it the oldest finished ones are discarded. */
+/** Bodies of deliveries, and 1,000 bytes for each delivery and attempt. Past it they are discarded as past `deliveriesMax`. */
 export const deliveryBytesMax = 64 * 1_048_576;
 /** Bytes of all uploads of a world; as base64, they leave half of a snapshot for everything else. More: 507. */
 export const uploadStorageBytesMax = 128 * 1_048_576;

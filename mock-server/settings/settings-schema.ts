@@ -100,7 +100,7 @@ export const settingsSchema = z.strictObject({
     journalEntriesMax: count("Past it the oldest entries of the request journal are dropped."),
     tasksMax: count("Past it a task is rejected with `CONFLICT`."),
     deliveriesMax: count(
-      "Past it the oldest finished deliveries are discarded; without any, pending ones, with a `delivery.discarded` event.",
+      "Past it the endpoint with the most loses its oldest finished delivery; without any, a pending one, with a `delivery.discarded` event.",
     ),
     uploadBytesMax: count("A longer upload gets 413."),
     endpointPageItemsMax: count("A larger `limit` gets `BAD_USER_INPUT`."),

@@ -18,9 +18,8 @@ export interface LambdaRequest {
   readonly path?: string | undefined;
   /** Payload 2.0 and function URLs. */
   readonly rawPath?: string | undefined;
-  readonly requestContext?:
-    | { readonly http?: { readonly method?: string | undefined } | undefined }
-    | undefined;
+  /** Of payload 2.0 and function URLs its `http.method` is read; the types of the others have no such field. */
+  readonly requestContext?: object | undefined;
 }
 
 export interface LambdaResponse {
@@ -44,13 +43,18 @@ export function lambdaHandler(receiver: DeliverySink): LambdaHandler {
   const limits = limitsOf("lambdaHandler", receiver);
   return async (request) => {
     const { status, headers, body } = await handleWebhook(receiver, {
-      method: request.httpMethod ?? request.requestContext?.http?.method,
+      method: methodOf(request),
       url: request.rawPath ?? request.path,
       headers: headersOf(request),
       readBody: async () => readBody(request, limits),
     });
     return { statusCode: status, headers: { ...headers }, body };
   };
+}
+
+function methodOf({ httpMethod, requestContext }: LambdaRequest): string | undefined {
+  const { http } = (requestContext ?? {}) as { readonly http?: { readonly method?: string } | undefined };
+  return httpMethod ?? http?.method;
 }
 
 /** Where there is a list of repeated headers, the other field has only the last of each. */

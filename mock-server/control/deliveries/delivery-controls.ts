@@ -8,7 +8,7 @@ import { describeUnknownEvent } from "../../rules/webhooks/catalog.ts";
 import type { AttemptRecord, DeliveryRecord } from "../../state/records.ts";
 import { isoTime, isoTimeOrNull } from "../../time/iso-time.ts";
 import { waitTimeoutMs } from "../../time/wait-timeout.ts";
-import type { World } from "../../world/world.ts";
+import type { NumberedActivity, World } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { countByTime, createRangeFilter } from "../lists/histogram.ts";
@@ -64,6 +64,7 @@ export function createDeliveryControls(worlds: WorldHolder): ControlsOf<typeof d
       const expectation = {
         noun: "delivery",
         items: () => world.state.deliveries.values(),
+        itemOf: ({ deliveryId }: NumberedActivity) => world.state.deliveries.get(String(deliveryId)),
         differences: (delivery: DeliveryRecord) => differences(world, delivery, filter),
         describe: describeDelivery,
       };

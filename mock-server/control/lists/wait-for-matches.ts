@@ -1,5 +1,5 @@
 import { MockServerError } from "../../errors.ts";
-import type { World } from "../../world/world.ts";
+import type { NumberedActivity, World } from "../../world/world.ts";
 import { type WaitLimits, waitFor } from "./wait-for.ts";
 
 /** How many items must match: at least `count`, or exactly `times`. */
@@ -13,6 +13,8 @@ export interface Expectation<Item> {
   readonly noun: string;
   /** Those that exist now, oldest first. */
   items(): Iterable<Item>;
+  /** The item that an activity is about. */
+  itemOf(activity: NumberedActivity): Item | undefined;
   /** Why an item does not match, a sentence for each difference; empty when it does. */
   differences(item: Item): readonly string[];
   describe(item: Item): string;
@@ -30,14 +32,24 @@ export async function waitForMatches<Item>(
   limits: WaitLimits,
 ): Promise<readonly Item[]> {
   const find = () => [...expectation.items()].filter((item) => expectation.differences(item).length === 0);
-  const result = await waitFor(
-    world,
-    () => {
-      const matching = find();
-      return matching.length >= (times ?? count) ? matching : undefined;
-    },
-    limits,
-  );
+  // All are read once at the start; then those that something has happened to, and all again when they may be enough.
+  const matching = new Set<Item>(find());
+  const poll = (activities: readonly NumberedActivity[]) => {
+    for (const activity of activities) {
+      const item = expectation.itemOf(activity);
+      if (item === undefined) continue;
+      if (expectation.differences(item).length === 0) matching.add(item);
+      else matching.delete(item);
+    }
+    if (matching.size < (times ?? count)) return undefined;
+    const all = find();
+    if (all.length >= (times ?? count)) return all;
+    // Some are no longer kept.
+    matching.clear();
+    for (const item of all) matching.add(item);
+    return undefined;
+  };
+  const result = await waitFor(world, poll, limits);
   if (result && (times === undefined || result.length === times)) return result;
   const found = result ?? find();
   const expected = times === undefined ? `at least ${count}` : `exactly ${times}`;

@@ -1,6 +1,6 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { nextTurn, realClock } from "../../time/real-clock.ts";
-import type { World } from "../../world/world.ts";
+import type { NumberedActivity, World } from "../../world/world.ts";
 
 export interface WaitLimits {
   readonly timeoutMs: number;
@@ -10,20 +10,20 @@ export interface WaitLimits {
 }
 
 /**
- * Calls `poll` now and after activity of the world, at most once per turn of the event loop. Resolves with
- * its first result that is not `undefined`, or with `undefined` at the time limit and on abort. Rejects with the reason of
+ * Calls `poll` now and after activity of the world, at most once per turn of the event loop, with the activities since the
+ * call before. Resolves with its first result that is not `undefined`, or with `undefined` at the time limit and on abort. Rejects with the reason of
  * the end of the world.
  */
 export function waitFor<Result>(
   world: World,
-  poll: () => Result | undefined,
+  poll: (activities: readonly NumberedActivity[]) => Result | undefined,
   { timeoutMs, wallClock = realClock, signal }: WaitLimits,
 ): Promise<Result | undefined> {
   if (world.ended) return Promise.reject(world.signal.reason);
-  const first = poll();
+  const first = poll([]);
   if (first !== undefined || signal?.aborted) return Promise.resolve(first);
   return new Promise((resolve, reject) => {
-    let isScheduled = false;
+    let activities: NumberedActivity[] = [];
     const end = (settle: () => void) => {
       unsubscribe();
       cancelTimeout();
@@ -35,13 +35,14 @@ export function waitFor<Result>(
     const fail = (reason: unknown) => end(() => reject(reason));
     const endWithWorld = () => fail(world.signal.reason);
     const pollAgain = () => {
-      isScheduled = false;
-      const result = poll();
+      const polled = activities;
+      activities = [];
+      const result = poll(polled);
       if (result !== undefined) end(() => resolve(result));
     };
-    const unsubscribe = world.subscribe(() => {
-      if (isScheduled) return;
-      isScheduled = true;
+    const unsubscribe = world.subscribe((activity) => {
+      activities.push(activity);
+      if (activities.length > 1) return;
       nextTurn().then(pollAgain).catch(fail);
     });
     const cancelTimeout = wallClock.schedule(timeoutMs, giveUp);

@@ -6,6 +6,7 @@ import type { JournalEntry } from "../../state/journal-entry.ts";
 import { isoTime } from "../../time/iso-time.ts";
 import { waitTimeoutMs } from "../../time/wait-timeout.ts";
 import type { RoundTrip } from "../../world/round-trips.ts";
+import type { NumberedActivity } from "../../world/world.ts";
 import type { WorldHolder } from "../../world/world-holder.ts";
 import type { ControlsOf } from "../contract/route.ts";
 import { countByTime, createRangeFilter, type TimeRange } from "../lists/histogram.ts";
@@ -47,7 +48,9 @@ export function createRequestControls(worlds: WorldHolder): ControlsOf<typeof re
       const expectation = {
         noun: "request",
         items: () => world.journal.entries().filter(({ sequence }) => sequence > after),
-        differences: (entry: JournalEntry) => differences(entry, filter),
+        itemOf: ({ type, request }: NumberedActivity) =>
+          type === "request.completed" ? (request as JournalEntry) : undefined,
+        differences: (entry: JournalEntry) => differences(entry, { ...filter, after }),
         describe: describeRequest,
       };
       const matching = await waitForMatches(world, expectation, { count, times }, { timeoutMs, signal });

@@ -31,8 +31,8 @@ export function deliverEvent(world: World, target: DeliveryTarget, createEvent: 
       event = createEvent();
       world.state.events.set(event.id, event);
     }
-    countDelivery(world, event);
     const delivery = createDelivery(world, event, endpoint);
+    countDelivery(world, delivery, event);
     schedule(world, addPending(world, delivery, event), world.settings.delivery.scheduleMs[0] ?? 0);
   }
   if (event) keepWithinBounds(world);

@@ -18,7 +18,7 @@ import type {
 } from "../../state/records.ts";
 import type { TaskPlan } from "../../state/task-plan.ts";
 import type { World } from "../../world/world.ts";
-import { listRecords } from "../find-record.ts";
+import { artifactsOfWork, worksOfJob } from "../record-groups.ts";
 import { planFor } from "../tasks/progression.ts";
 import { startTask } from "../tasks/tasks.ts";
 import { touch } from "../touch.ts";
@@ -51,7 +51,7 @@ async function importOrReport(world: World, job: JobRecord): Promise<void> {
 async function runImport(world: World, job: JobRecord): Promise<void> {
   // The call that starts the import returns first, with the job `active`.
   await Promise.resolve();
-  const works = listRecords(world.state.jobWorks, ({ jobId }) => jobId === job.id);
+  const works = [...worksOfJob(world, job.id)];
   for (const work of works) {
     if (work.taskId === undefined) await importWork(world, job, work);
     if (world.ended) return;
@@ -60,7 +60,7 @@ async function runImport(world: World, job: JobRecord): Promise<void> {
 }
 
 async function importWork(world: World, job: JobRecord, work: JobWorkRecord): Promise<void> {
-  const artifacts = listRecords(world.state.artifacts, ({ jobWorkId }) => jobWorkId === work.id);
+  const artifacts = artifactsOfWork(world, work.id);
   const fetched = await Promise.all(artifacts.map((artifact) => fetchArtifact(world, artifact)));
   const connection = world.state.connections.get(job.connectionId);
   if (world.ended || !connection) return;

@@ -6,8 +6,8 @@ import type { JobSeed } from "../../settings/seed-plan.ts";
 import type { ConnectionRecord, JobRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
-import { findRecord } from "../find-record.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
+import { worksOfJob } from "../record-groups.ts";
 import { badInput, conflict } from "../service-error.ts";
 import { createdNow } from "../touch.ts";
 import { findConnection } from "./connections.ts";
@@ -38,8 +38,7 @@ export function addJob(
 export function initiateImport(world: World, caller: Caller, jobId: string): JobRecord {
   const job = findJob(world, requireWriter(caller), jobId);
   if (job.status !== "pending") throw conflict("Connection job import has already been started");
-  const hasWorks = findRecord(world.state.jobWorks, (work) => work.jobId === job.id) !== undefined;
-  if (!hasWorks) throw conflict("Connection job has no works");
+  if (worksOfJob(world, job.id).length === 0) throw conflict("Connection job has no works");
   startImport(world, job);
   return job;
 }

@@ -2,9 +2,9 @@ import type { MutationCreateJobWorksArgs } from "../../generated/resolvers.ts";
 import type { JobWorkRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
-import { listRecords } from "../find-record.ts";
 import { type Caller, reachable, requireWriter } from "../identity/caller.ts";
 import { checkListLength } from "../list-bounds.ts";
+import { worksByExternalId } from "../record-groups.ts";
 import { badInput, conflict } from "../service-error.ts";
 import { createdNow } from "../touch.ts";
 import { findJob } from "./jobs.ts";
@@ -19,7 +19,9 @@ export function createJobWorks(
   if (job.status !== "pending") throw conflict("Connection job does not accept works");
   checkListLength(world, "inputs", input.inputs);
   if (input.inputs.length === 0) throw badInput("At least one work is required");
-  checkWorks(input.inputs, externalIdsInUse(world, job.connectionId));
+  const isTaken = (externalId: string) =>
+    worksByExternalId(world, `${job.connectionId}/${externalId}`).length > 0;
+  checkWorks(input.inputs, isTaken);
 
   return input.inputs.map(({ name, externalId }) => {
     const work: JobWorkRecord = {
@@ -41,18 +43,17 @@ export function createJobWorks(
 export const findJobWork = (world: World, caller: Caller, jobWorkId: string): JobWorkRecord =>
   reachable(world, caller, world.state.jobWorks.get(jobWorkId), "Job work not found");
 
-function checkWorks(inputs: MutationCreateJobWorksArgs["inputs"], taken: Set<string>): void {
+function checkWorks(
+  inputs: MutationCreateJobWorksArgs["inputs"],
+  isTaken: (externalId: string) => boolean,
+): void {
+  const given = new Set<string>();
   for (const { name, externalId } of inputs) {
     if (isBlank(name)) throw badInput("Work name must not be empty");
     if (isBlank(externalId)) throw badInput("Work externalId must not be empty");
-    if (taken.has(externalId)) {
+    if (given.has(externalId) || isTaken(externalId)) {
       throw conflict(`externalId "${externalId}" is already used in this connection`);
     }
-    taken.add(externalId);
+    given.add(externalId);
   }
 }
-
-const externalIdsInUse = ({ state }: World, connectionId: string): Set<string> =>
-  new Set(
-    listRecords(state.jobWorks, (work) => work.connectionId === connectionId).map((work) => work.externalId),
-  );

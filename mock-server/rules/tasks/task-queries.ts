@@ -1,8 +1,8 @@
 import type { ClientTasksArgs, RequireFields, WorkspaceTasksArgs } from "../../generated/resolvers.ts";
 import type { ClientRecord, TaskRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { newestFirst } from "../find-record.ts";
 import { checkListLength, checkSlice } from "../list-bounds.ts";
+import { newestFirst, tasksOfClient, tasksOfWorkspace } from "../record-groups.ts";
 
 /** Tasks of a workspace, newest first. Every filter must match; within one filter any value does. */
 export function listWorkspaceTasks(
@@ -15,13 +15,14 @@ export function listWorkspaceTasks(
   for (const [name, values] of Object.entries(filters ?? {})) checkListLength(world, name, values);
   const [typeSet, statusSet, clientSet] = [setOf(types), setOf(statuses), setOf(clientIds)];
   return newestFirst(
-    ids ? tasksById(world, ids) : world.state.tasks.values(),
+    ids ? tasksById(world, ids) : tasksOfWorkspace(world, workspace.id),
+    { offset, limit },
     (task) =>
       task.workspaceId === workspace.id &&
       (!typeSet || typeSet.has(task.type)) &&
       (!statusSet || statusSet.has(task.status)) &&
       (!clientSet || clientSet.has(task.clientId)),
-  ).slice(offset, offset + limit);
+  );
 }
 
 /** Tasks of one client, newest first. */
@@ -32,21 +33,17 @@ export function listClientTasks(
 ): TaskRecord[] {
   checkSlice(world, { offset: 0, limit });
   return newestFirst(
-    world.state.tasks.values(),
+    tasksOfClient(world, client.id),
+    { offset: 0, limit },
     (task) =>
-      task.clientId === client.id &&
       (type == null || task.type === type) &&
       (status == null || task.status === status) &&
       (triggeredBy == null || task.triggeredByUserId === triggeredBy),
-  ).slice(0, limit);
+  );
 }
 
 const setOf = <Value>(values: readonly Value[] | null | undefined) => (values ? new Set(values) : null);
 
-/** Looked up, so that reconciling one task does not read all of them. */
-function* tasksById(world: World, ids: readonly string[]): Iterable<TaskRecord> {
-  for (const id of new Set(ids)) {
-    const task = world.state.tasks.get(id);
-    if (task) yield task;
-  }
-}
+/** Looked up, so that reconciling one task does not read all of them; in order of creation, as ids are. */
+const tasksById = (world: World, ids: readonly string[]): TaskRecord[] =>
+  [...new Set(ids)].toSorted().flatMap((id) => world.state.tasks.get(id) ?? []);

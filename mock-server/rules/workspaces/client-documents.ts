@@ -3,7 +3,8 @@
 
 import type { ClientRecord, ConnectionRecord, DocumentRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
-import { findRecord, listRecords } from "../find-record.ts";
+import { findRecord } from "../find-record.ts";
+import { documentsOfClient } from "../record-groups.ts";
 import { found, notFound } from "../service-error.ts";
 import { type DocumentsPull, emitDocumentsSynced } from "../webhooks/events.ts";
 import { addClient } from "./clients.ts";
@@ -97,7 +98,7 @@ function clientOf(world: World, workspaceId: string, clientId: string | undefine
   return addClient(world, workspaceId, { name: "Client 1", externalId: "generated-1" });
 }
 
-function heldExternalIds({ state }: World, connectionId: string, clientId: string): Set<string> {
-  const isHeld = (each: DocumentRecord) => each.clientId === clientId && each.connectionId === connectionId;
-  return new Set(listRecords(state.documents, isHeld).map(({ externalId }) => externalId));
+function heldExternalIds(world: World, connectionId: string, clientId: string): Set<string> {
+  const held = documentsOfClient(world, clientId).filter((each) => each.connectionId === connectionId);
+  return new Set(held.map(({ externalId }) => externalId));
 }

@@ -8,9 +8,9 @@ import type {
 import type { ClientRecord, UploadRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { isBlank } from "../blank.ts";
-import { findRecord, newestFirst } from "../find-record.ts";
 import { type Caller, requireWritingMember } from "../identity/caller.ts";
 import { checkListLength, checkSlice, type Slice } from "../list-bounds.ts";
+import { clientsByExternalId, clientsOfWorkspace, newestFirst } from "../record-groups.ts";
 import { badInput, conflict, found, notFound } from "../service-error.ts";
 import { startTask } from "../tasks/tasks.ts";
 
@@ -79,11 +79,10 @@ export function addClient(world: World, workspaceId: string, input: NewClient): 
 }
 
 export const findClientByExternalId = (
-  { state }: World,
+  world: World,
   workspaceId: string,
   externalId: string,
-): ClientRecord | undefined =>
-  findRecord(state.clients, (each) => each.externalId === externalId && each.workspaceId === workspaceId);
+): ClientRecord | undefined => clientsByExternalId(world, `${workspaceId}/${externalId}`)[0];
 
 /** Clients of a workspace, newest first. */
 export function listClients(
@@ -92,8 +91,7 @@ export function listClients(
   { offset, limit }: Slice,
 ): ClientRecord[] {
   checkSlice(world, { offset, limit });
-  const isOwn = ({ workspaceId }: ClientRecord) => workspaceId === workspace.id;
-  return newestFirst(world.state.clients.values(), isOwn).slice(offset, offset + limit);
+  return newestFirst(clientsOfWorkspace(world, workspace.id), { offset, limit });
 }
 
 export function clientOrNull(

@@ -127,6 +127,21 @@ describe("delivery retention", () => {
   });
 });
 
+it("an endpoint that is down costs the others no history", async () => {
+  const fixture = createTestWorld({
+    respond: ({ url }) => responded(url.endsWith("down") ? 500 : 204),
+    settings: { bounds: { deliveriesMax: 100 } },
+  });
+  const down = fixture.addEndpoint({ url: "http://127.0.0.1:9/down" });
+  fixture.addEndpoint({ url: "http://127.0.0.1:9/up" });
+  for (let index = 0; index < 200; index++) {
+    emit(fixture, index);
+    await fixture.clock.settle();
+  }
+  const isDown = deliveriesOf(fixture).map(({ endpointId }) => endpointId === down.id);
+  expect([isDown.length, isDown.filter(Boolean).length]).toEqual([100, 50]);
+});
+
 describe("an attempt that a receiver rejects at a distant virtual time", () => {
   it("says that a receiver with its own clock does so, and only for statuses of a signature", async () => {
     const url = "http://127.0.0.1:1/hook";
