@@ -3,7 +3,8 @@
 // POLL. One at a time; a poll requested meanwhile follows directly. A poll claims as many rows as the worker wants. Found
 // fewer, no more are waiting: the next poll is when a row is due, after `pollMs` at the latest, and after growing delays
 // while the inbox fails. Otherwise the worker polls again when it has used most of them. A wake-up by the inbox only
-// makes the next poll earlier, so one that is lost does no harm.
+// makes the next poll earlier, so one that is lost does no harm. Polls that get nothing although a row is due, as when another
+// session locks it or the role may not see it, have growing delays and are logged after a while.
 //
 // TENANTS. Where `secrets` finds the tenant, a poll asks which tenants have due rows and claims of each in turn, each up to
 // its share: neither a large backlog nor hanging handlers of one tenant stop the others.
@@ -55,6 +56,8 @@ export class Claimer {
   readonly #name: string;
   readonly #turns: TenantTurns;
   #claims = 0;
+  /** Polls in a row that got nothing although a row was due, and since when. */
+  #missed = { polls: 0, sinceMs: 0 };
   #failures = 0;
   #isStopped = false;
   #polling: Promise<void> | undefined;
@@ -129,8 +132,11 @@ export class Claimer {
       this.#failures = 0;
       this.outage.end();
       if (isFull) this.#mayHaveMore = true;
+      const isMissed = count === 0 && !isFull && nextInMs !== null && nextInMs <= dueMs;
+      this.#watchMissed(isMissed);
       if (!isFull || count === 0) {
-        this.#schedulePoll(Math.max(pollMsMin, Math.min(pollMs, nextInMs ?? pollMs)));
+        const againMs = pollMsMin * 2 ** Math.min(this.#missed.polls, 10);
+        this.#schedulePoll(Math.min(pollMs, Math.max(againMs, nextInMs ?? pollMs)));
       }
       return count;
     } catch (error) {
@@ -141,6 +147,19 @@ export class Claimer {
       this.#schedulePoll(Math.min(failureDelayMsMax, pollMs * 2 ** Math.min(this.#failures, 10)));
       return 0;
     }
+  }
+
+  #watchMissed(isMissed: boolean): void {
+    const { clock, source, logger } = this.#settings;
+    const nowMs = clock.monotonic();
+    if (!isMissed || this.#missed.polls === 0) this.#missed = { polls: 0, sinceMs: nowMs };
+    if (!isMissed) return;
+    this.#missed.polls += 1;
+    if (nowMs - this.#missed.sinceMs < missedLogMs) return;
+    this.#missed.sinceMs = nowMs;
+    const message =
+      "events are due and no claim gets them: another session may lock them, or the role of the inbox may not see them";
+    logger.error({ source, polls: this.#missed.polls }, message);
   }
 
   /** Claims due rows of the tenants in turn. */
@@ -220,6 +239,8 @@ export async function releaseRows(
 const failureDelayMsMax = 10_000;
 /** A row that another process is claiming at this moment is due, but cannot be claimed. */
 const pollMsMin = 5;
+const dueMs = 50;
+const missedLogMs = 60_000;
 
 function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);

@@ -21,6 +21,7 @@ describe("receiver.accept", () => {
     await clock.advance(2_000);
     expect(await Promise.all(refused)).toEqual(["INBOX_UNAVAILABLE", "INBOX_UNAVAILABLE"]);
     hangs = false;
+    await fixture.clock.advance(10_000);
     expect(await fixture.deliver(sampleEvent())).toBe("accepted");
     expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       "error: the inbox cannot store deliveries; they are not acknowledged and will be sent again",

@@ -145,6 +145,38 @@ describe("a worker", () => {
     await worker.stop(0);
   });
 
+  it("polls less often while nothing is claimed although a row is due, and logs that after a minute", async () => {
+    const { worker, queue, handlers, calls, logged, clock } = workerFixture();
+    handlers.on("*", () => {});
+    queue.nextInMs = 0;
+    await worker.start();
+    await clock.advance(59_000);
+    expect(calls.slice(0, 5)).toEqual(["0", "10", "30", "70", "150"].map((at) => `${at} claim 2`));
+    expect([calls.length < 75, logged]).toEqual([true, []]);
+    await clock.advance(62_000);
+    expect(logged).toEqual(Array(2).fill(expect.stringContaining("no claim gets them")));
+    queue.due.push(claimOf(1));
+    await clock.advance(1_000);
+    expect(worker.counts.done).toBe(1);
+    await worker.stop(0);
+  });
+
+  it("logs a database that fails now and then as one outage, which ends after ten seconds without a failure", async () => {
+    const { worker, queue, logged, clock } = workerFixture();
+    await worker.start();
+    for (let second = 0; second < 25; second++) {
+      queue.failClaims = second % 2 === 0;
+      queue.wake();
+      await clock.advance(1_000);
+    }
+    queue.failClaims = false;
+    expect(logged).toEqual(Array(3).fill("events cannot be claimed from the inbox, so none are handled"));
+    await clock.advance(12_000);
+    expect(worker.claimer.outage.failingForMs).toBe(null);
+    expect(logged.slice(3)).toEqual(["events are claimed from the inbox again"]);
+    await worker.stop(0);
+  });
+
   it("renews the leases of all running attempts together, at every third of leaseMs", async () => {
     const { worker, queue, handlers, calls, clock } = workerFixture();
     const gate = deferred();
