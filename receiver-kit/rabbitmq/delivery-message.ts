@@ -30,6 +30,8 @@ export function encodeDelivery(delivery: QueuedDelivery): Options.Publish {
     type: typePrefix + version,
     timestamp,
     contentType: "application/json",
+    // Set when it is sent; one shape of object is faster than two.
+    correlationId: "",
     // What is undefined is not sent.
     headers: {
       "oldest-release": oldestRelease,
@@ -61,11 +63,13 @@ export function decodeDelivery({ content, properties }: Received): QueuedDeliver
   const workspaceId = headers["tenant-workspace-id"];
   if (!isKnownType(type, headers["oldest-release"]) || !isText(id) || !isText(source)) return undefined;
   if (!isCount(timestamp) || !isCount(secretIndex) || !isCount(receivedAtMs)) return undefined;
-  const webhook = { id, timestamp, secretIndex, body: content };
-  const delivery = { source, receivedAtMs, traceparent: isText(traceparent) ? traceparent : undefined };
-  if (tenant === undefined) return { ...delivery, webhook };
+  const trace = isText(traceparent) ? traceparent : undefined;
+  const body = content;
+  if (tenant === undefined)
+    return { webhook: { id, timestamp, secretIndex, body }, source, traceparent: trace, receivedAtMs };
   if (!isText(tenant) || !isText(workspaceId)) return undefined;
-  return { ...delivery, webhook: { ...webhook, tenant: { id: tenant, workspaceId } } };
+  const webhook = { id, timestamp, secretIndex, body, tenant: { id: tenant, workspaceId } };
+  return { webhook, source, traceparent: trace, receivedAtMs };
 }
 
 function isKnownType(type: unknown, oldest: unknown): boolean {

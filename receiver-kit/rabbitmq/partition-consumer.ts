@@ -203,10 +203,11 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
       const startedMs = clock.monotonic();
       const batch = takeBatch(buffer);
       const failures = await Promise.all(batch.map((message) => this.#store(message)));
-      await this.#moveSuspects(batch, failures, startedMs);
+      const hasFailed = failures.some(Boolean);
+      if (hasFailed) await this.#moveSuspects(batch, failures, startedMs);
       if (attempt.isEnded) return;
       acknowledge(consuming.channel, batch, failures);
-      buffer.unshift(...batch.filter((_, index) => failures[index]));
+      if (hasFailed) buffer.unshift(...batch.filter((_, index) => failures[index]));
       consuming.waiting = buffer.length;
       if (failures.includes(undefined)) {
         consuming.hasStored = true;

@@ -3,14 +3,20 @@
 
 import type { ReconcileClient } from "@workspace-tasks/receiver-kit";
 
+/** Of short keys: a buffer for each delivery would cost more than its hash. */
+const scratch = Buffer.alloc(512);
+
 /**
  * The shard of a task, or of a delivery without a task by its `webhook-id`: the same in every process and version.
  *
  * FNV-1a over UTF-8, and the final mixing of MurmurHash3, because few of its low bits depend on the last bytes alone.
  */
 export function shardOf(key: string, shards: number): number {
+  const length = key.length * 3 > scratch.length ? 0 : scratch.write(key);
+  const bytes = length === 0 ? Buffer.from(key) : scratch;
   let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(key)) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (let index = 0; index < (length || bytes.length); index++)
+    hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return ((hash ^ (hash >>> 16)) >>> 0) % shards;

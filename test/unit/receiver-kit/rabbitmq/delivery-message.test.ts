@@ -25,7 +25,7 @@ describe("a queued delivery", () => {
     const tenant = { id: "acme", workspaceId: "workspace-1" };
     const traced = { ...delivery, traceparent: "00-1", webhook: { ...webhook, tenant } };
     expect(encodeDelivery(traced)).toEqual({
-      ...{ persistent: true, mandatory: true, messageId: "msg-1", appId: "default" },
+      ...{ persistent: true, mandatory: true, messageId: "msg-1", correlationId: "", appId: "default" },
       ...{ type: "workspace-tasks.delivery.1", timestamp: 1_780_272_120, contentType: "application/json" },
       headers: {
         "oldest-release": "0.1.0",
