@@ -1,4 +1,3 @@
-export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/connection/primary-pool.ts";
 export { type PostgresInboxOptions, postgresInbox } from "./inbox/postgres/postgres-inbox.ts";
 export type {
   PostgresClient,
@@ -6,5 +5,6 @@ export type {
   PostgresQueryable,
   PostgresResult,
   PostgresRow,
-} from "./inbox/postgres/sql/postgres-pool.ts";
-export type { PostgresTransaction } from "./inbox/postgres/transactions/postgres-transaction.ts";
+} from "./inbox/postgres/postgres-pool.ts";
+export type { PostgresTransaction } from "./inbox/postgres/postgres-transaction.ts";
+export { type PrimaryPoolOptions, primaryPool } from "./inbox/postgres/primary-pool.ts";

@@ -37,7 +37,7 @@ const sensitiveTests = [
 const quickTests = [
   "test/integration/tidy",
   "test/integration/package/document-commands",
-  "test/system/receiver-kit/inbox/postgres/sql/postgres-migrations",
+  "test/system/receiver-kit/inbox/postgres/postgres-migrations",
 ];
 
 // Each cell: a folder for the copy, and what is different there.

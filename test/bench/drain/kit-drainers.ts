@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver, silentLogger } from "@workspace-tasks/receiver-kit";
 import { type PostgresInboxOptions, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
@@ -12,10 +11,15 @@ import {
   effectsTable,
 } from "./drainer.ts";
 
-/** What happens to one of so many events, beside others that are handled at once. */
-interface Trouble {
-  readonly every: number;
-  readonly kind: "takes 150 ms" | "fails once";
+/** What an application may have besides. */
+interface Surroundings {
+  /** The pool has a listener that sends something, as those of telemetry and of `SET search_path` do. */
+  readonly listens?: boolean;
+  readonly table?: "trigger" | "deferrable";
+  /** The handler has a statement before its write. */
+  readonly readsFirst?: boolean;
+  /** One handler of so many fails once. */
+  readonly failsEvery?: number;
 }
 
 type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
@@ -25,11 +29,14 @@ const eventsPerTask = 5;
 const fillBatch = 256;
 
 export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
-  "kit-postgres": (options) => createPostgresDrainer(options, {}),
-  "kit-postgres, one handler takes 150 ms": (options) =>
-    createPostgresDrainer(options, {}, { every: Number.POSITIVE_INFINITY, kind: "takes 150 ms" }),
-  "kit-postgres, 2 % fail once": (options) =>
-    createPostgresDrainer(options, {}, { every: 50, kind: "fails once" }),
+  "kit-postgres": (options) => createPostgresDrainer(options, {}, {}),
+  "kit-postgres, a listener on the pool": (options) => createPostgresDrainer(options, {}, { listens: true }),
+  "kit-postgres, a trigger": (options) => createPostgresDrainer(options, {}, { table: "trigger" }),
+  "kit-postgres, a deferrable constraint": (options) =>
+    createPostgresDrainer(options, {}, { table: "deferrable" }),
+  "kit-postgres, two statements": (options) => createPostgresDrainer(options, {}, { readsFirst: true }),
+  "kit-postgres, not prepared": (options) => createPostgresDrainer(options, { prepare: false }, {}),
+  "kit-postgres, 2 % fail once": (options) => createPostgresDrainer(options, {}, { failsEvery: 50 }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
     const drainer = createDrainer(inbox, writes && "INSERT INTO effects VALUES (?, ?)");
@@ -41,17 +48,22 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
 async function createPostgresDrainer(
   { store, writes }: DrainerOptions,
   options: PostgresInboxOptions,
-  trouble?: Trouble,
+  surroundings: Surroundings,
 ) {
   const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
+  if (surroundings.listens) pool.on("connect", (client) => void client.query("SET search_path = public"));
   if (writes) await pool.query(effectsTable);
-  const drainer = createDrainer(
-    postgresInbox(pool, options),
-    writes && "INSERT INTO effects VALUES ($1, $2)",
-    trouble,
-  );
+  if (surroundings.table) await pool.query(tableParts[surroundings.table]);
+  const insert = writes && "INSERT INTO effects VALUES ($1, $2)";
+  const drainer = createDrainer(postgresInbox(pool, options), insert, surroundings);
   return { ...drainer, stop: () => drainer.stop().then(() => pool.end()) };
 }
+
+const tableParts = {
+  trigger: `CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.at := NEW.at || ''; RETURN NEW; END $$;
+    CREATE TRIGGER note BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION note()`,
+  deferrable: "ALTER TABLE effects ADD CONSTRAINT once UNIQUE (id) DEFERRABLE INITIALLY DEFERRED",
+};
 
 async function createEffects(path: string): Promise<void> {
   const { default: Database } = await import("libsql");
@@ -60,18 +72,17 @@ async function createEffects(path: string): Promise<void> {
   database.close();
 }
 
-function createDrainer(inbox: Inbox<Transaction>, insert: string | false, trouble?: Trouble): Drainer {
+function createDrainer(
+  inbox: Inbox<Transaction>,
+  insert: string | false,
+  { readsFirst, failsEvery = Number.POSITIVE_INFINITY }: Surroundings = {},
+): Drainer {
   const seen = new Set<string>();
-  const inTrouble = new Set<string>();
   /** After the write. */
-  const trip = async (id: string) => {
-    if (!trouble) return;
-    const isFirst = !seen.has(id);
-    if (isFirst && seen.size % trouble.every === 0) inTrouble.add(id);
+  const trip = (id: string) => {
+    if (seen.has(id)) return;
     seen.add(id);
-    if (!inTrouble.has(id)) return;
-    if (trouble.kind === "takes 150 ms") await pause(150);
-    else if (isFirst) throw new Error("fails once");
+    if (seen.size % failsEvery === 0) throw new Error("fails once");
   };
   const receiver: Receiver<Transaction> = createReceiver({
     ...{ secrets: [secret], inbox, concurrency },
@@ -100,8 +111,10 @@ function createDrainer(inbox: Inbox<Transaction>, insert: string | false, troubl
     },
     async start(onHandled) {
       receiver.on("*", async (event, { transaction }) => {
-        if (insert) await transaction.query(insert, [String(event.id), String(event.occurredAt)]);
-        await trip(String(event.id));
+        const id = String(event.id);
+        if (readsFirst) await transaction.query("SELECT at FROM effects WHERE id = $1 LIMIT 1", [id]);
+        if (insert) await transaction.query(insert, [id, String(event.occurredAt)]);
+        trip(id);
         onHandled();
       });
       await receiver.start();

@@ -31,7 +31,7 @@ const files: Readonly<Record<string, object>> = {
   "inbox/memory/memory-inbox.ts": memory,
   "inbox/sqlite/sqlite-inbox.ts": sqlite,
   "inbox/postgres/postgres-inbox.ts": { ...postgres, migrate: true },
-  "inbox/postgres/connection/primary-pool.ts": postgres,
+  "inbox/postgres/primary-pool.ts": postgres,
   "middleware/received-webhook.ts": { ...source, ...ingest },
   "middleware/dedupe-webhook.ts": { ...ingest, leaseMs: 30_000 },
   "middleware/order-webhook.ts": { waitMs: defaults.orderWaitMs },

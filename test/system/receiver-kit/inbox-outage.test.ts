@@ -11,7 +11,7 @@ import type { SqliteConnection } from "@workspace-tasks/receiver-kit/sqlite";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
-import { postgresMigrations } from "../../../receiver-kit/inbox/postgres/sql/postgres-migrations.ts";
+import { postgresMigrations } from "../../../receiver-kit/inbox/postgres/postgres-schema.ts";
 import { loadSqliteDriver } from "../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { sqliteMigrations } from "../../../receiver-kit/inbox/sqlite/sqlite-migrations.ts";
 import { serveExpress } from "../../support/express-server.ts";

@@ -4,8 +4,8 @@ import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { claimOptions, runningAt, settle } from "../../../../support/inbox-rows.ts";
 import { postgresInbox } from "../../../../support/inbox-stores.ts";
-import { wrongCounters } from "../../../../support/inbox-tables.ts";
 import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { wrongTables } from "../../../../support/postgres-tables.ts";
 import { sharedPostgres } from "../../../../support/shared-server.ts";
 import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
@@ -26,7 +26,7 @@ async function untilBlocked(count: number, condition: string): Promise<void> {
 describeWithPostgres("two processes on one PostgreSQL inbox", () => {
   it("an end that waits for an insert of the same key counts the row that was inserted", async () => {
     const pool = database.pool();
-    const inbox = postgresInbox(pool, { schema: "late_insert", clock: createVirtualClock() });
+    const inbox = postgresInbox(pool, { schema: "late_insert", clock: createVirtualClock(), prepare: false });
     await inbox.open();
     await inbox.insert(runningAt("task-1", 1, { id: "first" }));
     const [claim] = (await inbox.claim(claimOptions())).claims;
@@ -42,7 +42,7 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     blocker.release();
     expect([await inserted, await ended]).toEqual([{ outcome: "new" }, true]);
     const query = (statement: string) => pool.query(statement).then(({ rows }) => rows);
-    expect(await wrongCounters(query, { prefix: "late_insert." })).toEqual([]);
+    expect(await wrongTables(query, { schema: "late_insert" })).toEqual([]);
     expect((await inbox.claim(claimOptions())).claims.map(({ id }) => id)).toEqual(["second"]);
     await inbox.close();
   });
@@ -67,22 +67,20 @@ describeWithPostgres("two processes on one PostgreSQL inbox", () => {
     const clock = createVirtualClock();
     let isSlow = false;
     // Its snapshot is taken before it waits, its locks after that.
-    const wait = "(SELECT pg_advisory_xact_lock(1) IS NOT NULL) AND (source || '') >= $2";
+    const wait = "(SELECT pg_advisory_xact_lock(1) IS NOT NULL) AND (source || '') >= 'default'::text";
     pool.on("connect", (client) => {
       type Statement = string | { readonly text: string };
       const query = client.query.bind(client) as (statement: Statement, ...rest: unknown[]) => unknown;
       const slowed = async (statement: Statement, ...rest: unknown[]) => {
         const config = typeof statement === "string" ? { text: statement } : statement;
-        const { text } = config;
-        if (text.startsWith("CREATE OR REPLACE FUNCTION") && text.includes("picked")) {
-          await query(text.replace(/claim_\w+/, "$&_slow").replace("(source || '') >= $2", wait));
-        }
-        const slow = { ...config, text: text.replace(/claim_latest_\w+/, "$&_slow") };
-        return query(isSlow ? slow : statement, ...rest);
+        const text = config.text.includes("AS has_more) AS state")
+          ? config.text.replace("(source || '') >= 'default'::text", wait)
+          : config.text;
+        return query({ ...config, text: isSlow ? text : config.text }, ...rest);
       };
       Object.assign(client, { query: slowed });
     });
-    const inbox = postgresInbox(pool, { schema: "stale_snapshot", clock });
+    const inbox = postgresInbox(pool, { schema: "stale_snapshot", clock, prepare: false });
     await inbox.open();
     for (const second of [1, 2, 3]) await inbox.insert(runningAt("task-1", second, { id: `at-${second}` }));
     const gate = await pool.connect();

@@ -138,7 +138,10 @@ describeWithPostgres("a server that was demoted", () => {
     expect(before.length).toBeGreaterThan(2);
     // A read-only server rejects statements as a standby does.
     await configure("default_transaction_read_only", "on");
-    await expect(inbox.insert(rows[1]!)).rejects.toMatchObject({ code: "25006" });
+    await expect(inbox.insert(rows[1]!)).rejects.toMatchObject({
+      code: "INBOX_UNAVAILABLE",
+      cause: { code: "25006" },
+    });
     const client = await direct.connect();
     await client.query("BEGIN READ WRITE");
     await client.query("ROLLBACK");

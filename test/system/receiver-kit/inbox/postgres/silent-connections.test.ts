@@ -78,7 +78,7 @@ describeWithPostgres("the PostgreSQL inbox", () => {
     expect(await settle(at.inbox, claims[0]!)).toBe("settled");
   });
 
-  it.concurrent("keeps no key locked whose claim the server cannot send", async () => {
+  it.concurrent("keeps no key locked whose claim the server cannot send", async ({ expect }) => {
     await using at = await fixture();
     const body = Buffer.alloc(1_000_000, "x");
     for (let n = 1; n <= 12; n++) await at.inbox.insert(runningAt(`task-${n}`, 2, { body }));

@@ -7,11 +7,10 @@
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { clock, refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { ReceiverError } from "../../../errors.ts";
-import { parseOptions } from "../../../options.ts";
-import { ownQuery } from "../sql/own-query.ts";
-import { ignoreClientErrors, type PostgresClient, type PostgresPool } from "../sql/postgres-pool.ts";
-import { destroy } from "./destroy-client.ts";
+import { ReceiverError } from "../../errors.ts";
+import { parseOptions } from "../../options.ts";
+import { destroy, ownTypes } from "./guarded-pool.ts";
+import { ignoreClientErrors, type PostgresClient, type PostgresPool } from "./postgres-pool.ts";
 
 export interface PrimaryPoolOptions {
   readonly clock?: Clock | undefined;
@@ -67,7 +66,10 @@ export function primaryPool(pools: readonly PostgresPool[], options: PrimaryPool
     if (writable.has(client)) return client;
     ignoreClientErrors(client);
     try {
-      const asked = ownQuery(client, "SELECT current_setting('transaction_read_only') AS read_only");
+      const asked = client.query({
+        text: "SELECT current_setting('transaction_read_only') AS read_only",
+        types: ownTypes,
+      });
       // It would be in use until the network reports that it is lost, and the pool could not end.
       const { rows } = await withTimeout(asked, connectTimeoutMs, clock, silent);
       if (rows[0]?.["read_only"] === "on") throw unavailable("the server is read-only");

@@ -8,11 +8,6 @@ export interface PostgresResult {
   readonly rowCount?: number | null;
 }
 
-/** A message of several statements has several results. */
-export function lastResult(results: PostgresResult | readonly PostgresResult[]): PostgresResult {
-  return Array.isArray(results) ? (results.at(-1) as PostgresResult) : (results as PostgresResult);
-}
-
 export interface PostgresQuery {
   readonly text: string;
   readonly values?: readonly unknown[] | undefined;

@@ -4,7 +4,7 @@ import {
   ignorePoolErrors,
   letPoolErrorsThrow,
   type PostgresPool,
-} from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-pool.ts";
+} from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 
 it("an error of a client that was just checked out does not end the process while an inbox is open", () => {
   const pool = new EventEmitter();

@@ -1,12 +1,12 @@
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import pg, { type Pool } from "pg";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { postgresStatements } from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-statements.ts";
-import { claimOptions, doneWith, runningAt } from "../../../../../support/inbox-rows.ts";
-import { postgresInbox } from "../../../../../support/inbox-stores.ts";
-import type { PostgresDatabase } from "../../../../../support/postgres.ts";
-import { describeSchemaVersions } from "../../../../../support/schema-version-suite.ts";
-import { sharedPostgres } from "../../../../../support/shared-server.ts";
-import { describeWithPostgres } from "../../../../../support/with-postgres.ts";
+import { claimOptions, doneWith, runningAt } from "../../../../support/inbox-rows.ts";
+import { postgresInbox } from "../../../../support/inbox-stores.ts";
+import type { PostgresDatabase } from "../../../../support/postgres.ts";
+import { describeSchemaVersions } from "../../../../support/schema-version-suite.ts";
+import { sharedPostgres } from "../../../../support/shared-server.ts";
+import { describeWithPostgres } from "../../../../support/with-postgres.ts";
 
 let database: PostgresDatabase;
 let schemas = 0;
@@ -52,10 +52,8 @@ describeWithPostgres("with PostgreSQL", () => {
     const noServer = postgresInbox(pool).open();
     await expect(noServer).rejects.toMatchObject({
       code: "INBOX_OPEN_FAILED",
-      message: expect.stringMatching(
-        /^postgres inbox: it cannot be opened: connect ECONNREFUSED .*DATABASE_URL/,
-      ),
-      cause: { code: "ECONNREFUSED" },
+      message: expect.stringMatching(/^postgres inbox: it cannot be opened: .*ECONNREFUSED .*DATABASE_URL/),
+      cause: { cause: { code: "ECONNREFUSED" } },
     });
     const url = new URL(database.url);
     url.pathname = "/no_such_database";
@@ -63,38 +61,82 @@ describeWithPostgres("with PostgreSQL", () => {
     onTestFinished(() => other.end());
     await expect(postgresInbox(other).open()).rejects.toMatchObject({
       code: "INBOX_OPEN_FAILED",
-      cause: { code: "3D000" },
+      cause: { cause: { code: "3D000" } },
     });
   });
 
-  it("an inbox with `migrate: false` names the function that the schema does not have, and opens once it has", async () => {
+  it("an inbox with `migrate: false` says that the schema is missing, and opens once it has been created", async () => {
     const pool = database.pool();
-    const schema = "functions_missing";
+    const schema = "not_migrated";
     const unmigrated = postgresInbox(pool, { schema, migrate: false });
     await expect(unmigrated.open()).rejects.toMatchObject({
       code: "INBOX_OPEN_FAILED",
-      message: expect.stringMatching(
-        /functions_missing has no function insert_rows_\w{8}: open .* migrate: true/,
-      ),
+      message: expect.stringMatching(/the schema not_migrated is not of this release: open .* migrate: true/),
     });
-    const migrated = postgresInbox(pool, { schema });
-    await migrated.open();
-    await unmigrated.open();
-    const { rows } = await pool.query(
-      "SELECT proname FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY proname",
-      [schema],
-    );
-    const names = rows.map(({ proname }) => String(proname).replace(/_\w{8}$/, ""));
-    expect(names).toEqual([
-      ...["claim_latest", "claim_strict", "end_rows", "insert_rows"],
-      "require_version",
-    ]);
-    // As after a release with other functions: they are created beside those of the older one.
-    await pool.query(`ALTER FUNCTION ${schema}.${rows[0]?.["proname"]} RENAME TO older`);
-    await expect(postgresInbox(pool, { schema, migrate: false }).open()).rejects.toThrow("claim_latest_");
     await postgresInbox(pool, { schema }).open();
-    await postgresInbox(pool, { schema, migrate: false }).open();
+    await unmigrated.open();
+    const { rows } = await pool.query("SELECT 1 FROM pg_proc WHERE pronamespace = $1::regnamespace", [
+      schema,
+    ]);
+    expect(rows).toEqual([]);
     await pool.end();
+  });
+
+  it.each([
+    [
+      "the schema",
+      "CREATE SCHEMA prepared AUTHORIZATION attacker",
+      "the schema prepared belongs to another role than victim",
+    ],
+    [
+      "a table in its schema",
+      `CREATE SCHEMA prepared AUTHORIZATION victim; GRANT ALL ON SCHEMA prepared TO attacker; SET ROLE attacker;
+       CREATE TABLE prepared.deliveries (seq bigint); RESET ROLE`,
+      "prepared.deliveries belongs to attacker",
+    ],
+  ])("an inbox uses nothing that another role has prepared: %s", async (_, prepare, message) => {
+    const own = await (await sharedPostgres()).database();
+    const admin = own.pool();
+    const name = new URL(own.url).pathname.slice(1);
+    for (const role of ["attacker", "victim"]) {
+      await admin.query(
+        `DO $$ BEGIN CREATE ROLE ${role} LOGIN PASSWORD 'app'; EXCEPTION WHEN duplicate_object THEN END $$`,
+      );
+    }
+    await admin.query(`GRANT CREATE ON DATABASE ${name} TO victim; ${prepare}`);
+    const pool = own.pool({ connectionString: own.url.replace("postgres:postgres@", "victim:app@") });
+    await expect(postgresInbox(pool, { schema: "prepared" }).open()).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringContaining(message),
+    });
+    const control = postgresInbox(pool, { schema: "mine" });
+    await control.open();
+    await control.close();
+    await pool.end();
+    await admin.end();
+    await own[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ["closes at once", (socket: Socket) => void socket.destroy(), /connection/i],
+    ["is silent", () => {}, /available within/],
+    ["is something else", (socket: Socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"), /./],
+  ])("an inbox says so when a server %s", async (_, respond, message) => {
+    const other = createServer((socket) => {
+      socket.on("error", () => {});
+      respond(socket);
+    });
+    await new Promise<void>((resolve) => void other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const pool = new pg.Pool({ connectionString: `postgres://127.0.0.1:${port}/none` });
+    pool.on("error", () => {});
+    const opened = postgresInbox(pool, { queryTimeoutMs: 1_000 }).open();
+    await expect(opened).rejects.toMatchObject({
+      code: "INBOX_OPEN_FAILED",
+      message: expect.stringMatching(/it cannot be opened: .*; check that PostgreSQL runs/),
+      cause: { message: expect.stringMatching(message) },
+    });
+    other.close();
   });
 
   it("a role that may use the schema and its tables, and create nothing, runs a receiver, and another role learns which privilege it lacks", async () => {
@@ -107,10 +149,10 @@ describeWithPostgres("with PostgreSQL", () => {
     const poolOf = (role: string) =>
       database.pool({ connectionString: database.url.replace("postgres:postgres@", `${role}:app@`) });
     const runners = poolOf("runner");
-    await expectToSettle(postgresInbox(runners, { schema }));
+    await expectToSettle(postgresInbox(runners, { schema, migrate: false }));
     await runners.end();
     const strangers = poolOf("stranger");
-    const opened = postgresInbox(strangers, { schema }).open();
+    const opened = postgresInbox(strangers, { schema, migrate: false }).open();
     await expect(opened).rejects.toThrow(`permission denied for schema ${schema}`);
     await strangers.end();
     await pool.end();
@@ -148,27 +190,10 @@ describeWithPostgres("with PostgreSQL", () => {
     expect(await stored).toEqual({ outcome: "new" });
   });
 
-  it("a transaction with an older snapshot than the migration is not told that its release may write", async () => {
-    const pool = database.pool();
-    const schema = "snapshots";
-    await postgresInbox(pool, { schema }).open();
-    const { requireVersion } = postgresStatements(`"${schema}"`);
-    const reader = await pool.connect();
-    await reader.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
-    await reader.query("SELECT 1 FROM pg_class");
-    await pool.query(
-      `BEGIN; TRUNCATE ${schema}.inbox_version; INSERT INTO ${schema}.inbox_version VALUES (3, 2, '7.1.0'); COMMIT`,
-    );
-    await expect(reader.query(requireVersion)).rejects.toThrow("the schema was migrated meanwhile");
-    reader.release(true);
-    await pool.end();
-  });
-
   it("a migration that waits for a transaction which waits for it is repeated", async () => {
     const pool = database.pool();
     const schema = "deadlock";
     await postgresInbox(pool, { schema }).open();
-    const { requireVersion } = postgresStatements(`"${schema}"`);
     // As when the schema has another table, and no version yet.
     await pool.query(`DELETE FROM ${schema}.inbox_version; DROP TABLE ${schema}.queue, ${schema}.marks, ${schema}.bodies;
       DROP TABLE ${schema}.deliveries, ${schema}.ordering_keys; DROP SEQUENCE ${schema}.row_numbers`);
@@ -182,7 +207,7 @@ describeWithPostgres("with PostgreSQL", () => {
     await holder.query("ROLLBACK");
     holder.release();
     await opened;
-    expect((await pool.query(requireVersion)).rows).toEqual([{ version: 1 }]);
+    expect((await pool.query(`SELECT version FROM ${schema}.inbox_version`)).rows).toEqual([{ version: 1 }]);
     await inbox.close();
     await pool.end();
   });

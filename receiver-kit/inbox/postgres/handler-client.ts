@@ -1,9 +1,8 @@
 // The client of `pg` that a handler gets. The inbox alone releases and ends it, and what a handler sets on it, or on its
 // parsers and listeners, is taken back with the transaction.
 
-import { guarded } from "../../guarded.ts";
-import type { PostgresClient, PostgresResult } from "../sql/postgres-pool.ts";
-import type { FailedStatements } from "./failed-statements.ts";
+import { guarded } from "../guarded.ts";
+import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
 
 /** An object with a query of its own, such as a cursor or a stream. */
 interface Submittable {
@@ -19,12 +18,20 @@ interface HandlerClientOptions {
   check(statement: string): void;
   /** `pg` deprecates a query during another one. */
   series<Result>(task: () => Promise<Result>): Promise<Result>;
-  readonly failed: FailedStatements;
+  /** Sends a statement that was checked. */
+  send(statement: string, send: () => Promise<PostgresResult>): Promise<PostgresResult>;
 }
 
 type Undo = () => void;
 
-export function createHandlerClient({ client, check, series, failed }: HandlerClientOptions) {
+export interface HandlerClient {
+  readonly guarded: PostgresClient;
+  /** Takes back what was set. */
+  restore(): void;
+}
+
+export function createHandlerClient(options: HandlerClientOptions): HandlerClient {
+  const { client, check, series } = options;
   const undo: Undo[] = [listenersOf(client)];
   const submit = async (query: Submittable) => {
     try {
@@ -38,11 +45,7 @@ export function createHandlerClient({ client, check, series, failed }: HandlerCl
   const send = async ([first, ...rest]: readonly unknown[]): Promise<PostgresResult> => {
     const statement = textOf(first);
     check(statement);
-    try {
-      return await Reflect.apply(client.query, client, [unnamed(first), ...rest]);
-    } catch (error) {
-      throw failed.add(statement, error);
-    }
+    return options.send(statement, () => Reflect.apply(client.query, client, [unnamed(first), ...rest]));
   };
   return {
     guarded: guarded(client, {
@@ -64,7 +67,6 @@ export function createHandlerClient({ client, check, series, failed }: HandlerCl
         return parsing.setTypeParser?.(oid, ...format);
       },
     }),
-    /** Takes back what was set. */
     restore() {
       for (const each of undo.splice(0).reverse()) each();
     },

@@ -1,11 +1,12 @@
 import { EventEmitter } from "node:events";
 import { createVirtualClock } from "@workspace-tasks/mock-server";
 import { describe, expect, it } from "vitest";
-import { listenForRows } from "../../../../../../receiver-kit/inbox/postgres/connection/postgres-listener.ts";
+import { GuardedPool } from "../../../../../receiver-kit/inbox/postgres/guarded-pool.ts";
+import { createWakeUps } from "../../../../../receiver-kit/inbox/postgres/postgres-listener.ts";
 import type {
   PostgresClient,
   PostgresPool,
-} from "../../../../../../receiver-kit/inbox/postgres/sql/postgres-pool.ts";
+} from "../../../../../receiver-kit/inbox/postgres/postgres-pool.ts";
 
 type FakeClient = ReturnType<typeof createFakeClient>;
 
@@ -39,15 +40,17 @@ function createFixture() {
     },
   };
   const woken: string[] = [];
-  const listen = (name: string, channel = "inbox") =>
-    listenForRows({ pool, channel, clock, queryTimeoutMs: 5_000 }, (source = "any") =>
-      woken.push(`${name} ${source}`),
-    );
+  const guarded = new GuardedPool(pool, 5_000, false, clock);
+  const wakeUps = (channel = "inbox") =>
+    createWakeUps({ callersPool: pool, pool: guarded, listening: guarded, channel, clock });
+  const listen = (name: string, channel?: string) =>
+    wakeUps(channel).subscribe((source = "any") => void woken.push(`${name} ${source}`));
   return {
     clock,
     clients,
     woken,
     listen,
+    wakeUps,
     set connecting(value: typeof connecting) {
       connecting = value;
     },
@@ -58,11 +61,11 @@ describe("the PostgreSQL listener", () => {
   it("takes one client per pool and channel, however many subscribe", async () => {
     const { clients, woken, listen } = createFixture();
     await Promise.all(Array.from({ length: 20 }, (_, n) => listen(`receiver ${n}`)));
-    expect(clients.map(({ queries }) => queries)).toEqual([["LISTEN inbox"]]);
+    expect(clients.map(({ queries }) => queries)).toEqual([['LISTEN "inbox"']]);
     await listen("other schema", "other");
-    expect(clients.map(({ queries }) => queries)).toEqual([["LISTEN inbox"], ["LISTEN other"]]);
+    expect(clients.map(({ queries }) => queries)).toEqual([['LISTEN "inbox"'], ['LISTEN "other"']]);
     woken.length = 0;
-    clients[0]?.emit("notification", { channel: "inbox", payload: "default" });
+    clients[0]?.emit("notification", { channel: "inbox", payload: "another-process default" });
     expect(woken).toEqual(Array.from({ length: 20 }, (_, n) => `receiver ${n} default`));
   });
 
@@ -96,11 +99,29 @@ describe("the PostgreSQL listener", () => {
     await listen("a");
     const [first] = clients;
     await clock.advance(15_000);
-    expect(first?.queries).toEqual(["LISTEN inbox", "SELECT 1"]);
+    expect(first?.queries).toEqual(['LISTEN "inbox"', "SELECT 1"]);
     if (first) first.silent = true;
     await clock.advance(15_000 + 5_000 + 1_000);
     expect(first?.released).toEqual([true]);
-    expect(clients.map(({ queries }) => queries.at(0))).toEqual(["LISTEN inbox", "LISTEN inbox"]);
+    expect(clients.map(({ queries }) => queries.at(0))).toEqual(['LISTEN "inbox"', 'LISTEN "inbox"']);
+  });
+
+  it("tells its own process at once and others at most every 25 ms, and does not hear what it has said itself", async () => {
+    const { clock, clients, woken, listen, wakeUps } = createFixture();
+    await listen("a");
+    woken.length = 0;
+    const { wake } = wakeUps();
+    for (let n = 0; n < 5; n++) wake("default");
+    expect(woken).toEqual(Array.from({ length: 5 }, () => "a default"));
+    await clock.advance(24);
+    const notifications = () =>
+      clients.flatMap(({ queries }) => queries).filter((text) => text.includes("pg_notify"));
+    expect(notifications()).toHaveLength(1);
+    await clock.advance(1);
+    expect(notifications()).toHaveLength(2);
+    const [, payload] = /\{"?([^"}]+)"?\}/.exec(notifications()[0] ?? "") ?? [];
+    clients[0]?.emit("notification", { payload });
+    expect(woken).toHaveLength(5);
   });
 
   it.each(["fails", "hangs"] as const)("lets a subscriber start while connecting %s", async (connecting) => {

@@ -1,0 +1,540 @@
+// A connection can die without a word: a cable, a NAT table, a machine that lost power. TCP notices after many minutes,
+// and a query on it waits that long. So every checkout and every statement of the inbox has one limit, independent of how
+// the pool is configured: a client that does not respond within it is destroyed with its socket, and never returned.
+//
+// AFTER A LOSS. What killed one connection mostly killed all, and a server that was demoted or stopped had all of them. So
+// the idle clients of the pool are asked once whether they lead to a server that writes, and destroyed otherwise; those of
+// handlers that wait for a response as long as the one that was lost are destroyed, too.
+//
+// SERVER. It may still execute what the client no longer waits for, and hold locks. So what the inbox executes is a
+// transaction of its own, with limits of the server's.
+//
+// MESSAGES. A transaction of the inbox is one message of the simple protocol, and has one response: BEGIN, its settings,
+// the statements, COMMIT. Each message more costs both sides as much as a short statement. Statements are prepared and
+// executed by their names, with values as literals (sql-text.ts); behind a pooler that does not keep them, their texts are
+// sent. A message ends at its first error, so that nothing is committed then.
+
+import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
+import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
+import { isReceiverError, ReceiverError } from "../../errors.ts";
+import type { PostgresClient, PostgresPool, PostgresResult, PostgresRow } from "./postgres-pool.ts";
+import type { Statement } from "./postgres-statements.ts";
+import { executeText, inlineText, prepareText, type SqlValue } from "./sql-text.ts";
+
+/** A statement with its values, in the order of `$1`, `$2` and so on. */
+export type Call = readonly [statement: Statement, values: readonly SqlValue[]];
+
+/** `claim`: the commit need not be durable. `insert`: rows are joined to rows, which must not be quadratic. */
+export type Purpose = "write" | "claim" | "insert";
+
+/** A client checked out of the pool. */
+export interface GuardedClient {
+  /** For statements of handlers. */
+  readonly client: PostgresClient;
+  /** No statement can succeed on it. */
+  readonly isBroken: boolean;
+  /** Statements are sent before the results of those before them have come. */
+  readonly isPipelined: boolean;
+  /** Switches that, where `pg` can, while no result is awaited. It is on at the beginning. */
+  pipeline(isOn: boolean): void;
+  /** Statements without values, in one message; their results. */
+  send(...texts: readonly string[]): Promise<readonly PostgresResult[]>;
+  /** The text that executes a statement, which is prepared first, in a message with these limits of the server's. */
+  textOf(call: Call, limits: (prepare: string) => readonly string[]): Promise<string>;
+  /** Without a name. */
+  execute(call: Call): Promise<PostgresResult>;
+  /** What is sent before the next tick leaves in one write. */
+  joinWrites(): void;
+  /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
+  within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
+  /** Settles as the work of a handler does, which has another limit. */
+  watch<Result>(work: Promise<Result>): Promise<Result>;
+  /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
+  release(destroy?: boolean): void;
+  /** Rolls back, then releases; destroys the client when that fails or takes long. Never rejects. */
+  rollBack(): Promise<void>;
+}
+
+export class GuardedPool {
+  readonly limitMs: number;
+  readonly #pool: PostgresPool;
+  readonly #clock: Clock;
+  readonly #checkedOut = new Set<Checkout>();
+  /** In series: those that one pass has checked out are idle again for the next one. */
+  readonly #passes = inSeries();
+  #onAllReleased = () => {};
+  /** Statements have names, which a pooler may not keep. */
+  #prepares: boolean;
+  /** What of the server's settings the limits depend on. */
+  #server: Server = { isLinux: false, checksConnections: false };
+  /** Texts that the database cannot encode have escapes in their place. */
+  #isAscii = false;
+
+  /** @param limitMs for a client to be available, and again for it to respond */
+  constructor(pool: PostgresPool, limitMs: number, prepares: boolean, clock: Clock = systemClock) {
+    this.#pool = pool;
+    this.limitMs = limitMs;
+    this.#prepares = prepares;
+    this.#clock = clock;
+  }
+
+  /** Reads what the server can. Before the first transaction. */
+  async open(): Promise<void> {
+    const [row] = await this.read(
+      `SELECT version() AS version, current_setting('server_version_num')::integer AS number,
+        current_setting('server_encoding') AS encoding`,
+    );
+    const isLinux = /linux/i.test(String(row?.["version"]));
+    this.#server = { isLinux, checksConnections: isLinux && Number(row?.["number"]) >= 140_000 };
+    this.#isAscii = !/^(UTF8|SQL_ASCII)$/.test(String(row?.["encoding"]));
+  }
+
+  /** Text as the database stores it. */
+  encode = (text: string): string =>
+    this.#isAscii
+      ? text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      : text;
+
+  /** One statement, outside of a transaction. */
+  async read(text: string, values: readonly SqlValue[] = []): Promise<readonly PostgresRow[]> {
+    return this.#use(
+      this.limitMs,
+      async (client) => (await client.execute([{ name: "", text }, values])).rows,
+    );
+  }
+
+  /** Executes statements in one transaction, which is one message. */
+  async run(
+    purpose: Purpose,
+    calls: readonly Call[],
+    limitMs = this.limitMs,
+  ): Promise<readonly PostgresResult[]> {
+    const once = () =>
+      this.#use(limitMs, async (client) => {
+        const texts: string[] = [];
+        const begin = beginOwn(purpose, limitMs, this.#server);
+        for (const call of calls) {
+          texts.push(await client.textOf(call, (prepare) => [begin, prepare, "COMMIT"]));
+        }
+        const results = await client.send(begin, ...texts, "COMMIT");
+        return results.slice(-calls.length - 1, -1);
+      });
+    try {
+      return await once();
+    } catch (error) {
+      if (!this.unprepares(error)) throw error;
+      return once();
+    }
+  }
+
+  /** Rows of one statement. */
+  async rows(purpose: Purpose, call: Call, limitMs?: number): Promise<readonly PostgresRow[]> {
+    const [result] = await this.run(purpose, [call], limitMs);
+    return result?.rows ?? [];
+  }
+
+  /** Executes `work` in one transaction, whose statements have no names; an error rolls back and is thrown. */
+  async transaction<Result>(
+    work: (client: GuardedClient) => Promise<Result>,
+    limitMs = this.limitMs,
+  ): Promise<Result> {
+    return this.#use(limitMs, async (client) => {
+      await client.send(beginOwn("write", limitMs, this.#server));
+      const result = await work(client);
+      await client.send("COMMIT");
+      return result;
+    });
+  }
+
+  /** Whether an error says that statements cannot be prepared here; from then on none is. */
+  unprepares(error: unknown): boolean {
+    if (!this.#prepares || !/^(26000|42P05)$/.test(codeOf(error))) return false;
+    this.#prepares = false;
+    return true;
+  }
+
+  /** Begins the transaction of a handler. */
+  beginHandler(timeoutMs: number): string {
+    const limitMs = Math.max(1, Math.ceil(timeoutMs));
+    return `${begin}; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}${this.#server.checksConnections ? "; SET LOCAL client_connection_check_interval = 2000" : ""}`;
+  }
+
+  async #use<Result>(limitMs: number, work: (client: GuardedClient) => Promise<Result>): Promise<Result> {
+    const client = await this.checkOut(limitMs);
+    try {
+      const result = await client.within(work(client), limitMs);
+      client.release();
+      return result;
+    } catch (error) {
+      await client.rollBack();
+      throw error;
+    }
+  }
+
+  async checkOut(limitMs = this.limitMs): Promise<GuardedClient> {
+    const client = await connectWithin(this.#pool, limitMs, this.#clock);
+    const checkout = new Checkout(client, {
+      limitMs: this.limitMs,
+      clock: this.#clock,
+      prepares: () => this.#prepares,
+      encode: this.encode,
+      onLost: (silentForMs) => this.#onLost(silentForMs),
+      onReleased: () => {
+        this.#checkedOut.delete(checkout);
+        if (this.#checkedOut.size === 0) this.#onAllReleased();
+      },
+    });
+    this.#checkedOut.add(checkout);
+    return checkout;
+  }
+
+  #onLost(silentForMs: number | undefined): void {
+    if (silentForMs !== undefined) {
+      for (const each of [...this.#checkedOut]) if (each.waitsForMs >= silentForMs) each.release(true);
+    }
+    void this.#checkIdle();
+  }
+
+  /** Checks out as many clients as the pool has idle ones, all at once, and destroys those that cannot be used. */
+  #checkIdle(): Promise<void> {
+    return this.#passes(async () => {
+      const count = Math.min(
+        idleMax,
+        Number((this.#pool as { readonly idleCount?: unknown }).idleCount ?? 0),
+      );
+      // Another user of the pool may take them first.
+      const check = async () => {
+        const client = await connectWithin(this.#pool, checkLimitMs, this.#clock);
+        const asked = client.query({
+          text: "SELECT current_setting('transaction_read_only') AS read_only",
+          types: ownTypes,
+        });
+        await limited(asked, checkLimitMs, this.#clock, () =>
+          unavailable("an idle client did not respond"),
+        ).then(
+          ({ rows }) => (rows[0]?.["read_only"] === "on" ? destroy(client) : client.release()),
+          () => destroy(client),
+        );
+      };
+      await Promise.allSettled(Array.from({ length: count }, check));
+    });
+  }
+
+  /** Destroys the clients that are still checked out and those of the pool that do not respond. */
+  async close(): Promise<void> {
+    if (this.#checkedOut.size > 0) {
+      const released = new Promise<void>((resolve) => {
+        this.#onAllReleased = resolve;
+      });
+      await limited(released, checkLimitMs, this.#clock, () => unavailable("closed")).catch(() => undefined);
+    }
+    for (const each of [...this.#checkedOut]) each.release(true);
+    await this.#checkIdle();
+  }
+}
+
+/** The names of the statements that a client has prepared in its session. */
+const preparedOn = new WeakMap<PostgresClient, Set<string>>();
+
+interface CheckoutOptions {
+  readonly limitMs: number;
+  readonly clock: Clock;
+  /** Whether statements are prepared. */
+  prepares(): boolean;
+  encode(text: string): string;
+  /** `silentForMs`: it did not respond for that long; `undefined`: the server ended it, or cannot write any more. */
+  onLost(silentForMs: number | undefined): void;
+  onReleased(): void;
+}
+
+class Checkout implements GuardedClient {
+  readonly client: PostgresClient;
+  readonly #options: CheckoutOptions;
+  readonly #canPipeline: boolean;
+  #isBroken = false;
+  #isReleased = false;
+  #waitsSinceMs: number | undefined;
+  /** An `error` event without a listener would end the process. */
+  readonly #onError = () => {
+    this.#isBroken = true;
+  };
+
+  constructor(client: PostgresClient, options: CheckoutOptions) {
+    this.client = client;
+    this.#options = options;
+    client.on("error", this.#onError);
+    // Older versions of pg, and clients that wrap another driver, have no such switch.
+    this.#canPipeline = (client as PipeliningClient).pipeline === false;
+    this.pipeline(true);
+  }
+
+  get isPipelined(): boolean {
+    return this.#canPipeline && (this.client as PipeliningClient).pipeline === true;
+  }
+
+  pipeline(isOn: boolean): void {
+    if (!this.#canPipeline || this.isPipelined === isOn) return;
+    try {
+      (this.client as PipeliningClient).pipeline = isOn;
+    } catch {
+      // A listener of the pool has sent something.
+    }
+  }
+
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** How long a handler has been waiting for the response to its statement. */
+  get waitsForMs(): number {
+    return this.#waitsSinceMs === undefined ? 0 : this.#options.clock.monotonic() - this.#waitsSinceMs;
+  }
+
+  async send(...texts: readonly string[]): Promise<readonly PostgresResult[]> {
+    const { client } = this;
+    const { binary } = client;
+    // pg reads binary values as UTF-8, which they are not.
+    if (binary) client.binary = false;
+    const sent = client.query({ text: texts.join("; "), types: ownTypes });
+    if (binary) client.binary = binary;
+    const results: PostgresResult | readonly PostgresResult[] = await sent;
+    return Array.isArray(results) ? results : [results];
+  }
+
+  async textOf([statement, values]: Call, limits: (prepare: string) => readonly string[]): Promise<string> {
+    const { encode, prepares } = this.#options;
+    if (statement.name === "" || !prepares()) return inlineText(statement, values, encode);
+    const prepared = preparedOn.get(this.client) ?? new Set<string>();
+    preparedOn.set(this.client, prepared);
+    if (!prepared.has(statement.name)) {
+      await this.send(...limits(prepareText(statement)));
+      prepared.add(statement.name);
+    }
+    return executeText(statement, values, encode);
+  }
+
+  async execute(call: Call): Promise<PostgresResult> {
+    const [statement, values] = call;
+    const results = await this.send(inlineText(statement, values, this.#options.encode));
+    return results.at(-1) as PostgresResult;
+  }
+
+  joinWrites(): void {
+    const { connection } = this.client as { connection?: { readonly stream?: Corked } };
+    const { stream } = connection ?? {};
+    if (!stream?.cork) return;
+    stream.cork();
+    process.nextTick(() => stream.uncork?.());
+  }
+
+  async within<Result>(work: Promise<Result>, limitMs = this.#options.limitMs): Promise<Result> {
+    watchReplication(this.client);
+    try {
+      const result = await limited(work, limitMs, this.#options.clock, () => {
+        this.release(true);
+        this.#options.onLost(limitMs);
+        return unavailable(
+          `no response in ${limitMs} ms (queryTimeoutMs is ${this.#options.limitMs}), outcome unknown`,
+        );
+      });
+      if (unreplicated.delete(this.client))
+        throw unavailable("the wait for a standby was cancelled, so a commit may be on the primary only");
+      return result;
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  /** What an error of the connection, and not of a statement, says in words of the inbox. */
+  #explain(error: unknown): unknown {
+    if (isReceiverError(error) || isOfStatement(error)) return error;
+    if (!this.#isReleased) this.#options.onLost(undefined);
+    this.#isBroken = true;
+    return unavailable(`the connection was lost: ${(error as Error)?.message ?? error}`, error);
+  }
+
+  async watch<Result>(work: Promise<Result>): Promise<Result> {
+    this.#waitsSinceMs = this.#options.clock.monotonic();
+    try {
+      return await work;
+    } finally {
+      this.#waitsSinceMs = undefined;
+    }
+  }
+
+  release(wanted = false): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#isBroken ||= wanted;
+    this.#options.onReleased();
+    this.client.removeListener("error", this.#onError);
+    if (!this.#isBroken) this.pipeline(false);
+    if (this.#isBroken || this.isPipelined) destroy(this.client);
+    else this.client.release();
+  }
+
+  async rollBack(): Promise<void> {
+    if (this.#isReleased) return;
+    // What was sent behind a statement that failed has been executed or rejected when this has.
+    const rolledBack = this.#isBroken ? Promise.reject(unavailable("lost")) : this.send("ROLLBACK");
+    const late = () => unavailable("no response to ROLLBACK");
+    await limited(rolledBack, rollbackLimitMs, this.#options.clock, late).then(
+      () => this.release(),
+      () => this.release(true),
+    );
+  }
+}
+
+interface Server {
+  readonly isLinux: boolean;
+  /** `client_connection_check_interval`: it notices during a statement that its client is gone. */
+  readonly checksConnections: boolean;
+}
+
+/** Whatever the default of the database is: stricter levels reject what other workers do at the same time. */
+const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
+/** For the end of a row, in the transaction of a handler: the plan of that statement, and no long wait for a lock. */
+export const beforeEnd = (limitMs: number) =>
+  `SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL lock_timeout = ${lockLimit(limitMs)}`;
+
+const lockLimit = (limitMs: number) => Math.max(1, Math.ceil(Math.min(2_000, limitMs * lockPart)));
+
+function beginOwn(purpose: Purpose, limitMs: number, { isLinux }: Server): string {
+  const serverMs = Math.max(1, Math.ceil(limitMs * serverPart));
+  const joins = purpose === "insert" ? ["enable_nestloop"] : ["enable_hashjoin", "enable_mergejoin"];
+  const settings = {
+    statement_timeout: serverMs,
+    idle_in_transaction_session_timeout: serverMs,
+    lock_timeout: lockLimit(limitMs),
+    // The server holds the locks of a claim until it has sent the response: to a dead client for minutes.
+    ...(isLinux && purpose === "claim" ? { tcp_user_timeout: 5_000 } : {}),
+    ...(purpose === "claim" ? { synchronous_commit: "off" } : { array_nulls: "on" }),
+    ...Object.fromEntries(["enable_seqscan", "jit", ...joins].map((name) => [name, "off"])),
+    plan_cache_mode: "force_generic_plan",
+  };
+  const set = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+  return [begin, ...set].join("; ");
+}
+
+/** The part of the client's limit after which the server ends the work itself, so that the client survives. */
+const serverPart = 0.9;
+const lockPart = 0.4;
+const rollbackLimitMs = 1_000;
+const checkLimitMs = 500;
+/** A pool of another package may return any number. */
+const idleMax = 1_000;
+
+/** A client that arrives after the limit is returned to the pool at once. */
+function connectWithin(pool: PostgresPool, limitMs: number, clock: Clock): Promise<PostgresClient> {
+  const pending = pool.connect();
+  const late = () => {
+    pending.then(
+      (client) => client.release(),
+      () => {},
+    );
+    return unavailable(
+      `no client of the pool was available within ${limitMs} ms: the server does not respond, or the pool's max is too small`,
+    );
+  };
+  return limited(pending, limitMs, clock, late).catch((error: unknown) => {
+    if (isReceiverError(error)) throw error;
+    throw unavailable(`no connection: ${(error as Error)?.message || codeOf(error)}`, error);
+  });
+}
+
+/** Rejects with the error of `onLimit` when `work` takes longer than the limit. */
+export function limited<Result>(
+  work: Promise<Result>,
+  limitMs: number,
+  clock: Clock,
+  onLimit: () => Error,
+): Promise<Result> {
+  const schedule: Clock["schedule"] = (delayMs, run) => {
+    let isCancelled = false;
+    // The response may already be in the socket, when it was this process that was busy.
+    const cancel = clock.schedule(delayMs, () => setImmediate(() => isCancelled || run()));
+    return () => {
+      isCancelled = true;
+      cancel();
+    };
+  };
+  return withTimeout(work, limitMs, { schedule }, onLimit);
+}
+
+/** `release(true)` alone says goodbye and waits for the answer, with the socket open, when no query is in progress. */
+export function destroy(client: PostgresClient): void {
+  client.release(true);
+  const { connection } = client as { connection?: { readonly stream?: { destroy?(): unknown } } };
+  connection?.stream?.destroy?.();
+}
+
+interface Corked {
+  cork?(): void;
+  uncork?(): void;
+}
+
+interface PipeliningClient extends PostgresClient {
+  pipeline?: unknown;
+}
+
+/** The SQLSTATE of a server's error, or a code of Node; empty where there is none. */
+export const codeOf = (error: unknown) => String((error as { code?: unknown } | null)?.code ?? "");
+
+/** An error that the server reported and that leaves its connection usable and writable. */
+function isOfStatement(error: unknown): boolean {
+  const code = codeOf(error);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|25006)/.test(code);
+}
+
+/** A fault of the inbox's connection, which says nothing about the event. */
+export const unavailable = (message: string, cause?: unknown) =>
+  new ReceiverError("INBOX_UNAVAILABLE", `postgres inbox: ${message}`, cause === undefined ? {} : { cause });
+
+const watched = new WeakSet<PostgresClient>();
+const unreplicated = new WeakSet<PostgresClient>();
+
+/**
+ * A commit whose wait for its synchronous standbys is cancelled succeeds, with a warning. It would be lost with the
+ * primary. The warning has no code of its own and its text is translated; the function that it comes from is not.
+ */
+function watchReplication(client: PostgresClient): void {
+  if (watched.has(client)) return;
+  watched.add(client);
+  client.on("notice", (notice) => {
+    if (notice?.routine === "SyncRepWaitForLSN") unreplicated.add(client);
+  });
+}
+
+/**
+ * An application may set the type parsers of `pg` for all clients, for one client, or ask for binary values; what the
+ * inbox reads must not depend on that.
+ */
+export const ownTypes = { getTypeParser: (type: number) => parsers[type] ?? toText };
+const toText = (value: string) => value;
+const toNumbers = (value: string) => (value === "{}" ? [] : value.slice(1, -1).split(",").map(Number));
+
+/** By the number of the type: `pg_type.oid`, which is the same on every server. */
+const parsers: Readonly<Record<number, (value: string) => unknown>> = {
+  /** boolean */
+  16: (value) => value === "t",
+  /** bytea */
+  17: toBytes,
+  /** bigint */
+  20: Number,
+  /** smallint */
+  21: Number,
+  /** integer */
+  23: Number,
+  /** bigint[] */
+  1016: toNumbers,
+};
+
+/** As `bytea_output` says. */
+function toBytes(value: string): Buffer {
+  if (value.startsWith("\\x")) return Buffer.from(value.slice(2), "hex");
+  const decode = (_: string, code: string) =>
+    code === "\\" ? code : String.fromCharCode(Number.parseInt(code, 8));
+  return Buffer.from(value.replace(/\\(\\|[0-7]{3})/g, decode), "latin1");
+}

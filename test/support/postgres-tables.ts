@@ -1,0 +1,46 @@
+// What must hold of the tables of the PostgreSQL inbox after every statement.
+
+type Query = (statement: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+interface Options {
+  /** Default: the default schema. */
+  readonly schema?: string;
+  /** Default: the server's clock. */
+  readonly nowMs?: number | undefined;
+  readonly keyOrder?: "latest" | "strict";
+}
+
+/** The keys, rows and deliveries that contradict each other, each with what is wrong. */
+export async function wrongTables(query: Query, options: Options = {}): Promise<readonly unknown[]> {
+  const { schema = "workspace_tasks", nowMs, keyOrder = "latest" } = options;
+  const now = nowMs ?? "(extract(epoch FROM clock_timestamp()) * 1000)";
+  const rowsOf = `FROM ${schema}.queue AS waiting_row WHERE waiting_row.key_id = ordering_key.id`;
+  const nextDue =
+    keyOrder === "latest"
+      ? `(SELECT min(due_at) ${rowsOf})`
+      : `(SELECT due_at ${rowsOf} ORDER BY position, seq LIMIT 1)`;
+  const ofKeys: Record<string, string> = {
+    "waiting is not the number of its rows": `waiting <> (SELECT count(*) ${rowsOf})`,
+    "it has neither a head nor rows": "waiting = 0 AND head IS NULL",
+    "it has no rows and does not sleep": "waiting = 0 AND wake_at IS NOT NULL",
+    "it has rows and sleeps": "waiting > 0 AND wake_at IS NULL",
+    "it oversleeps a row that is due": `worker IS NULL AND wake_at > ${now} AND wake_at > ${nextDue}`,
+    "it is idle although it has rows, or the other way round": "(idle_since IS NOT NULL) <> (waiting = 0)",
+    "it is claimed without a worker, or the other way round": "(claimed IS NOT NULL) <> (worker IS NOT NULL)",
+    "no row is claimed": "claimed = '{}'",
+    "a claimed row does not wait": `NOT claimed <@ ARRAY(SELECT seq ${rowsOf})`,
+    "a head has no time": "(head IS NOT NULL) <> (moved_at IS NOT NULL)",
+  };
+  const statements = Object.entries(ofKeys).map(
+    ([fault, condition]) =>
+      `SELECT '${fault}' AS fault, ordering_key.order_key AS name FROM ${schema}.ordering_keys AS ordering_key WHERE ${condition}`,
+  );
+  statements.push(
+    `SELECT 'a row without a key' AS fault, seq::text AS name FROM ${schema}.queue
+     WHERE key_id NOT IN (SELECT id FROM ${schema}.ordering_keys)`,
+    `SELECT 'a row that is queued twice' AS fault, seq::text AS name FROM ${schema}.queue GROUP BY seq HAVING count(*) > 1`,
+    `SELECT 'a row that is queued and has ended' AS fault, seq::text AS name FROM ${schema}.queue
+     WHERE seq NOT IN (SELECT seq FROM ${schema}.deliveries WHERE outcome IS NULL)`,
+  );
+  return query(statements.join("\nUNION ALL "));
+}
