@@ -435,12 +435,14 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
 
     newestRow: `SELECT received_at - ${now} AS ahead FROM ${deliveries} ORDER BY seq DESC LIMIT 1`,
 
-    /** Of live and unhandled rows, up to a number; the others are estimated by the server. */
+    /** Exact up to a number of each; beyond that the server estimates how many rows are done. */
     stats: `
     WITH ${sources("true", "")},
     live AS MATERIALIZED (
       SELECT waiting, coalesce(cardinality(claimed), 0) AS claimed FROM ${keys} WHERE wake_at IS NOT NULL
       LIMIT ${countedMax}),
+    unhandled AS MATERIALIZED (SELECT outcome FROM ${deliveries} WHERE ${isUnhandled} LIMIT ${countedMax}),
+    recent AS MATERIALIZED (SELECT outcome FROM ${deliveries} ORDER BY seq DESC LIMIT ${countedMax}),
     waiting AS MATERIALIZED (
       SELECT first.id, first.wake_at FROM sources CROSS JOIN LATERAL (
         SELECT id, wake_at FROM ${keys}
@@ -454,7 +456,12 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
       JOIN ${deliveries} AS delivery ON delivery.seq = first_rows.seq)
     SELECT 'pending' AS state, coalesce(sum(waiting - claimed), 0) AS count, (SELECT oldest FROM oldest) AS oldest FROM live
     UNION ALL SELECT 'running', coalesce(sum(claimed), 0), NULL FROM live
-    UNION ALL SELECT outcome, count(*), NULL FROM (
-      SELECT outcome FROM ${deliveries} WHERE ${isUnhandled} LIMIT ${countedMax}) AS unhandled GROUP BY outcome`,
+    UNION ALL SELECT outcome, count(*), NULL FROM unhandled GROUP BY outcome
+    UNION ALL SELECT outcome, count(*), NULL FROM recent WHERE outcome IN ('stale', 'discarded', 'inline') GROUP BY outcome
+    UNION ALL SELECT 'done', greatest(0, (SELECT count(*) FROM recent WHERE outcome IS NULL)
+      + CASE WHEN (SELECT count(*) FROM recent) < ${countedMax} THEN 0 ELSE (
+          SELECT greatest(0, reltuples::bigint - ${countedMax}) FROM pg_catalog.pg_class
+          WHERE oid = '${deliveries}'::regclass) END
+      - (SELECT coalesce(sum(waiting), 0) FROM live)), NULL`,
   };
 }

@@ -478,7 +478,8 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
         WHERE ordering_key.id = after.key_id AND NOT (
           after.waiting = 0 AND after.head IS NULL AND after.head_position IS NULL)
         RETURNING ordering_key.id, ordering_key.worker IS NULL AND ordering_key.wake_at IS NOT NULL AS has_more)
-      SELECT ${mayWrite} AS is_usable, place, result,
+      -- Not evaluated unless it is a result.
+      SELECT required.ended, ${mayWrite} AS is_usable, place, result,
         key_id IN (SELECT id FROM updated WHERE has_more) AS has_more
       FROM (SELECT 1 / CASE WHEN $14::boolean AND (
           SELECT count(*) FROM ending WHERE result = outcome) < (SELECT count(*) FROM input)

@@ -30,7 +30,7 @@ const files: Readonly<Record<string, object>> = {
   "signature/verifier.ts": { toleranceSeconds: defaults.toleranceSeconds },
   "inbox/memory/memory-inbox.ts": memory,
   "inbox/sqlite/sqlite-inbox.ts": sqlite,
-  "inbox/postgres/postgres-inbox.ts": { ...postgres, migrate: true },
+  "inbox/postgres/postgres-inbox.ts": { ...postgres, migrate: true, prepare: true },
   "inbox/postgres/primary-pool.ts": postgres,
   "middleware/received-webhook.ts": { ...source, ...ingest },
   "middleware/dedupe-webhook.ts": { ...ingest, leaseMs: 30_000 },

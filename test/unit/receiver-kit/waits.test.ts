@@ -75,9 +75,7 @@ describe("an error that ends a wait names what was waited for, and the limit", (
       return { rows: [] };
     });
     const call = method === "insert" ? inbox.insert(runningAt("task-1", 1)) : inbox.open();
-    await expect(call).rejects.toThrow(
-      "postgres inbox: another session holds a lock of the inbox for longer than lock_timeout",
-    );
+    await expect(call).rejects.toThrow("another session holds a lock of the inbox for longer than");
   });
 });
 
@@ -125,10 +123,9 @@ describe.each(["no client", "a silent client"] as const)("a PostgreSQL inbox who
 
 describe("the PostgreSQL inbox gives retention the time of retention", () => {
   it.each([
-    "bodies AS body CROSS JOIN",
-    "outcome IN ('dead', 'quarantined') AND +delivery",
-    "NOT EXISTS",
-    "ordering_keys WHERE waiting = 0",
+    "bodies WHERE seq = ANY",
+    "deliveries WHERE seq = ANY",
+    "ordering_keys WHERE id = ANY",
   ])("for the statement that deletes with %s", async (part) => {
     let statements = 0;
     const inbox = inboxOn(async ({ text }) => {
