@@ -8,8 +8,14 @@ import { ratioIn, spreadIn } from "../statistics.ts";
 
 const ours = "kit-postgres";
 const peers = ["graphile-worker", "graphile-worker, local queue", "pg-boss", "pg-boss, transactional"];
-/** What sharing a transaction saves, and what resets of the session cost. */
-const unshared = ["kit-postgres, a transaction for each event", "kit-postgres, sessions not reset"];
+/** What an application may have besides. */
+const surroundings = [
+  "kit-postgres, a listener on the pool",
+  "kit-postgres, a trigger",
+  "kit-postgres, a deferrable constraint",
+  "kit-postgres, two statements",
+  "kit-postgres, not prepared",
+];
 const events = 16_000;
 
 const goals = {
@@ -29,8 +35,7 @@ export const benchmark: Benchmark = {
     "of each task, and a write if and only if the event is settled. The others run jobs in any order here, and repeat a write after a crash, but for pg-boss with transactional workers, whose transaction is that of a batch of 50 jobs: one that fails repeats all.",
   notes: [
     "graphile-worker: a local queue of 500 jobs, completions batched without a delay. pg-boss: 16 workers that fetch 50 jobs each, without a pause while batches are full.",
-    "What isolation costs: statements that are known to leave nothing in the session, as here, share a round trip with those of other events, and nothing is reset. After other statements the session is reset within the shared transaction, so that the next handler sees none of its settings: that takes the server about 40 µs and a part of a round trip. The rows of this kit with a note share no transaction.",
-    "Where an event without a write goes (sampled). Process: garbage collection 35 %, functions of the kit 18, `writev` 8, the parser and the rows of `pg` 6, buffers 5, `JSON.parse` 3; none of the others has 3. Server: the functions `end_rows` 61 % and `claim_latest` 38; by kind, the rows that their parts hand on 20 %, indexes 15, expressions 13, pages and locks 12, arrays and texts 9, memory 8, the log 3. A queue without order has no row for the task, which each end here updates, and which the next event of the task waits for.",
+    "Each event of this kit with a write has a transaction of its own, on a client of its own: two messages with two round trips. The rows with a note have what an application may have besides.",
     "µs: CPU time per event, of the process and of all server processes. Bytes: of the write-ahead log.",
   ],
   measure,
@@ -44,7 +49,7 @@ async function measure({ quick }: MeasureOptions): Promise<Result> {
       stores.drain("postgres", name, { writes, events: quick ? 500 : events }),
     );
   const plain = await compare([ours, ...peers], false);
-  const writing = await compare([ours, ...peers, ...unshared], true);
+  const writing = await compare([ours, ...peers, ...surroundings], true);
   const troubles = await measureTroubles(stores, quick);
   const to = (drains: Drains, other: string) => ratioIn(drains, ours, other, "wallUs");
   const [fastest = ""] = byWallTime(peers, writing);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver, silentLogger } from "@workspace-tasks/receiver-kit";
 import { type PostgresInboxOptions, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
@@ -20,6 +21,8 @@ interface Surroundings {
   readonly readsFirst?: boolean;
   /** One handler of so many fails once. */
   readonly failsEvery?: number;
+  /** The first handler takes 150 ms after its write. */
+  readonly hasSlowHandler?: boolean;
 }
 
 type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
@@ -36,6 +39,8 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
     createPostgresDrainer(options, {}, { table: "deferrable" }),
   "kit-postgres, two statements": (options) => createPostgresDrainer(options, {}, { readsFirst: true }),
   "kit-postgres, not prepared": (options) => createPostgresDrainer(options, { prepare: false }, {}),
+  "kit-postgres, one handler takes 150 ms": (options) =>
+    createPostgresDrainer(options, {}, { hasSlowHandler: true }),
   "kit-postgres, 2 % fail once": (options) => createPostgresDrainer(options, {}, { failsEvery: 50 }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
@@ -75,13 +80,14 @@ async function createEffects(path: string): Promise<void> {
 function createDrainer(
   inbox: Inbox<Transaction>,
   insert: string | false,
-  { readsFirst, failsEvery = Number.POSITIVE_INFINITY }: Surroundings = {},
+  { readsFirst, hasSlowHandler, failsEvery = Number.POSITIVE_INFINITY }: Surroundings = {},
 ): Drainer {
   const seen = new Set<string>();
   /** After the write. */
-  const trip = (id: string) => {
+  const trip = async (id: string) => {
     if (seen.has(id)) return;
     seen.add(id);
+    if (hasSlowHandler && seen.size === 1) await pause(150);
     if (seen.size % failsEvery === 0) throw new Error("fails once");
   };
   const receiver: Receiver<Transaction> = createReceiver({
@@ -114,7 +120,7 @@ function createDrainer(
         const id = String(event.id);
         if (readsFirst) await transaction.query("SELECT at FROM effects WHERE id = $1 LIMIT 1", [id]);
         if (insert) await transaction.query(insert, [id, String(event.occurredAt)]);
-        trip(id);
+        await trip(id);
         onHandled();
       });
       await receiver.start();

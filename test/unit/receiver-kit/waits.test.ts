@@ -122,20 +122,19 @@ describe.each(["no client", "a silent client"] as const)("a PostgreSQL inbox who
 });
 
 describe("the PostgreSQL inbox gives retention the time of retention", () => {
-  it.each([
-    "bodies WHERE seq = ANY",
-    "deliveries WHERE seq = ANY",
-    "ordering_keys WHERE id = ANY",
-  ])("for the statement that deletes with %s", async (part) => {
-    let statements = 0;
-    const inbox = inboxOn(async ({ text }) => {
-      const row = { seq: 1, first: 1, last: 1, is_expired: true };
-      if (!text.includes("DELETE FROM") || !text.includes(part)) return { rows: [row] };
-      statements += 1;
-      return hang();
-    }, 5);
-    const retention = { bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 };
-    await expect(inbox.purge(retention, 10)).rejects.toThrow("in 30 ms (queryTimeoutMs is 5)");
-    expect(statements).toBe(1);
-  });
+  it.each(["bodies WHERE seq = ANY", "deliveries WHERE seq = ANY", "ordering_keys WHERE id = ANY"])(
+    "for the statement that deletes with %s",
+    async (part) => {
+      let statements = 0;
+      const inbox = inboxOn(async ({ text }) => {
+        const row = { seq: 1, first: 1, last: 1, is_expired: true };
+        if (!text.includes("DELETE FROM") || !text.includes(part)) return { rows: [row] };
+        statements += 1;
+        return hang();
+      }, 5);
+      const retention = { bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 };
+      await expect(inbox.purge(retention, 10)).rejects.toThrow("in 30 ms (queryTimeoutMs is 5)");
+      expect(statements).toBe(1);
+    },
+  );
 });
