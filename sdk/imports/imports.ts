@@ -15,12 +15,13 @@ export interface Imports {
   /**
    * Imports the tax preparations of any number of clients: jobs, works, uploads, artifacts, and the start of each job.
    *
-   * A process that ends in the middle is continued by the same call with the same journal and the same clients: nothing is
-   * imported twice, nothing is forgotten, and what cannot be decided is `undecided` in the result. A job some part of which
-   * is in doubt is abandoned: it stays `pending` and has no effect, and its clients get works with a derived external id
-   * (`workExternalId`). To decide, the client needs an `apiKey` of the connection's workspace besides a partner's key. All
-   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and about 400 bytes
-   * of each of the others.
+   * A process that ends in the middle is continued by the same call with the same journal: nothing is imported twice, nothing
+   * is forgotten, and what cannot be decided is `undecided` in the result. The next night is the same call with the clients of
+   * that day: nothing is sent for those that are unchanged. A job some part of which is in doubt is abandoned: it stays
+   * `pending` and has no effect, and its clients get works with a derived external id (`workExternalId`), once the service
+   * shows no task of them. For that the client needs an `apiKey` of the connection's workspace besides a partner's key. All
+   * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and of each of the others
+   * about 500 bytes, and 120 for each uploaded file.
    *
    * A client that fails is in the result. The import itself ends with `API_KEY_REJECTED`, `API_KEY_UNAVAILABLE`,
    * `PERMISSION_DENIED`, `NOT_FOUND` or `CONFLICT` of the connection, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, `ABORTED`,
