@@ -21,6 +21,7 @@ const kept = [
   "yarn.lock",
   ".yarnrc.yml",
   ".pnp.cjs",
+  ".pnp.loader.mjs",
   ".yarn",
 ];
 

@@ -1,9 +1,9 @@
 // Real projects: each row of the table is an empty folder with what its user would have, npm's newest packages and our
 // tarballs, a few files and a command.
 //
-//   npm run projects                      all of them; writes the versions into docs/compatibility.md
+//   npm run projects                      all of them; writes their versions into docs/compatibility.md
 //   npm run projects -- --check           all of them; fails when docs/compatibility.md shows something else
-//   npm run projects -- --only webpack    those with this text in their name; may be repeated
+//   npm run projects -- --only webpack    those with this text in their name; may be repeated. Writes the parts that are complete
 //   npm run projects -- --quick           what CI runs
 //   npm run projects -- --list
 //
@@ -189,12 +189,12 @@ function report(): void {
   );
   for (const { row } of failed) console.log(`✗ ${nameOf(row)}`);
   if (failed.length > 0) process.exitCode = 1;
-  else if (chosen.length === table.length) updatePage();
+  else updatePage();
 }
 
 function updatePage(): void {
   const before = readFileSync(page, "utf8");
-  const text = withVersions(before, results);
+  const text = withVersions(before, results, table);
   if (text !== before && flags.check) {
     console.error("docs/compatibility.md shows other versions; run npm run projects");
     process.exitCode = 1;

@@ -26,16 +26,24 @@ const titles: Readonly<Record<string, string>> = {
 const begin = "<!-- projects:begin -->";
 const end = "<!-- projects:end -->";
 
+/** Replaces the lines of the parts of which every row was tried. */
 export function withVersions(
   text: string,
   results: readonly { readonly row: Project; readonly version: string }[],
+  table: readonly Project[],
 ): string {
   const [before, rest = ""] = text.split(begin);
-  const [, after] = rest.split(end);
+  const [shown = "", after] = rest.split(end);
   if (before === undefined || after === undefined) throw new Error(`expected ${begin} and ${end}`);
-  const parts = [...groupBy(results, ({ row }) => row.part)].filter(([part]) => part !== "pages");
-  const lines = parts.map(([part, rows]) => `| ${part} | ${textOf(rows)} |`).toSorted();
-  return `${before}${begin}\n| | versions |\n|---|---|\n${lines.join("\n")}\n${end}${after}`;
+  const lines = new Map(
+    [...shown.matchAll(/^\| ([a-z ]+) \| .*$/gm)].map(([line, part = ""]) => [part, line]),
+  );
+  for (const [part, rows] of groupBy(results, ({ row }) => row.part)) {
+    const isWhole = rows.length === table.filter((row) => row.part === part).length;
+    if (isWhole && part !== "pages") lines.set(part, `| ${part} | ${textOf(rows)} |`);
+  }
+  const sorted = [...lines.values()].toSorted().join("\n");
+  return `${before}${begin}\n| | versions |\n|---|---|\n${sorted}\n${end}${after}`;
 }
 
 function textOf(rows: readonly { readonly row: Project; readonly version: string }[]): string {
