@@ -29,7 +29,10 @@ export interface RetentionOptions {
   readonly unhandledBodiesDays?: number | undefined;
   /** Days that ids of settled events are kept, so that a late duplicate is recognised. Default 14, which is the minimum. */
   readonly idsDays?: number | undefined;
-  /** Days that unchanged ordering heads are kept. Default 365, at least `idsDays`. */
+  /**
+   * Days that unchanged ordering heads are kept: as long as an older event of their keys may be delivered or replayed. Default 35, at
+   * least `idsDays`.
+   */
   readonly headsDays?: number | undefined;
 }
 

@@ -1,26 +1,23 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
-import type { InboxLease } from "../inbox/inbox.ts";
+import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import type { Attempt } from "./attempt.ts";
 import { Cancellation } from "./cancellation.ts";
 
-export interface RunningAttempt<Transaction> extends Attempt<Transaction> {
-  readonly source: string;
+export interface RunningAttempt extends Attempt {
   /** When its handlers ended; since then it waits for the inbox alone. */
   handledAtMs: number | undefined;
   hasSlot: boolean;
 }
 
 /** The attempts in progress of a worker, and their end when it stops. */
-export class RunningAttempts<Transaction> {
+export class RunningAttempts {
   /** Those with a slot: their handlers run. */
   handling = 0;
   readonly #clock: Clock;
-  /** In the order in which they were started. */
-  readonly #attempts = new Set<RunningAttempt<Transaction>>();
-  readonly #byLease = new Map<InboxLease, RunningAttempt<Transaction>>();
+  readonly #attempts = new Map<InboxLease, RunningAttempt>();
   readonly #handlingOf = new Map<string, number>();
   #onEnded: (() => void) | undefined;
 
@@ -33,55 +30,43 @@ export class RunningAttempts<Transaction> {
     return this.#attempts.size;
   }
 
-  /** Their events. */
-  get events(): number {
-    let events = 0;
-    for (const { rows } of this.#attempts) events += rows.length;
-    return events;
-  }
-
   /** The first to be started. */
-  get oldest(): RunningAttempt<Transaction> | undefined {
+  get oldest(): RunningAttempt | undefined {
     return this.#attempts.values().next().value;
   }
 
   has(lease: InboxLease): boolean {
-    return this.#byLease.has(lease);
+    return this.#attempts.has(lease);
   }
 
   handlingOf(source: string): number {
     return this.#handlingOf.get(source) ?? 0;
   }
 
-  add(
-    source: string,
-    { rows, batch }: Omit<Attempt<Transaction>, "cancellation">,
-  ): RunningAttempt<Transaction> {
+  add(claim: InboxClaim, head: string | null): RunningAttempt {
     const cancellation = new Cancellation();
-    const attempt = { source, rows, batch, cancellation, handledAtMs: undefined, hasSlot: false };
-    this.#attempts.add(attempt);
-    for (const { claim } of rows) this.#byLease.set(claim.lease, attempt);
+    const attempt: RunningAttempt = { claim, head, cancellation, handledAtMs: undefined, hasSlot: false };
+    this.#attempts.set(claim.lease, attempt);
     this.#setSlot(attempt, true);
     return attempt;
   }
 
   /** The handlers of the attempt have ended. */
-  handled(attempt: RunningAttempt<Transaction>): void {
+  handled(attempt: RunningAttempt): void {
     attempt.handledAtMs = this.#clock.monotonic();
     this.#setSlot(attempt, false);
   }
 
-  remove(attempt: RunningAttempt<Transaction>): void {
+  remove(attempt: RunningAttempt): void {
     this.#setSlot(attempt, false);
-    this.#attempts.delete(attempt);
-    for (const { claim } of attempt.rows) this.#byLease.delete(claim.lease);
+    this.#attempts.delete(attempt.claim.lease);
     if (this.#attempts.size === 0) this.#onEnded?.();
   }
 
-  #setSlot(attempt: RunningAttempt<Transaction>, hasSlot: boolean): void {
+  #setSlot(attempt: RunningAttempt, hasSlot: boolean): void {
     if (attempt.hasSlot === hasSlot) return;
     attempt.hasSlot = hasSlot;
-    const { source } = attempt;
+    const { source } = attempt.claim;
     const change = hasSlot ? 1 : -1;
     this.handling += change;
     const count = this.handlingOf(source) + change;
@@ -91,7 +76,7 @@ export class RunningAttempts<Transaction> {
 
   /** Aborts the attempt on a row of a lost lease. */
   abort(lease: InboxLease): void {
-    this.#byLease.get(lease)?.cancellation.cancel(leaseLost());
+    this.#attempts.get(lease)?.cancellation.cancel(leaseLost());
   }
 
   /**
@@ -120,7 +105,7 @@ export class RunningAttempts<Transaction> {
 
   #abortAll(reason: string): void {
     const closing = `the receiver is closing and ${reason}; the event will be handled again`;
-    for (const { cancellation } of this.#attempts) {
+    for (const { cancellation } of this.#attempts.values()) {
       cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
     }
   }

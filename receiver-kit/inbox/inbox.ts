@@ -89,12 +89,6 @@ export interface InboxHead {
   readonly unchangedMs: number;
 }
 
-export interface InboxHeadReference {
-  readonly source: string;
-  /** `["taskId"]` or `["taskId","subTaskId"]`. */
-  readonly key: string;
-}
-
 /** A key whose state may be behind the service's. */
 export interface ReconcileCandidate {
   readonly key: string;

@@ -85,9 +85,5 @@ export const superseded = () =>
     "a newer event of the same task or stage was applied meanwhile, so nothing is written",
   );
 
-/** The event is handled again, without others in its transaction; the attempt does not count. */
-export const leftShared = (why: string) =>
-  new ReceiverError("SUPERSEDED", `the event left its shared transaction: ${why}; it is handled again`);
-
 export const transactionEnded = () =>
   new ReceiverError("TRANSACTION_ENDED", "the transaction of this event has ended");

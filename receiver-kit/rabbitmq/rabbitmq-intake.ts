@@ -121,7 +121,9 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
       topology.warnOfReplicas(settings);
-      await publisher.connection.start();
+      const { connection } = publisher;
+      await connection.start();
+      if (kit.isReceiverError(connection.error, "BROKER_SETUP_INVALID")) throw connection.error;
     },
     fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({

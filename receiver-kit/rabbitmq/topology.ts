@@ -33,13 +33,11 @@ export interface Route {
   readonly key: string;
 }
 
-/** Characters. A routing key has at most 255 bytes. */
-export const routingKeyMax = 80;
-
 /** To the queue of a task, in its shard. */
 export const routeTo = (names: Names, task: string, shard: number): Route => ({
   exchange: exchangeName(names, shard),
-  key: task.slice(0, routingKeyMax),
+  // A routing key has at most 255 bytes.
+  key: task.slice(0, 80),
 });
 
 export const routeToParking = (names: Names): Route => ({ exchange: "", key: parkingQueueName(names) });

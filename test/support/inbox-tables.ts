@@ -24,15 +24,17 @@ export async function wrongCounters(query: Query, options: Options = {}): Promis
   const claimed = prefix.endsWith(".")
     ? "coalesce(cardinality(claimed), 0)"
     : "coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0)";
+  // SQLite counts them where they are listed.
+  const held = prefix.endsWith(".") ? "held" : claimed;
   const ofKeys: Record<string, string> = {
     "waiting is not the number of its rows": `waiting <> ${queued}`,
     "it has neither a head nor rows": "waiting = 0 AND position IS NULL",
     "it has no rows and does not sleep": "waiting = 0 AND wake_at IS NOT NULL",
     "it has rows and sleeps": "waiting > 0 AND wake_at IS NULL",
     "it oversleeps a row that is due": `worker IS NULL AND wake_at > ${now} AND wake_at > ${nextDue}`,
-    "held is not between 0 and waiting": "held < 0 OR held > waiting",
-    "it is held without a worker, or the other way round": "(held > 0) <> (worker IS NOT NULL)",
-    "claimed has not as many rows as held": `held <> ${claimed}`,
+    "held is not between 0 and waiting": `${held} < 0 OR ${held} > waiting`,
+    "it is held without a worker, or the other way round": `(${held} > 0) <> (worker IS NOT NULL)`,
+    "claimed has not as many rows as held": `${held} <> ${claimed}`,
     "suspects is not between 0 and waiting": "suspects < 0 OR suspects > waiting",
   };
   const statements = Object.entries(ofKeys).map(

@@ -1,16 +1,21 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
-import { emptyColumns } from "../../event/event-columns.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
-import type { Inbox, InboxClaim, InboxMarks, InboxStore } from "../inbox.ts";
+import { includesSource } from "../../signature/tenant.ts";
+import * as core from "../core/core.ts";
+import type {
+  Inbox,
+  InboxMarks,
+  InboxRetention,
+  InboxRowSummary,
+  InboxStats,
+  InboxStore,
+  ReconcileCandidate,
+} from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import * as rowEnd from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
-import { reconcileCandidates } from "./memory-candidates.ts";
-import { claimRows, renewLeases } from "./memory-claims.ts";
-import { endRow, findHeld } from "./memory-ends.ts";
-import { MemoryKeys } from "./memory-keys.ts";
-import { MemoryRows, toDetails } from "./memory-rows.ts";
+import { least, type MemoryDelivery, MemoryStorage } from "./memory-storage.ts";
 
 export interface MemoryInboxOptions {
   readonly clock?: Clock | undefined;
@@ -54,17 +59,17 @@ export function memoryInbox(options: MemoryInboxOptions = {}): Inbox<MemoryTrans
 class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly durable = false;
   readonly #clock: Clock;
-  readonly #rows: MemoryRows;
-  readonly #keys = new MemoryKeys();
+  readonly #storage: MemoryStorage;
   readonly #marks = new Map<string, InboxMarks>();
   readonly #subscribers = createSubscribers();
+  #users = 0;
+  /** Where the next step of a purge continues, and up to which rows. */
+  #purging: Iterator<MemoryDelivery> | undefined;
 
   constructor(clock: Clock, rowsMax: number) {
     this.#clock = clock;
-    this.#rows = new MemoryRows(rowsMax);
+    this.#storage = new MemoryStorage(rowsMax);
   }
-
-  #users = 0;
 
   get isOpen() {
     return this.#users > 0;
@@ -78,24 +83,17 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     this.#users = Math.max(0, this.#users - 1);
   }
 
-  readonly insert: Methods["insert"] = async (newRow) => {
-    const first = this.#rows.get(newRow);
-    if (first) {
-      return { outcome: "duplicate", sameBody: first.body && Buffer.compare(first.body, newRow.body) === 0 };
-    }
-    const now = this.#clock.now();
-    const row = this.#rows.add(newRow, newRow.quarantine === null ? "pending" : "quarantined", now);
-    if (row.state === "pending") {
-      this.#keys.addRow(row, now);
-      this.#subscribers.wake(row.source);
-    }
-    return { outcome: "new" };
+  readonly insert: Methods["insert"] = async (row) => {
+    const result = core.insertRow(this.#storage, row, this.#clock.now());
+    if (result.outcome === "new") this.#subscribers.wake(row.source);
+    return result;
   };
 
-  readonly claim: Methods["claim"] = async (options) => claimRows(this.#keys, options, this.#clock.now());
+  readonly claim: Methods["claim"] = async (options) =>
+    core.claimRows(this.#storage, options, this.#clock.now());
 
   readonly renew: Methods["renew"] = async (leases, leaseMs) =>
-    renewLeases(this.#keys, leases, leaseMs, this.#clock.now());
+    core.renewLeases(this.#storage, leases, leaseMs, this.#clock.now());
 
   readonly begin: Methods["begin"] = (items) => {
     const changes: (() => void)[] = [];
@@ -110,10 +108,10 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     };
     const commit = async () => {
       ended = true;
-      const held = items.map(({ claim }) => this.#held(claim));
-      if (!held.every((row) => row !== undefined)) return "lost";
+      const leases = items.map(({ claim }) => core.heldLease(this.#storage, claim));
+      if (!leases.every((lease) => lease !== undefined)) return "lost";
       const isLate = items.some(({ settlement }, index) =>
-        rowEnd.isSuperseded(settlement, held[index]?.key.head?.position),
+        rowEnd.isSuperseded(settlement, leases[index]?.position),
       );
       if (isLate && (changes.length > 0 || items.length > 1)) return "superseded";
       for (const change of changes) change();
@@ -129,85 +127,81 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly fail: Methods["fail"] = async (claim, failure) =>
     this.#end(rowEnd.failedEnd(claim, failure)) !== undefined;
 
-  #held(claim: InboxClaim) {
-    return findHeld(this.#keys, this.#rows, claim);
-  }
-
   #end(end: rowEnd.RowEnd): rowEnd.RowEndResult | undefined {
-    const held = this.#held(end.claim);
-    const ended = held && endRow(this.#keys, held, end, this.#clock.now());
+    const ended = core.endRow(this.#storage, end, this.#clock.now());
     if (ended?.hasMore) this.#subscribers.wake(end.claim.source);
     return ended;
   }
 
   readonly subscribe = this.#subscribers.subscribe;
 
-  readonly list: Methods["list"] = async (filter) => this.#rows.list(filter);
+  readonly list: Methods["list"] = async ({
+    states,
+    source,
+    beforeSeq = Number.POSITIVE_INFINITY,
+    limit = 50,
+  }) =>
+    [...this.#storage.deliveries.values()]
+      .reverse()
+      .filter((row) => row.seq < beforeSeq && (source ?? row.source) === row.source)
+      .map((row) => this.#summary(row))
+      .filter(({ state }) => !states || states.includes(state))
+      .slice(0, limit);
 
   readonly get: Methods["get"] = async (reference) => {
-    const row = this.#rows.get(reference);
-    return row && toDetails(row);
+    const row = this.#storage.findDelivery(reference);
+    return row && { ...this.#summary(row), body: row.body };
   };
+
+  #summary({ body, ...delivery }: MemoryDelivery): InboxRowSummary {
+    const queued = core.queuedOf(this.#storage, delivery);
+    const isClaimed = queued && this.#storage.keys.get(queued.keyId)?.claimed.includes(delivery.seq);
+    return core.summaryOf(delivery, queued ?? null, isClaimed === true, body?.byteLength ?? null);
+  }
 
   readonly replay: Methods["replay"] = async (reference, columns) => {
-    const { event, orderKey, position, status, workspaceId } = columns;
-    const row = this.#rows.get(reference);
-    if (!row?.body || ["pending", "running", "inline"].includes(row.state)) return false;
-    const now = this.#clock.now();
-    Object.assign(row, { event, orderKey, position, status, workspaceId, state: "pending", attempts: 0 });
-    Object.assign(row, { replays: row.replays + 1, replayedAtMs: now });
-    this.#keys.addRow(row, now);
-    this.#subscribers.wake(row.source);
-    return true;
+    const isReplayed = core.replayRow(this.#storage, reference, columns, this.#clock.now());
+    if (isReplayed) this.#subscribers.wake(reference.source);
+    return isReplayed;
   };
 
-  readonly discard: Methods["discard"] = async (reference) => {
-    const row = this.#rows.get(reference);
-    if (row?.state !== "dead" && row?.state !== "quarantined") return false;
-    row.state = "discarded";
-    return true;
-  };
+  readonly discard: Methods["discard"] = async (reference) => core.discardRow(this.#storage, reference);
 
-  readonly beginInline: Methods["beginInline"] = async ({ id, timestamp, body }, { source, leaseMs }) => {
-    const now = this.#clock.now();
-    const delivery = { source, id, timestamp, body, channel: "webhook", quarantine: null } as const;
-    const columns = { ...emptyColumns, secretIndex: null, traceparent: null };
-    const row = this.#rows.get(delivery) ?? this.#rows.add({ ...columns, ...delivery }, "inline", now);
-    if (row.state !== "inline") return { state: "done" };
-    const granted = { grantedAtMs: now, untilMs: now + leaseMs };
-    // Begun in the future: the clock was set back since, and the lease starts again.
-    if (row.inlineLease.grantedAtMs > now) row.inlineLease = { ...row.inlineLease, ...granted };
-    const { generation, untilMs } = row.inlineLease;
-    if (untilMs > now) return { state: "busy", retryAfterMs: untilMs - now };
-    row.inlineLease = { ...granted, generation: generation + 1 };
-    return { state: "begun", generation: generation + 1 };
-  };
+  readonly beginInline: Methods["beginInline"] = async (webhook, options) =>
+    core.beginInline(this.#storage, webhook, options, this.#clock.now());
 
-  readonly finishInline: Methods["finishInline"] = async (id, { source, generation, outcome }) => {
-    const row = this.#rows.get({ source, id });
-    if (row?.state !== "inline" || row.inlineLease.generation !== generation) return false;
-    if (outcome === "done") Object.assign(row, { state: "done", attempts: 1 });
-    else row.inlineLease = { generation, grantedAtMs: 0, untilMs: 0 };
-    return true;
-  };
+  readonly finishInline: Methods["finishInline"] = async (id, options) =>
+    core.finishInline(this.#storage, id, options);
 
-  readonly advanceHead: Methods["advanceHead"] = async ({ source, key, position }) => {
-    const head = this.#keys.get({ source, key })?.head;
-    if (head && position <= head.position) return position === head.position ? "same" : "stale";
-    const advanced = { position, status: null, workspaceId: head?.workspaceId ?? null };
-    this.#keys.getOrAdd({ source, key }).head = { ...advanced, movedAtMs: this.#clock.now() };
-    return "newer";
-  };
+  readonly advanceHead: Methods["advanceHead"] = async (options) =>
+    core.advanceHead(this.#storage, options, this.#clock.now());
 
-  readonly head: Methods["head"] = async (source, key) => {
-    const head = this.#keys.get({ source, key })?.head;
-    if (!head) return undefined;
-    const { position, status, movedAtMs } = head;
-    return { position, status, unchangedMs: this.#clock.now() - movedAtMs };
-  };
+  readonly head: Methods["head"] = async (source, key) =>
+    core.headOf(this.#storage.findKey(source, key), this.#clock.now());
 
-  readonly reconcileCandidates: Methods["reconcileCandidates"] = async (options) =>
-    reconcileCandidates(this.#rows.all(), this.#keys, options, this.#clock.now());
+  readonly reconcileCandidates: Methods["reconcileCandidates"] = async ({
+    source,
+    runningForMs,
+    afterKey,
+    limit,
+  }) => {
+    const nowMs = this.#clock.now();
+    const candidates: ReconcileCandidate[] = [];
+    for (const row of this.#storage.deliveries.values()) {
+      const { orderKey: key, workspaceId, outcome } = row;
+      if (row.source !== source || key === null || (outcome !== "dead" && outcome !== "quarantined"))
+        continue;
+      const isCovered = core.isCovered(row, this.#storage.findKey(source, key)?.head, nowMs);
+      if (!isCovered) candidates.push({ key, reason: outcome, workspaceId });
+    }
+    for (const { source: stored, name: key, head, workspaceId } of this.#storage.keys.values()) {
+      if (stored !== source || head?.status !== "RUNNING") continue;
+      // A time in the future was stored before the clock was set back, and says nothing about age.
+      const isLong = head.movedAtMs <= nowMs - runningForMs || head.movedAtMs > nowMs;
+      if (isLong) candidates.push({ key, reason: "running-too-long", workspaceId });
+    }
+    return core.firstOfEachKey(candidates.filter(({ key }) => key > afterKey)).slice(0, limit);
+  };
 
   readonly readMarks: Methods["readMarks"] = async (source) => ({
     nowMs: this.#clock.now(),
@@ -219,15 +213,68 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   };
 
   readonly purge: Methods["purge"] = async (retention, rowsMax) => {
-    const now = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
-    const heads = this.#keys.purgeHeads(now - retention.headsMs, rowsMax);
-    return this.#rows.purge(retention, rowsMax, now) + heads;
+    const nowMs = Math.min(this.#clock.now(), retention.asOfMs ?? Number.POSITIVE_INFINITY);
+    const heads = this.#purgeHeads(nowMs - retention.headsMs, rowsMax);
+    let changed = 0;
+    this.#purging ??= this.#storage.deliveries.values();
+    const { bodiesMs, rowsMs, unhandledBodiesMs } = retention;
+    const youngestMs = nowMs - Math.min(bodiesMs, rowsMs, unhandledBodiesMs);
+    while (changed < rowsMax) {
+      const { done, value: row } = this.#purging.next();
+      if (done || row.receivedAtMs > youngestMs) {
+        this.#purging = undefined;
+        break;
+      }
+      if (this.#purgeRow(row, retention, nowMs)) changed += 1;
+    }
+    return changed + heads;
   };
 
-  readonly waitingSources: Methods["waitingSources"] = async (source) =>
-    this.#keys.waitingSources(source, this.#clock.now());
+  #purgeRow(row: MemoryDelivery, retention: InboxRetention, nowMs: number): boolean {
+    const has = { isQueued: core.queuedOf(this.#storage, row) !== undefined, hasBody: row.body !== null };
+    const part = core.expiredPart(row, has, retention, nowMs);
+    if (part === "row") this.#storage.removeDelivery(row);
+    if (part === "body") row.body = null;
+    return part !== undefined;
+  }
 
-  readonly backlog: Methods["backlog"] = async (source, limit) => this.#keys.backlog(source, limit);
+  /** In the order in which they advanced; a key without a head does not count. */
+  #purgeHeads(unchangedSinceMs: number, headsMax: number): number {
+    const expired: number[] = [];
+    for (const { id, head, waiting } of this.#storage.keys.values()) {
+      if (expired.length >= headsMax || (head && head.movedAtMs > unchangedSinceMs)) break;
+      if (head && waiting === 0) expired.push(id);
+    }
+    for (const id of expired) this.#storage.deleteKey(id);
+    return expired.length;
+  }
 
-  readonly stats: Methods["stats"] = async () => this.#rows.stats(this.#clock.now());
+  readonly waitingSources: Methods["waitingSources"] = async (source) => {
+    const nowMs = this.#clock.now();
+    const names = [...this.#storage.waiting.keys()].filter((name) => includesSource(source, name)).sort();
+    return names.map((name) => {
+      const atMs = least(this.#storage.waitingKeys(name).map(({ wakeAtMs }) => wakeAtMs ?? nowMs));
+      return { source: name, dueInMs: (atMs ?? nowMs) - nowMs };
+    });
+  };
+
+  readonly backlog: Methods["backlog"] = async (source, limit) => {
+    const waiting = this.#storage.waitingKeys(source).reduce((sum, key) => sum + key.waiting, 0);
+    return Math.min(waiting, limit);
+  };
+
+  readonly stats: Methods["stats"] = async (): Promise<InboxStats> => {
+    const nowMs = this.#clock.now();
+    const rows = core.emptyStates();
+    let oldestPendingMs: number | null = null;
+    let newestAtMs = nowMs;
+    for (const row of this.#storage.deliveries.values()) {
+      const { state, dueAtMs } = this.#summary(row);
+      rows[state] += 1;
+      newestAtMs = row.receivedAtMs;
+      if (state !== "pending" || dueAtMs > nowMs) continue;
+      oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - core.storedAtMs(row));
+    }
+    return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
+  };
 }

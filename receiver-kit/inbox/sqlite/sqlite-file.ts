@@ -254,7 +254,7 @@ const countWrong = `
 const damaged = (reason: string) => Object.assign(new Error(reason), { code: "SQLITE_CORRUPT" });
 
 /** Not of a virtual table, whose content is the application's. */
-const isDamage = (error: unknown) => /^SQLITE_(CORRUPT(?!_VTAB)|NOTADB)/.test(sqliteErrorCode(error));
+export const isDamage = (error: unknown) => /^SQLITE_(CORRUPT(?!_VTAB)|NOTADB)/.test(sqliteErrorCode(error));
 
 const isUnusable = (error: unknown) => /^SQLITE_(READONLY|CANTOPEN)/.test(sqliteErrorCode(error));
 

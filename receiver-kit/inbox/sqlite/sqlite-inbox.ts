@@ -2,23 +2,21 @@ import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../../errors.ts";
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
+import * as core from "../core/core.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
-import { type Steps, sqlMethods } from "../sql/sql-methods.ts";
+import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
-import { claimRows, renewLeases } from "./sqlite-claims.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
   type SqliteDriverName,
   type SqliteOpener,
-  type SqliteValue,
   sqliteDriverNames,
 } from "./sqlite-driver.ts";
-import { endRow } from "./sqlite-ends.ts";
 import { checkpoint, resolveSqlitePath, SqliteFile } from "./sqlite-file.ts";
-import { insertRow } from "./sqlite-insert.ts";
 import { beginSqliteWrite } from "./sqlite-migrations.ts";
-import { sharedStatements } from "./sqlite-statements.ts";
+import { SqlitePurge, sqliteReads, writeMarks } from "./sqlite-queries.ts";
+import { storageOf } from "./sqlite-storage.ts";
 import { beginSqliteTransaction, type SqliteTransaction } from "./sqlite-transaction.ts";
 import { SqliteWriter } from "./sqlite-writer.ts";
 
@@ -104,22 +102,17 @@ export function sqliteInbox(
   const mustBeAlone = new Set<number>();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
     writer.write((connection) => operation(connection, clock.now()));
-  const { settle, ...methods } = sqlMethods(
-    {
-      read: (statement, values) => writer.read((connection) => query(connection, statement, values)),
-      write: (steps) => writer.write((connection) => runSteps(connection, steps())),
-      insertRow: (row) => write((connection, now) => insertRow(connection, row, now)),
-      endRow: (requested) => write((connection, now) => endRow(connection, requested, now)),
-      stepRows,
-      now: () => clock.now(),
-      wake,
-    },
-    sharedStatements,
-    (states) => JSON.stringify(states),
-  );
+  const read = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>
+    writer.read((connection) => operation(connection, clock.now()));
+  const purge = new SqlitePurge();
+  const endRow = async (end: RowEnd) => {
+    const ended = await write((connection, nowMs) => core.endRow(storageOf(connection), end, nowMs));
+    if (ended?.hasMore) wake(end.claim.source);
+    return ended;
+  };
 
   const store: InboxStore<SqliteTransaction> = {
-    ...methods,
+    ...sqliteReads(read),
     durable: true,
     get isOpen() {
       return users > 0;
@@ -134,8 +127,37 @@ export function sqliteInbox(
       await writer.close();
       file.close();
     },
-    claim: (claimOptions) => write((connection, now) => claimRows(connection, claimOptions, now)),
-    renew: (leases, leaseMs) => write((connection, now) => renewLeases(connection, leases, leaseMs, now)),
+    async insert(row) {
+      const result = await write((connection, nowMs) => core.insertRow(storageOf(connection), row, nowMs));
+      if (result.outcome === "new") wake(row.source);
+      return result;
+    },
+    claim: (claimOptions) =>
+      write((connection, nowMs) => core.claimRows(storageOf(connection), claimOptions, nowMs)),
+    renew: (leases, leaseMs) =>
+      write((connection, nowMs) => core.renewLeases(storageOf(connection), leases, leaseMs, nowMs)),
+    fail: async (claim, failure) => (await endRow(failedEnd(claim, failure))) !== undefined,
+    async replay(reference, columns) {
+      const isReplayed = await write((connection, nowMs) =>
+        core.replayRow(storageOf(connection), reference, columns, nowMs),
+      );
+      if (isReplayed) wake(reference.source);
+      return isReplayed;
+    },
+    discard: (reference) => write((connection) => core.discardRow(storageOf(connection), reference)),
+    beginInline: (webhook, inline) =>
+      write((connection, nowMs) => core.beginInline(storageOf(connection), webhook, inline, nowMs)),
+    finishInline: (id, inline) => write((connection) => core.finishInline(storageOf(connection), id, inline)),
+    advanceHead: (head) => write((connection, nowMs) => core.advanceHead(storageOf(connection), head, nowMs)),
+    writeMarks: (source, marks) => write((connection) => writeMarks(connection, source, marks)),
+    async purge(retention, rowsMax) {
+      for (;;) {
+        const { changed, isOver } = await write((connection, nowMs) =>
+          purge.step(connection, retention, rowsMax, nowMs),
+        );
+        if (changed > 0 || isOver) return changed;
+      }
+    },
     begin(items, { timeoutMs }) {
       const limitMs = Math.min(timeoutMs, transactionTimeoutMs);
       const seqs = items.map(({ claim }) => claim.seq);
@@ -150,7 +172,10 @@ export function sqliteInbox(
           for (const seq of seqs) mustBeAlone.add(seq);
         },
         begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
-        settleInGroup: settle,
+        async settleInGroup(claim, settlement) {
+          const end = settledEnd(claim, settlement);
+          return settleOutcome(end, await endRow(end));
+        },
         now: () => clock.now(),
         explain: (error) => file.explain(error),
       });
@@ -161,15 +186,3 @@ export function sqliteInbox(
 }
 
 const mustBeAloneMax = 10_000;
-
-/** How many rows one step of a count or a list reads at most, about 2 ms. */
-export const stepRows = 5_000;
-
-const query = (connection: SqliteConnection, statement: string, values: readonly unknown[]) =>
-  connection.queryPrepared(statement, values as readonly SqliteValue[]);
-
-function runSteps<Result>(connection: SqliteConnection, steps: Steps<Result>): Result {
-  let step = steps.next();
-  while (!step.done) step = steps.next(query(connection, ...step.value));
-  return step.value;
-}

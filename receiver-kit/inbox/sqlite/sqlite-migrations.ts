@@ -7,23 +7,87 @@
 // rows of a key; the rows of a lease are known by their numbers. Without AUTOINCREMENT a number may be used again once the
 // newest row was purged; nothing refers to it then. A mark of no source counts for the whole file.
 
-import { firstSchema } from "../sql/first-schema.ts";
 import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../sql/schema-version.ts";
-import { tablesWith } from "../sql/sql-statements.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 const prefix = "workspace_tasks_";
-export const sqliteTables = tablesWith(prefix);
+
+export const sqliteTables = {
+  deliveries: `${prefix}deliveries`,
+  bodies: `${prefix}bodies`,
+  keys: `${prefix}ordering_keys`,
+  queue: `${prefix}queue`,
+  marks: `${prefix}marks`,
+} as const;
+
+const { deliveries, bodies, keys, queue, marks } = sqliteTables;
+
+/** What the columns are for: see core/storage.ts. */
+const firstSchema = `
+  CREATE TABLE ${deliveries} (
+    seq integer PRIMARY KEY,
+    source text NOT NULL,
+    webhook_id text NOT NULL,
+    channel text NOT NULL,
+    event text,
+    order_key text,
+    position text,
+    status text,
+    workspace text,
+    signed_at integer NOT NULL,
+    received_at integer NOT NULL,
+    secret_index integer,
+    traceparent text,
+    outcome text,
+    attempts integer,
+    last_error text,
+    replays integer NOT NULL DEFAULT 0,
+    replayed_at integer,
+    lease_until integer,
+    generation integer,
+    UNIQUE (source, webhook_id)
+  );
+  CREATE TABLE ${bodies} (seq integer PRIMARY KEY, body blob NOT NULL);
+  CREATE TABLE ${keys} (
+    id integer PRIMARY KEY,
+    source text NOT NULL,
+    order_key text NOT NULL,
+    workspace text,
+    position text,
+    status text,
+    moved_at integer,
+    waiting integer NOT NULL,
+    wake_at integer,
+    worker text,
+    generation integer NOT NULL DEFAULT 0,
+    claimed text,
+    suspects integer NOT NULL DEFAULT 0,
+    UNIQUE (source, order_key)
+  );
+  CREATE TABLE ${queue} (
+    key_id integer NOT NULL,
+    position text NOT NULL,
+    seq integer NOT NULL,
+    due_at integer NOT NULL,
+    attempts integer NOT NULL,
+    body_bytes integer NOT NULL,
+    last_error text,
+    PRIMARY KEY (key_id, position, seq)
+  ) WITHOUT ROWID;
+  CREATE TABLE ${marks} (
+    source text NOT NULL,
+    name text NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY (source, name)
+  ) WITHOUT ROWID;
+  CREATE INDEX ${keys}_wake ON ${keys} (source, wake_at, id) WHERE wake_at IS NOT NULL;
+  CREATE INDEX ${keys}_running ON ${keys} (source, order_key) WHERE status = 'RUNNING';
+  CREATE INDEX ${keys}_moved ON ${keys} (moved_at) WHERE moved_at IS NOT NULL;
+  CREATE INDEX ${deliveries}_unhandled ON ${deliveries} (source, outcome, order_key)
+    WHERE outcome IN ('dead', 'quarantined');`;
 
 export const sqliteMigrations: readonly Migration<string>[] = [
-  {
-    release: "0.1.0",
-    oldestUsable: 1,
-    statements: firstSchema({
-      ...{ ...sqliteTables, wakeSource: "source", prefix, inKey: "WITHOUT ROWID" },
-      ...{ text: "text", bytes: "blob", rowNumber: "integer", newRowNumber: "integer", rowNumbers: "text" },
-    }),
-  },
+  { release: "0.1.0", oldestUsable: 1, statements: firstSchema },
 ];
 
 const ownVersion = schemaVersionOf(sqliteMigrations);

@@ -1,13 +1,13 @@
 // Handlers of several events and writes of the inbox in one transaction, so that they share a commit. Handlers take turns:
 // a turn lasts from a handler's first query to its end, and nothing else runs meanwhile. A turn that is alone has the
-// transaction for itself, and may leave the connection with other settings. States of a turn:
+// transaction for itself. States of a turn:
 //
 //   waiting ─► running ─► kept ─► settled | lost        kept: its writes wait for the commit
 //                        └► undone                       the handlers failed, or the time limit is over
 //   alone:                kept ─► settled | failed
 //
-// The rows of the kept turns end together, before the commit. When the transaction cannot commit, or a handler ended it or
-// left the connection with other settings, the other kept turns are lost: their events are handled again, each in a
+// The rows of the kept turns end together, before the commit. When the transaction cannot commit, or a handler ended
+// it, the other kept turns are lost: their events are handled again, each in a
 // transaction of its own, and the writes are repeated.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
@@ -15,7 +15,6 @@ import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import { endedBySql } from "../sql/transaction-control.ts";
-import { hasOtherSettings, nativeOf } from "./connection-settings.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 export interface WriteOperation {
@@ -45,9 +44,6 @@ export class Turn {
   #cancelTimeout = () => {};
   /** Of one that is kept. */
   endRow: ((connection: SqliteConnection) => void) | undefined;
-  hadNative = false;
-  /** Of one that is alone: the connection is closed at its end, so that what was set there is gone. */
-  isReplaced = false;
 
   constructor(options: TurnOptions, clock: Clock, begun: Deferred<Turn>) {
     this.isAlone = options.isAlone;
@@ -77,13 +73,6 @@ export class Turn {
     if (!this.#failure && !this.#connection?.isInTransaction()) this.#end(() => endedBySql(sqliteEndings));
     if (this.#failure || !this.#connection) throw this.#failure?.() ?? transactionEnded();
     return this.#connection;
-  }
-
-  /** The driver's own; it is replaced when the handler leaves it with other settings. Throws as `connection` does. */
-  native(): unknown {
-    const native = nativeOf(this.connection());
-    this.hadNative = true;
-    return native;
   }
 
   /** `end` is called in the transaction, after the turn. `lost`: nothing was written, because of another event. */
@@ -124,10 +113,8 @@ export class SharedTransaction {
   readonly #undone: Turn[] = [];
   readonly #written: { readonly operation: WriteOperation; readonly result: unknown }[] = [];
   readonly #unwritten: WriteOperation[] = [];
-  /** A statement of a handler ended it, or it cannot be committed for what a handler set. */
+  /** A statement of a handler ended it. */
   isBroken = false;
-  /** A handler left the connection with other settings, so it is to be closed. */
-  hasOtherSettings = false;
   /** Why it was not committed, where that was tried. */
   failure: unknown;
 
@@ -149,8 +136,6 @@ export class SharedTransaction {
       return;
     }
     await turn.run(this.#connection);
-    this.hasOtherSettings = turn.isReplaced || (turn.hadNative && hasOtherSettings(this.#connection));
-    if (this.hasOtherSettings && !turn.isAlone) this.isBroken = true;
     const isKept = turn.endRow !== undefined;
     (this.#endSavepoint(isKept) && isKept ? this.#kept : this.#undone).push(turn);
   }

@@ -1,20 +1,20 @@
 import { ReceiverError } from "../../errors.ts";
+import { endRow, heldLease } from "../core/core.ts";
 import { guarded } from "../guarded.ts";
 import type { HandlerTransaction, InboxSettling } from "../inbox.ts";
 import {
   createLazyTransaction,
   type LazyTransactionOptions,
   leaseLost,
-  leftShared,
   superseded,
 } from "../lazy-transaction.ts";
 import { isSuperseded, reopen, settledEnd } from "../row-end.ts";
-import { hasSecondStatement, remembering } from "../sql/statement-text.ts";
+import { fromFirstWord, hasSecondStatement, remembering } from "../sql/statement-text.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
-import { concernsConnection } from "./connection-settings.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
-import { endRow, readLease } from "./sqlite-ends.ts";
+import { isDamage } from "./sqlite-file.ts";
 import type { Turn } from "./sqlite-shared-transaction.ts";
+import { storageOf } from "./sqlite-storage.ts";
 
 /** What handlers see as `context.transaction` with the SQLite inbox. */
 export interface SqliteTransaction {
@@ -23,18 +23,15 @@ export interface SqliteTransaction {
    * event is. Values are text, numbers, bigints, bytes or null. The first query takes the file's only write lock, so
    * call other services before it.
    *
-   * Events share transactions. A statement that may set something for the connection (PRAGMA, ATTACH, a temporary object)
-   * is not shared: the event is handled again in a transaction of its own, and the connection is replaced afterwards, which
-   * takes milliseconds. What all events need is set by the option `driver`.
-   *
    * @throws {ReceiverError} `TRANSACTION_ENDED_BY_SQL` for BEGIN, COMMIT and ROLLBACK, which are not executed, and after
    * a statement that ended the transaction, such as INSERT OR ROLLBACK; the attempt then fails. SAVEPOINT is allowed.
+   * `ARGUMENT_INVALID` for PRAGMA, ATTACH, DETACH, VACUUM and temporary objects, which would stay for all events, as they use one
+   * connection: what they need is set by the option `driver`. The attempt fails, too.
    */
   query(statement: string, values?: readonly SqliteValue[]): Promise<readonly SqliteRow[]>;
   /**
    * The driver's own connection, inside the same transaction, which it must not end. Use it before the next `await` on
-   * anything else; its `close` does nothing. Pragmas, temporary objects and attached files that it leaves are not seen by
-   * other events; functions and the driver's own settings are: set those by the option `driver`.
+   * anything else; its `close` does nothing. It is the connection of all events: what is set on it stays.
    */
   connection(): Promise<unknown>;
 }
@@ -57,27 +54,39 @@ interface Dependencies {
 const examine = remembering((statement) => ({
   keyword: controlKeyword(statement, "sqlite"),
   isSeveral: hasSecondStatement(statement),
-  concerns: concernsConnection(statement),
+  setting: settingOf(statement),
 }));
+
+const temporary =
+  /^(?:CREATE\s+TEMP(?:ORARY)?\b|(?:CREATE|DROP|ALTER)\s+(?:UNIQUE\s+)?(?:TABLE|VIEW|INDEX|TRIGGER)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?["'`[]?temp["'`\]]?\s*\.)/i;
+const ofConnection = /^(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?(PRAGMA|ATTACH|DETACH|VACUUM)\b/i;
+
+/** What it begins with, if its effect is one on the connection, which outlives the transaction. */
+function settingOf(statement: string): string | undefined {
+  const text = fromFirstWord(statement, "sqlite");
+  return temporary.test(text) ? "a temporary object" : ofConnection.exec(text)?.[1]?.toUpperCase();
+}
+
+function settingRejected(what: string): ReceiverError {
+  return new ReceiverError(
+    "ARGUMENT_INVALID",
+    `query: ${what} was not executed: it concerns the connection, which all events use; what they need is set by the option driver of sqliteInbox`,
+  );
+}
 
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
   const { items, settleInGroup, onMustBeAlone, now, wake } = dependencies;
   let hasMarker = false;
-  let isShared = false;
-  let setsConnection = false;
   const { opened, fail, commit, rollback } = createLazyTransaction<Turn>({
     items,
-    open() {
-      isShared = !dependencies.isAlone && !setsConnection;
-      return open(dependencies, !isShared);
-    },
+    open: () => open(dependencies),
     async commit(transaction) {
       if (hasMarker) releaseMarker(transaction);
       const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
       const waiting = new Set<string>();
       const outcome = await transaction.commit((connection) => {
         for (const each of requested) {
-          const ended = endRow(connection, each, now());
+          const ended = endRow(storageOf(connection), each, now());
           if (ended?.result !== each.outcome) throw ended ? superseded() : leaseLost();
           if (ended.hasMore) waiting.add(each.claim.source);
         }
@@ -92,24 +101,19 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
   return {
     handle: {
       async query(statement, values) {
-        const { keyword, isSeveral, concerns } = examine(statement);
+        const { keyword, isSeveral, setting: found } = examine(statement);
         if (keyword) return fail(controlRejected(keyword));
+        if (found) return fail(settingRejected(found));
         if (isSeveral) {
           const message = "query: statement: expected one SQL statement, got several: call query for each";
           throw new ReceiverError("ARGUMENT_INVALID", message);
         }
-        if (concerns && isShared) {
-          onMustBeAlone();
-          return fail(leftShared("the statement concerns the connection"));
-        }
-        setsConnection ||= concerns;
         const transaction = await opened();
         const connection = transaction.connection();
-        if (concerns) transaction.isReplaced = true;
         try {
           return connection.query(statement, values);
         } catch (error) {
-          throw dependencies.explain(error);
+          throw isDamage(error) ? dependencies.explain(error) : error;
         }
       },
       async connection() {
@@ -117,7 +121,7 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
         const inside = transaction.connection();
         if (!hasMarker) inside.exec(`SAVEPOINT ${marker}`);
         hasMarker = true;
-        return guarded(transaction.native() as object, { close() {} });
+        return guarded(inside.native as object, { close() {} });
       },
     },
     commit,
@@ -141,13 +145,14 @@ function releaseMarker(transaction: Turn): void {
   }
 }
 
-async function open({ items, begin }: Dependencies, isAlone: boolean): Promise<Turn> {
+async function open({ items, isAlone, begin }: Dependencies): Promise<Turn> {
   const transaction = await begin(isAlone);
   try {
+    const storage = storageOf(transaction.connection());
     for (const { claim, settlement } of items) {
-      const lease = readLease(transaction.connection(), claim.lease);
+      const lease = heldLease(storage, claim);
       if (!lease) throw leaseLost();
-      if (isSuperseded(settlement, lease["head"])) throw superseded();
+      if (isSuperseded(settlement, lease.position)) throw superseded();
     }
     return transaction;
   } catch (error) {

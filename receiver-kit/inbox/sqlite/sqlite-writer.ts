@@ -164,7 +164,7 @@ export class SqliteWriter {
     // A transaction that stayed open would make every later one fail. libsql ends the process when a closed connection
     // is asked for one.
     if (this.#connection !== connection) return;
-    if (shared.hasOtherSettings || connection.isInTransaction()) this.#disconnect();
+    if (connection.isInTransaction()) this.#disconnect();
   }
 
   #nextTurn(): Turn | undefined {

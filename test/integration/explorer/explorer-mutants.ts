@@ -16,7 +16,12 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     bug: "an attempt that ended with a crash is not counted",
     scope: "poison",
     violates: ["A1"],
-    patches: [{ find: "handled.attempts += 1;\n  const isDead", replace: "const isDead" }],
+    patches: [
+      {
+        find: "const attempts = handled.row.attempts + 1;",
+        replace: "const attempts = handled.row.attempts;",
+      },
+    ],
   },
   {
     name: "attempt-of-another-row",
@@ -25,8 +30,9 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1"],
     patches: [
       {
-        find: "const [handled] = claimed;",
-        replace: "const handled = key.waiting.find((row) => row.dueAtMs <= nowMs);",
+        find: "const handled = findHandled(storage, keyId, lease);",
+        replace:
+          "const [row] = storage.firstRows(keyId, 1, null); const handled = row && { row, delivery: storage.readDelivery(row.seq) };",
       },
     ],
   },
@@ -37,8 +43,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["K1"],
     patches: [
       {
-        find: "const due = keys.waiting(source).filter(({ wakeAtMs }) => isReached(wakeAtMs, options, nowMs));",
-        replace: "const due = [...keys.waiting(source)];",
+        find: ".filter(({ wakeAtMs }) => wakeAtMs !== null && isDue(wakeAtMs, due))",
+        replace: ".filter(() => true)",
       },
     ],
   },
@@ -49,8 +55,8 @@ export const explorerMutants: readonly ExplorerMutant[] = [
     violates: ["A1", "I3", "I4", "K1"],
     patches: [
       {
-        find: "return key?.worker === worker && key.generation === generation ? key : undefined;",
-        replace: "return key && worker && generation ? key : undefined;",
+        find: "return key?.worker === worker && key.generation === generation ? this",
+        replace: "return key && worker && generation ? this",
       },
     ],
   },

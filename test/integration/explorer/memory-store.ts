@@ -1,4 +1,6 @@
+import type { Delivery, QueuedRow } from "../../../receiver-kit/inbox/core/storage.ts";
 import * as inbox from "../../../receiver-kit/inbox/inbox.ts";
+import type { MemoryKey } from "../../../receiver-kit/inbox/memory/memory-storage.ts";
 import type * as Parts from "./explored-parts.ts";
 import { type ExploredProcess, type ExploredTimers, startMs } from "./explored-process.ts";
 
@@ -15,30 +17,11 @@ export interface StoreUnderTest {
   rows(): Promise<readonly inbox.InboxRowSummary[]>;
 }
 
-interface VisibleKey {
-  readonly name: string;
-  readonly worker: string | null;
-  readonly generation: number;
-  readonly wakeAtMs: number;
-  readonly leasedAtMs: number;
-  readonly claimed: readonly VisibleRow[];
-  readonly suspects: number;
-  readonly head: { readonly position: string } | null;
-  readonly waiting: readonly VisibleRow[];
-}
-
-interface VisibleRow {
-  readonly id: string;
-  readonly state: string;
-  readonly attempts: number;
-  readonly replays: number;
-  readonly dueAtMs: number;
-}
-
 interface VisibleMemoryInbox {
-  readonly private_rows: { readonly private_rows: ReadonlyMap<string, VisibleRow> };
-  readonly private_keys: {
-    readonly private_byId: ReadonlyMap<number, VisibleKey>;
+  readonly private_storage: {
+    readonly deliveries: ReadonlyMap<number, Delivery>;
+    readonly keys: ReadonlyMap<number, MemoryKey>;
+    readonly private_queues: ReadonlyMap<number, readonly QueuedRow[]>;
   };
 }
 
@@ -49,11 +32,11 @@ export function memoryStore(parts: typeof Parts, time: ExploredTimers): StoreUnd
     schedule: () => () => {},
   };
   const memory = inbox.storeOf(parts.memoryInbox({ clock: storeTime }));
-  const visible = memory as unknown as VisibleMemoryInbox;
+  const { private_storage: stored } = memory as unknown as VisibleMemoryInbox;
   const holders = new Map<string, ExploredProcess>();
-  const keys = () => [...visible.private_keys.private_byId.values()];
-  const relative = (atMs: number) =>
-    Number.isFinite(atMs) && atMs > 0 ? Math.max(-1, atMs - storeTime.now()) : "-";
+  const keys = () => [...stored.keys.values()];
+  const relative = (atMs: number | null) =>
+    atMs !== null && atMs > 0 ? Math.max(-1, atMs - storeTime.now()) : "-";
   return {
     connect(process) {
       // Its own object: the receiver limits the calls of each connection.
@@ -77,19 +60,21 @@ export function memoryStore(parts: typeof Parts, time: ExploredTimers): StoreUnd
         .sort()
         .join(),
     leaseText: ({ keyId, generation }) => {
-      const key = visible.private_keys.private_byId.get(keyId);
+      const key = stored.keys.get(keyId);
       return key ? `${key.name} ${key.generation - generation}` : "ended";
     },
     fingerprint: () => {
-      const rows = [...visible.private_rows.private_rows.values()].map(
-        ({ id, state, attempts, replays, dueAtMs }) =>
-          `${id} ${state} ${attempts} ${replays} ${relative(dueAtMs)}`,
+      const rows = [...stored.deliveries.values()].map(
+        ({ id, outcome, attempts, replays }) => `${id} ${outcome} ${attempts} ${replays}`,
+      );
+      const queued = [...stored.private_queues.values()].flatMap((queue) =>
+        queue.map(({ keyId, seq, attempts, dueAtMs }) => `${keyId} ${seq} ${attempts} ${relative(dueAtMs)}`),
       );
       const keyTexts = keys().map(
-        ({ name, worker, wakeAtMs, leasedAtMs, claimed, suspects, head, waiting }) =>
-          `${name} ${worker === null} ${relative(wakeAtMs)} ${worker === null ? "" : relative(leasedAtMs)} ${claimed.map(({ id }) => id)} ${suspects} ${head?.position} ${waiting.map(({ id }) => id)}`,
+        ({ name, worker, wakeAtMs, claimed, suspects, head, waiting }) =>
+          `${name} ${worker === null} ${relative(wakeAtMs)} ${claimed} ${suspects} ${head?.position} ${waiting}`,
       );
-      return JSON.stringify([rows.sort(), keyTexts.sort()]);
+      return JSON.stringify([rows.sort(), queued.sort(), keyTexts.sort()]);
     },
     rows: () => memory.list({ limit: 1_000 }),
   };

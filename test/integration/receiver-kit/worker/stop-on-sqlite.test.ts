@@ -4,7 +4,6 @@ import path from "node:path";
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { loadSqliteDriver } from "../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
-import { retryRow } from "../../../../receiver-kit/inbox/sqlite/sqlite-statements.ts";
 import { claimOptions, completedAt, runningAt } from "../../../support/inbox-rows.ts";
 import { sqliteInbox } from "../../../support/inbox-stores.ts";
 import { interceptSqlite } from "../../../support/intercept-sqlite.ts";
@@ -19,10 +18,11 @@ describe("a receiver that closes while a failed attempt waits for SQLite and can
     const clock = createFixtureClock();
     const open = await loadSqliteDriver("libsql");
     let isLocked = false;
+    let isFull = true;
     const driver = (name: string) =>
       interceptSqlite(open(name), (statement, call) => {
         if (isLocked) throw Object.assign(new Error("database is locked"), { code: "SQLITE_BUSY" });
-        if (statement !== retryRow) return call();
+        if (!isFull || !statement.startsWith("UPDATE workspace_tasks_queue")) return call();
         throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
       });
     const inbox = sqliteInbox({ path: path.join(directory, "inbox.db"), driver, clock });
@@ -50,6 +50,7 @@ describe("a receiver that closes while a failed attempt waits for SQLite and can
     await clock.advance(100);
     await closed;
 
+    isFull = false;
     await inbox.open();
     const claimed = async () =>
       (await inbox.claim(claimOptions({ leaseMs }))).claims.map(({ id, attempts }) => `${id} ${attempts}`);

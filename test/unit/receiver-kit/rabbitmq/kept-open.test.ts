@@ -123,11 +123,8 @@ describe("an error of the broker", () => {
     });
   });
 
-  it.each([
-    [320, "from the broker"],
-    [406, "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out"],
-  ])("with the code %i and %s is passed on", (code, message) => {
-    const error = Object.assign(new Error(message), { code });
+  it("with another code is passed on", () => {
+    const error = Object.assign(new Error("from the broker"), { code: 320 });
     expect(explain("queue", error)).toBe(error);
   });
 });

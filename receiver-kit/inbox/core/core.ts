@@ -1,0 +1,418 @@
+// The rules of the inbox, once for memory and SQLite: what is stored, who gets it, and how it ends. Each function is one
+// step: nothing else runs meanwhile, and a storage with transactions keeps all of it or nothing.
+
+import { type EventColumns, emptyColumns } from "../../event/event-columns.ts";
+import type { VerifiedWebhook } from "../../signature/verifier.ts";
+import * as inbox from "../inbox.ts";
+import { recoveredDueAtMs } from "../recovered-row.ts";
+import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
+import type { Delivery, DueKey, DueTimes, FoundKey, Head, KeyLease, QueuedRow, Storage } from "./storage.ts";
+
+export function insertRow(storage: Storage, row: inbox.NewInboxRow, nowMs: number): inbox.InboxInsertResult {
+  const seq = storage.addDelivery(row, row.quarantine === null ? null : "quarantined", nowMs);
+  if (seq === undefined) return { outcome: "duplicate", sameBody: storage.compareBody(row) };
+  if (row.quarantine === null) enqueue(storage, { ...row, seq }, row.body.byteLength, nowMs);
+  return { outcome: "new" };
+}
+
+type NewlyWaiting = Pick<Delivery, "seq" | "source" | "id" | "orderKey" | "position" | "workspaceId">;
+
+function enqueue(storage: Storage, row: NewlyWaiting, bodyBytes: number, nowMs: number): void {
+  const { seq, source, position, workspaceId } = row;
+  const name = keyNameOf(row);
+  const found = storage.findKey(source, name);
+  const woken = Math.min(found?.wakeAtMs ?? nowMs, nowMs);
+  const key = {
+    waiting: (found?.waiting ?? 0) + 1,
+    wakeAtMs: found?.isLeased ? found.wakeAtMs : woken,
+  };
+  if (found) storage.saveWaiting(found.id, key, workspaceId);
+  const keyId = found?.id ?? storage.addKey(source, name, workspaceId, { ...key, head: null });
+  storage.enqueue({
+    keyId,
+    position: position ?? "",
+    seq,
+    dueAtMs: 0,
+    attempts: 0,
+    bodyBytes,
+    lastError: null,
+  });
+}
+
+/** A row without a key is a key of its own; other keys are JSON arrays. */
+export const keyNameOf = ({ orderKey, id }: Pick<Delivery, "orderKey" | "id">): string =>
+  orderKey ?? `id:${id}`;
+
+export function claimRows(
+  storage: Storage,
+  options: inbox.InboxClaimOptions,
+  nowMs: number,
+): inbox.InboxClaimResult {
+  const { source, rowsMax } = options;
+  const due = { nowMs, aheadMs: nowMs + inbox.longestDelayMs(options) };
+  const taken = new Taken(options);
+  const died: inbox.InboxDeath[] = [];
+  let mayHaveMore = true;
+  let recovered = 0;
+  // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
+  for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
+    const keys = storage.dueKeys(source, due, rowsMax);
+    mayHaveMore = keys.length === rowsMax;
+    for (const key of keys) {
+      if (taken.isFull) break;
+      if (!key.isLeased) claimKey(storage, key, taken, options, due);
+      else {
+        died.push(...recoverKey(storage, key.id, recovered, options, nowMs));
+        recovered += 1;
+        mayHaveMore = true;
+      }
+    }
+  }
+  const isMoreDue = taken.claims.length < rowsMax && (taken.isFull || mayHaveMore);
+  const nextAtMs = isMoreDue ? nowMs : storage.nextWakeMs(source, due);
+  return { claims: taken.claims, died, nextInMs: nextAtMs === null ? null : Math.max(0, nextAtMs - nowMs) };
+}
+
+/** How often one claim looks for keys. */
+const roundsMax = 4;
+
+/** The rows of a claim, up to its limits. */
+class Taken {
+  readonly claims: inbox.InboxClaim[] = [];
+  readonly #options: inbox.InboxClaimOptions;
+  #bytes = 0;
+  isFull = false;
+
+  constructor(options: inbox.InboxClaimOptions) {
+    this.#options = options;
+  }
+
+  /** How many of the rows that follow fit. */
+  countFitting(rows: readonly QueuedRow[]): number {
+    const { rowsMax, bytesMax } = this.#options;
+    let count = 0;
+    for (const { bodyBytes } of rows) {
+      const taken = this.claims.length + count;
+      this.#bytes += bodyBytes;
+      this.isFull = taken >= rowsMax || (taken > 0 && this.#bytes > bytesMax);
+      if (this.isFull) break;
+      count++;
+    }
+    return count;
+  }
+}
+
+function claimKey(
+  storage: Storage,
+  key: DueKey,
+  taken: Taken,
+  { worker, leaseMs, rowsPerKeyMax, keyOrder }: inbox.InboxClaimOptions,
+  due: DueTimes,
+): void {
+  const { id, position } = key;
+  const isStrict = keyOrder === "strict";
+  const first = storage.firstRows(id, key.suspects > 0 ? 1 : rowsPerKeyMax, isStrict ? null : due);
+  const notDue = isStrict ? first.findIndex(({ dueAtMs }) => !isDue(dueAtMs, due)) : -1;
+  const rows = notDue < 0 ? first : first.slice(0, notDue);
+  if (rows.length === 0) {
+    storage.saveWake(id, first[0]?.dueAtMs ?? storage.nextDueMs(id));
+    return;
+  }
+  const fitting = rows.slice(0, taken.countFitting(rows));
+  if (fitting.length === 0) return;
+  const claimed = fitting.map(({ seq }) => seq);
+  const generation = key.generation + 1;
+  storage.leaseKey(id, { worker, generation, claimed, wakeAtMs: due.nowMs + leaseMs });
+  const lease: inbox.InboxLease = { keyId: id, worker, generation, openRows: new Set(claimed) };
+  for (const { seq, attempts, lastError } of fitting) {
+    const delivery = storage.readDelivery(seq);
+    if (!delivery) continue;
+    const body = delivery.body ?? new Uint8Array();
+    const claim: Claim = { ...delivery, attempts: attempts + 1, body, lease, head: position, lastError };
+    taken.claims.push(claim);
+  }
+}
+
+/** With what the attempts before had ended with, for the end of the row. */
+interface Claim extends inbox.InboxClaim {
+  readonly lastError: string | null;
+}
+
+export const isDue = (atMs: number, { nowMs, aheadMs }: DueTimes): boolean => atMs <= nowMs || atMs > aheadMs;
+
+/**
+ * A key whose lease expired: the row that was being handled has an attempt more, or is dead after its last one.
+ *
+ * @param place among the keys that this claim recovers
+ */
+function recoverKey(
+  storage: Storage,
+  keyId: number,
+  place: number,
+  { attemptsMax, retry }: inbox.InboxClaimOptions,
+  nowMs: number,
+): readonly inbox.InboxDeath[] {
+  const lease = storage.readExpiredLease(keyId);
+  if (!lease) return [];
+  const handled = findHandled(storage, keyId, lease);
+  const died: inbox.InboxDeath[] = [];
+  let dueAtMs = nowMs;
+  if (handled) {
+    const attempts = handled.row.attempts + 1;
+    if (attempts < attemptsMax) {
+      const due = recoveredDueAtMs({ attempts, place, retry }, nowMs);
+      storage.saveQueued({ ...handled.row, attempts, dueAtMs: due });
+      dueAtMs = Math.max(nowMs, due);
+    } else {
+      const error = inbox.leaseExpiredAfter(handled.row.lastError);
+      storage.dequeue(handled.row);
+      storage.changeDelivery(handled.row.seq, { outcome: "dead", attempts, lastError: error });
+      died.push({ source: handled.delivery.source, id: handled.delivery.id, error });
+    }
+  }
+  const waiting = lease.waiting - died.length;
+  const suspects = Math.max(0, lease.claimed.length - died.length);
+  const wakeAtMs = waiting === 1 && died.length === 0 ? dueAtMs : nowMs;
+  endLease(storage, keyId, { ...lease, waiting, suspects, claimed: [], wakeAtMs }, null);
+  return died;
+}
+
+/** The row of an expired lease that was being handled. */
+function findHandled(storage: Storage, keyId: number, { claimed }: KeyLease) {
+  for (const seq of claimed) {
+    const delivery = storage.readDelivery(seq);
+    const row = delivery && storage.findQueued({ keyId, position: delivery.position ?? "", seq });
+    if (row) return { delivery, row };
+  }
+  return undefined;
+}
+
+/** A key that has neither a head nor a row has nothing to remember. */
+function endLease(storage: Storage, keyId: number, lease: KeyLease, head: Head | null): void {
+  if (lease.waiting > 0) storage.saveLease(keyId, lease, head);
+  else if (lease.position === null && head === null) storage.deleteKey(keyId);
+  else storage.saveLease(keyId, { ...lease, wakeAtMs: null }, head);
+}
+
+/** Returns the leases that are still held. */
+export function renewLeases(
+  storage: Storage,
+  leases: readonly inbox.InboxLease[],
+  leaseMs: number,
+  nowMs: number,
+): ReadonlySet<inbox.InboxLease> {
+  const held = new Set<inbox.InboxLease>();
+  for (const lease of leases) {
+    if (!storage.readLease(lease)) continue;
+    storage.saveWake(lease.keyId, nowMs + leaseMs);
+    held.add(lease);
+  }
+  return held;
+}
+
+/** Ends a claimed row and advances the head of its key; `undefined` when it was not held or had ended before. */
+export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResult | undefined {
+  const { advance, error, delayMs, frees } = end;
+  const claim = end.claim as Claim;
+  const { seq, attempts } = claim;
+  const { keyId } = claim.lease;
+  const lease = heldLease(storage, claim);
+  if (!lease) return undefined;
+  const result = end.outcome === "done" && isSuperseded(end, lease.position) ? "stale" : end.outcome;
+  const place = { keyId, position: claim.position ?? "", seq };
+  const dueAtMs = result === "retry" ? nowMs + delayMs : nowMs;
+  const isEnded = result !== "retry" && result !== "release";
+  if (result === "retry") storage.saveQueued({ ...place, dueAtMs, attempts, lastError: error });
+  if (isEnded) {
+    storage.dequeue(place);
+    const lastError = error ?? claim.lastError;
+    // Nothing is written of one that was done at its first attempt.
+    if (result !== "done" || attempts > 1 || lastError !== null) {
+      const why = lastError === null ? {} : { lastError };
+      storage.changeDelivery(seq, { outcome: result === "done" ? null : result, attempts, ...why });
+    }
+  }
+  const waiting = lease.waiting - (isEnded ? 1 : 0);
+  const suspects = Math.max(0, lease.suspects - (isEnded ? 1 : 0));
+  const left = lease.claimed.filter((other) => other !== seq);
+  const isFree = frees || left.length === 0;
+  const head = result === "done" && advance ? headAt(advance, nowMs) : null;
+  const wakeAtMs = isFree ? (waiting === 1 ? dueAtMs : nowMs) : lease.wakeAtMs;
+  const { position } = lease;
+  endLease(storage, keyId, { position, waiting, suspects, claimed: isFree ? [] : left, wakeAtMs }, head);
+  return { result, hasMore: isFree && waiting > 0 };
+}
+
+const headAt = (
+  { position, status }: Pick<inbox.InboxHeadAdvance, "position" | "status">,
+  movedAtMs: number,
+): Head => ({ position, status, movedAtMs });
+
+/** The lease of a claimed row that has not ended; `undefined` when it was lost. */
+export function heldLease(storage: Storage, { lease, seq }: inbox.InboxClaim): KeyLease | undefined {
+  const found = storage.readLease(lease);
+  return found?.claimed.includes(seq) ? found : undefined;
+}
+
+/** Makes a row that does not wait, and has its body, pending again. */
+export function replayRow(
+  storage: Storage,
+  reference: inbox.InboxRowReference,
+  columns: EventColumns,
+  nowMs: number,
+): boolean {
+  const delivery = storage.findDelivery(reference);
+  if (!delivery || delivery.outcome === "inline" || queuedOf(storage, delivery)) return false;
+  const bodyBytes = storage.bodyBytes(delivery.seq);
+  if (bodyBytes === null) return false;
+  const { event, orderKey, position, status, workspaceId } = columns;
+  const replayed = { event, orderKey, position, status, workspaceId };
+  const { seq, source, id, replays } = delivery;
+  storage.changeDelivery(seq, {
+    ...replayed,
+    outcome: null,
+    attempts: null,
+    replays: replays + 1,
+    replayedAtMs: nowMs,
+  });
+  enqueue(storage, { ...replayed, seq, source, id }, bodyBytes, nowMs);
+  return true;
+}
+
+/** The waiting row of a delivery. */
+export function queuedOf(storage: Storage, delivery: Delivery): QueuedRow | undefined {
+  if (delivery.outcome !== null) return undefined;
+  const key = storage.findKey(delivery.source, keyNameOf(delivery));
+  const place = { position: delivery.position ?? "", seq: delivery.seq };
+  return key && storage.findQueued({ keyId: key.id, ...place });
+}
+
+export function discardRow(storage: Storage, reference: inbox.InboxRowReference): boolean {
+  const delivery = storage.findDelivery(reference);
+  if (delivery?.outcome !== "dead" && delivery?.outcome !== "quarantined") return false;
+  storage.changeDelivery(delivery.seq, { outcome: "discarded" });
+  return true;
+}
+
+export function beginInline(
+  storage: Storage,
+  { id, timestamp, body }: Pick<VerifiedWebhook, "id" | "timestamp" | "body">,
+  { source, leaseMs }: { readonly source: string; readonly leaseMs: number },
+  nowMs: number,
+): inbox.InboxBeginInlineResult {
+  const found = storage.findDelivery({ source, id });
+  if (found && found.outcome !== "inline") return { state: "done" };
+  const leaseUntilMs = nowMs + leaseMs;
+  if (!found) {
+    const delivery = { channel: "webhook", quarantine: null, secretIndex: null, traceparent: null } as const;
+    const row = { ...emptyColumns, ...delivery, source, id, timestamp, body };
+    const seq = storage.addDelivery(row, "inline", nowMs);
+    if (seq !== undefined) storage.changeDelivery(seq, { leaseUntilMs, generation: 1 });
+    return { state: "begun", generation: 1 };
+  }
+  const untilMs = found.leaseUntilMs ?? 0;
+  // One that ends later than a lease lasts was begun before the clock was set back, and starts again.
+  if (untilMs > leaseUntilMs) storage.changeDelivery(found.seq, { leaseUntilMs });
+  if (untilMs > nowMs) return { state: "busy", retryAfterMs: Math.min(untilMs, leaseUntilMs) - nowMs };
+  const generation = (found.generation ?? 0) + 1;
+  storage.changeDelivery(found.seq, { leaseUntilMs, generation });
+  return { state: "begun", generation };
+}
+
+export function finishInline(
+  storage: Storage,
+  id: string,
+  { source, generation, outcome }: Parameters<inbox.InboxInlineStore["finishInline"]>[1],
+): boolean {
+  const found = storage.findDelivery({ source, id });
+  if (found?.outcome !== "inline" || found.generation !== generation) return false;
+  storage.changeDelivery(found.seq, { outcome: outcome === "done" ? null : "inline", leaseUntilMs: 0 });
+  return true;
+}
+
+export function advanceHead(
+  storage: Storage,
+  { source, key: name, position }: Parameters<inbox.InboxInlineStore["advanceHead"]>[0],
+  nowMs: number,
+): "newer" | "same" | "stale" {
+  const found = storage.findKey(source, name);
+  if (found?.head && position <= found.head.position)
+    return position === found.head.position ? "same" : "stale";
+  const head = headAt({ position, status: null }, nowMs);
+  if (found) storage.saveHead(found.id, head);
+  else storage.addKey(source, name, null, { head, waiting: 0, wakeAtMs: null });
+  return "newer";
+}
+
+/** A delivery as operators see it. */
+export function summaryOf(
+  { outcome, replayedAtMs, leaseUntilMs: _, generation: __, ...delivery }: Delivery,
+  queued: Pick<QueuedRow, "dueAtMs" | "attempts" | "lastError"> | null,
+  isClaimed: boolean,
+  bodyBytes: number | null,
+): inbox.InboxRowSummary {
+  const waiting = isClaimed ? "running" : "pending";
+  const state = outcome ?? (queued ? waiting : "done");
+  const attempts = queued?.attempts ?? delivery.attempts ?? (state === "done" ? 1 : 0);
+  return {
+    ...delivery,
+    state,
+    attempts: state === "running" ? attempts + 1 : attempts,
+    dueAtMs: (queued?.dueAtMs || replayedAtMs) ?? delivery.receivedAtMs,
+    lastError: queued?.lastError ?? delivery.lastError,
+    bodyBytes,
+  };
+}
+
+/** A row that was replayed is as old as its replay. */
+export const storedAtMs = ({
+  replayedAtMs,
+  receivedAtMs,
+}: Pick<Delivery, "replayedAtMs" | "receivedAtMs">): number => replayedAtMs ?? receivedAtMs;
+
+/** What retention removes of a row now; its row goes with its body. */
+export function expiredPart(
+  row: Pick<Delivery, "outcome" | "receivedAtMs" | "replayedAtMs">,
+  { isQueued, hasBody }: { readonly isQueued: boolean; readonly hasBody: boolean },
+  { bodiesMs, rowsMs, unhandledBodiesMs }: inbox.InboxRetention,
+  nowMs: number,
+): "row" | "body" | undefined {
+  if (isQueued) return undefined;
+  const ageMs = nowMs - storedAtMs(row);
+  const isUnhandled = row.outcome === "dead" || row.outcome === "quarantined";
+  if (!isUnhandled && ageMs >= rowsMs) return "row";
+  return hasBody && ageMs >= (isUnhandled ? unhandledBodiesMs : bodiesMs) ? "body" : undefined;
+}
+
+export function headOf(key: FoundKey | undefined, nowMs: number): inbox.InboxHead | undefined {
+  if (!key?.head) return undefined;
+  const { position, status, movedAtMs } = key.head;
+  return { position, status, unchangedMs: nowMs - movedAtMs };
+}
+
+/** Whether something as new as a dead or quarantined row was applied. */
+export function isCovered(
+  { outcome, position, receivedAtMs }: Pick<Delivery, "outcome" | "position" | "receivedAtMs">,
+  head: Head | null | undefined,
+  nowMs: number,
+): boolean {
+  if (!head) return false;
+  if (outcome === "dead") return position !== null && head.position >= position;
+  return head.movedAtMs >= receivedAtMs && head.movedAtMs <= nowMs;
+}
+
+/** A key may be found for several reasons; the first counts, with a workspace if one is known. */
+export function firstOfEachKey(candidates: inbox.ReconcileCandidate[]): readonly inbox.ReconcileCandidate[] {
+  const order = ({ key, reason, workspaceId }: inbox.ReconcileCandidate) =>
+    `${key}\0${reason}\0${workspaceId === null}`;
+  return candidates
+    .sort((a, b) => (order(a) < order(b) ? -1 : 1))
+    .filter(({ key }, index, sorted) => key !== sorted[index - 1]?.key);
+}
+
+export function emptyStates(): Record<inbox.InboxRowState, number> {
+  return Object.fromEntries(inbox.rowStates.map((state) => [state, 0])) as Record<
+    inbox.InboxRowState,
+    number
+  >;
+}

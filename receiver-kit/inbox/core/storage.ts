@@ -1,0 +1,132 @@
+// What memory and SQLite store, and the calls by which the rules of core.ts read and change it. Each call is synchronous;
+// a storage that has transactions makes those of one step one transaction.
+
+import type { InboxLease, InboxRowReference, InboxRowState, NewInboxRow, StoredInboxRow } from "../inbox.ts";
+
+/** A delivery, without its body. */
+export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
+  /** How it ended; `null` while it waits, and when it is done. */
+  readonly outcome: Exclude<InboxRowState, "pending" | "running" | "done"> | null;
+  /** Of one that has ended; `null` when its first attempt ended well. */
+  readonly attempts: number | null;
+  readonly lastError: string | null;
+  readonly replayedAtMs: number | null;
+  /** Of one that is applied by a request. */
+  readonly leaseUntilMs: number | null;
+  readonly generation: number | null;
+}
+
+/** What a claim needs of a delivery; without a body when that was purged. */
+export type ClaimedDelivery = Omit<StoredInboxRow, "attempts"> & { readonly body: Uint8Array | null };
+
+/** Newest position applied for a key. */
+export interface Head {
+  readonly position: string;
+  readonly status: string | null;
+  readonly movedAtMs: number;
+}
+
+/** A key of the order, which has a head or waiting rows, as it is found by its name. */
+export interface FoundKey {
+  readonly id: number;
+  readonly head: Head | null;
+  /** Its rows in the queue, claimed ones included. */
+  readonly waiting: number;
+  /** When it has something to do: a row is due, or its lease expires. `null` when nothing waits. */
+  readonly wakeAtMs: number | null;
+  readonly isLeased: boolean;
+}
+
+/** A key that has something to do. */
+export interface DueKey {
+  readonly id: number;
+  readonly position: string | null;
+  readonly generation: number;
+  readonly suspects: number;
+  /** Its lease has expired. */
+  readonly isLeased: boolean;
+}
+
+/** The lease of a key, with what its end changes. */
+export interface KeyLease {
+  readonly position: string | null;
+  readonly waiting: number;
+  readonly wakeAtMs: number | null;
+  /** The rows of the present claim that have not ended, by number, in their order: the first one is being handled. */
+  readonly claimed: readonly number[];
+  /** Rows of a claim whose lease expired, which are claimed one at a time. */
+  readonly suspects: number;
+}
+
+/** A place in the queue. Rows of a key are handled in the order of their positions and numbers. */
+export interface QueuePlace {
+  readonly keyId: number;
+  readonly position: string;
+  readonly seq: number;
+}
+
+/** A waiting row, which leaves the queue when it ends. */
+export interface QueuedRow extends QueuePlace {
+  /** 0 until the first failure: a clock that is set cannot delay the row. */
+  readonly dueAtMs: number;
+  /** Those that have ended. */
+  readonly attempts: number;
+  readonly bodyBytes: number;
+  readonly lastError: string | null;
+}
+
+/** What is due now: up to `nowMs`, or further ahead than any delay. */
+export interface DueTimes {
+  readonly nowMs: number;
+  readonly aheadMs: number;
+}
+
+export interface Storage {
+  /** Stores a delivery and its body; returns its number, larger than those before, or `undefined` when its id is known. */
+  addDelivery(row: NewInboxRow, outcome: Delivery["outcome"], nowMs: number): number | undefined;
+  findDelivery(row: InboxRowReference): Delivery | undefined;
+  /** With its body, if that was not purged. */
+  readDelivery(seq: number): ClaimedDelivery | undefined;
+  changeDelivery(seq: number, fields: Partial<Delivery>): void;
+  /** `null` when the body was purged. */
+  compareBody(row: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null;
+  /** `null` when it was purged. */
+  bodyBytes(seq: number): number | null;
+
+  findKey(source: string, name: string): FoundKey | undefined;
+  /** Returns its number. */
+  addKey(
+    source: string,
+    name: string,
+    workspaceId: string | null,
+    key: Omit<FoundKey, "id" | "isLeased">,
+  ): number;
+  /** After a row was added; `null` keeps the workspace. */
+  saveWaiting(id: number, key: Pick<FoundKey, "waiting" | "wakeAtMs">, workspaceId: string | null): void;
+  saveHead(id: number, head: Head): void;
+  saveWake(id: number, wakeAtMs: number | null): void;
+  deleteKey(id: number): void;
+  /** Keys with something to do, the longest waiting first. */
+  dueKeys(source: string, due: DueTimes, limit: number): readonly DueKey[];
+  /** When the first of the other keys has something to do. */
+  nextWakeMs(source: string, due: DueTimes): number | null;
+  /** Gives the lease to a worker. */
+  leaseKey(
+    id: number,
+    lease: Pick<InboxLease, "worker" | "generation"> & Pick<KeyLease, "claimed" | "wakeAtMs">,
+  ): void;
+  /** `undefined` when the worker has it no more. */
+  readLease(lease: Pick<InboxLease, "keyId" | "worker" | "generation">): KeyLease | undefined;
+  /** Whoever has it. */
+  readExpiredLease(id: number): KeyLease | undefined;
+  /** Without a claimed row nobody has it any more; `null` keeps the head. */
+  saveLease(id: number, lease: Omit<KeyLease, "position">, head: Head | null): void;
+
+  enqueue(row: QueuedRow): void;
+  dequeue(place: QueuePlace): void;
+  saveQueued(row: Omit<QueuedRow, "bodyBytes">): void;
+  findQueued(place: QueuePlace): QueuedRow | undefined;
+  /** The first rows of a key; with `due` those that are due. */
+  firstRows(keyId: number, limit: number, due: DueTimes | null): readonly QueuedRow[];
+  nextDueMs(keyId: number): number | null;
+}

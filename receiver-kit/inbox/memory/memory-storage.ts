@@ -1,0 +1,228 @@
+import { ReceiverError } from "../../errors.ts";
+import { isDue } from "../core/core.ts";
+import type {
+  Delivery,
+  DueKey,
+  DueTimes,
+  FoundKey,
+  Head,
+  KeyLease,
+  QueuedRow,
+  QueuePlace,
+  Storage,
+} from "../core/storage.ts";
+import type { InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
+
+export type MemoryDelivery = Delivery & { body: Uint8Array | null };
+
+export interface MemoryKey {
+  readonly id: number;
+  readonly source: string;
+  readonly name: string;
+  workspaceId: string | null;
+  head: Head | null;
+  waiting: number;
+  wakeAtMs: number | null;
+  worker: string | null;
+  generation: number;
+  claimed: readonly number[];
+  suspects: number;
+}
+
+/** What memory stores. */
+export class MemoryStorage implements Storage {
+  /** In the order of their numbers. */
+  readonly deliveries = new Map<number, MemoryDelivery>();
+  /** Those with a head follow each other in the order in which their heads advanced. */
+  readonly keys = new Map<number, MemoryKey>();
+  /** The keys of a source that have waiting rows. */
+  readonly waiting = new Map<string, Set<number>>();
+  readonly #seqs = new Map<string, number>();
+  readonly #keyIds = new Map<string, number>();
+  readonly #queues = new Map<number, QueuedRow[]>();
+  readonly #rowsMax: number;
+  #lastSeq = 0;
+  #lastKeyId = 0;
+
+  constructor(rowsMax: number) {
+    this.#rowsMax = rowsMax;
+  }
+
+  addDelivery(
+    { quarantine, ...row }: NewInboxRow,
+    outcome: Delivery["outcome"],
+    receivedAtMs: number,
+  ): number | undefined {
+    const name = nameOf(row.source, row.id);
+    if (this.#seqs.has(name)) return undefined;
+    if (this.deliveries.size >= this.#rowsMax) {
+      throw new ReceiverError("INBOX_FULL", `memory inbox: full, expected at most ${this.#rowsMax} rows`);
+    }
+    this.#lastSeq += 1;
+    const seq = this.#lastSeq;
+    const end = { outcome, attempts: null, lastError: quarantine, leaseUntilMs: null, generation: null };
+    const body = new Uint8Array(row.body);
+    this.deliveries.set(seq, { ...row, ...end, seq, body, receivedAtMs, replays: 0, replayedAtMs: null });
+    this.#seqs.set(name, seq);
+    return seq;
+  }
+
+  findDelivery({ source, id }: InboxRowReference): MemoryDelivery | undefined {
+    const seq = this.#seqs.get(nameOf(source, id));
+    return seq === undefined ? undefined : this.deliveries.get(seq);
+  }
+
+  readDelivery(seq: number): MemoryDelivery | undefined {
+    return this.deliveries.get(seq);
+  }
+
+  changeDelivery(seq: number, fields: Partial<Delivery>): void {
+    Object.assign(this.deliveries.get(seq) ?? {}, fields);
+  }
+
+  removeDelivery({ seq, source, id }: Delivery): void {
+    this.deliveries.delete(seq);
+    this.#seqs.delete(nameOf(source, id));
+  }
+
+  compareBody({ source, id, body }: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null {
+    const first = this.findDelivery({ source, id })?.body;
+    return first ? Buffer.compare(first, body) === 0 : null;
+  }
+
+  bodyBytes(seq: number): number | null {
+    return this.deliveries.get(seq)?.body?.byteLength ?? null;
+  }
+
+  findKey(source: string, name: string): FoundKey | undefined {
+    const key = this.keys.get(this.#keyIds.get(nameOf(source, name)) ?? 0);
+    return key && { ...key, isLeased: key.worker !== null };
+  }
+
+  addKey(
+    source: string,
+    name: string,
+    workspaceId: string | null,
+    { head, waiting, wakeAtMs }: Omit<FoundKey, "id" | "isLeased">,
+  ): number {
+    this.#lastKeyId += 1;
+    const id = this.#lastKeyId;
+    const lease = { worker: null, generation: 0, claimed: [], suspects: 0 };
+    this.keys.set(id, { id, source, name, workspaceId, head, waiting, wakeAtMs, ...lease });
+    this.#keyIds.set(nameOf(source, name), id);
+    this.#queues.set(id, []);
+    this.#change(id, {});
+    return id;
+  }
+
+  saveWaiting(id: number, key: Pick<FoundKey, "waiting" | "wakeAtMs">, workspaceId: string | null): void {
+    this.#change(id, workspaceId === null ? key : { ...key, workspaceId });
+  }
+
+  saveHead(id: number, head: Head): void {
+    const key = this.keys.get(id);
+    if (!key) return;
+    key.head = head;
+    this.keys.delete(id);
+    this.keys.set(id, key);
+  }
+
+  saveWake(id: number, wakeAtMs: number | null): void {
+    this.#change(id, { wakeAtMs });
+  }
+
+  #change(id: number, fields: Partial<MemoryKey>): void {
+    const key = this.keys.get(id);
+    if (!key) return;
+    Object.assign(key, fields);
+    const ids = this.waiting.get(key.source) ?? new Set();
+    if (key.waiting > 0) this.waiting.set(key.source, ids.add(id));
+    else if (ids.delete(id) && ids.size === 0) this.waiting.delete(key.source);
+  }
+
+  deleteKey(id: number): void {
+    this.#change(id, { waiting: 0 });
+    const key = this.keys.get(id);
+    if (key) this.#keyIds.delete(nameOf(key.source, key.name));
+    this.keys.delete(id);
+    this.#queues.delete(id);
+  }
+
+  waitingKeys(source: string): readonly MemoryKey[] {
+    return [...(this.waiting.get(source) ?? [])].flatMap((id) => this.keys.get(id) ?? []);
+  }
+
+  dueKeys(source: string, due: DueTimes, limit: number): readonly DueKey[] {
+    return this.waitingKeys(source)
+      .filter(({ wakeAtMs }) => wakeAtMs !== null && isDue(wakeAtMs, due))
+      .sort((a, b) => Number(a.wakeAtMs) - Number(b.wakeAtMs) || a.id - b.id)
+      .slice(0, limit)
+      .map((key) => ({ ...key, position: key.head?.position ?? null, isLeased: key.worker !== null }));
+  }
+
+  nextWakeMs(source: string, due: DueTimes): number | null {
+    return least(this.waitingKeys(source).map(({ wakeAtMs }) => wakeAtMs ?? due.nowMs));
+  }
+
+  leaseKey(id: number, lease: Parameters<Storage["leaseKey"]>[1]): void {
+    this.#change(id, lease);
+  }
+
+  readLease({ keyId, worker, generation }: Omit<InboxLease, "openRows">): KeyLease | undefined {
+    const key = this.keys.get(keyId);
+    return key?.worker === worker && key.generation === generation ? this.readExpiredLease(keyId) : undefined;
+  }
+
+  readExpiredLease(id: number): KeyLease | undefined {
+    const key = this.keys.get(id);
+    return key && { ...key, position: key.head?.position ?? null };
+  }
+
+  saveLease(
+    id: number,
+    { waiting, wakeAtMs, claimed, suspects }: Omit<KeyLease, "position">,
+    head: Head | null,
+  ): void {
+    if (claimed.length === 0) this.#change(id, { worker: null });
+    this.#change(id, { waiting, wakeAtMs, claimed, suspects });
+    if (head) this.saveHead(id, head);
+  }
+
+  enqueue(row: QueuedRow): void {
+    const rows = this.#queues.get(row.keyId) ?? [];
+    rows.splice(rows.findLastIndex((other) => isBefore(other, row)) + 1, 0, row);
+  }
+
+  dequeue(place: QueuePlace): void {
+    const rows = this.#queues.get(place.keyId) ?? [];
+    const at = rows.findIndex(({ seq }) => seq === place.seq);
+    if (at >= 0) rows.splice(at, 1);
+  }
+
+  saveQueued(row: Omit<QueuedRow, "bodyBytes">): void {
+    Object.assign(this.findQueued(row) ?? {}, row);
+  }
+
+  findQueued({ keyId, seq }: QueuePlace): QueuedRow | undefined {
+    return this.#queues.get(keyId)?.find((row) => row.seq === seq);
+  }
+
+  firstRows(keyId: number, limit: number, due: DueTimes | null): readonly QueuedRow[] {
+    const rows = this.#queues.get(keyId) ?? [];
+    return (due ? rows.filter(({ dueAtMs }) => isDue(dueAtMs, due)) : rows).slice(0, limit);
+  }
+
+  nextDueMs(keyId: number): number | null {
+    return least((this.#queues.get(keyId) ?? []).map(({ dueAtMs }) => dueAtMs));
+  }
+}
+
+export function least(times: readonly number[]): number | null {
+  return times.length === 0 ? null : times.reduce((first, each) => Math.min(first, each));
+}
+
+const nameOf = (source: string, name: string) => JSON.stringify([source, name]);
+
+function isBefore(a: QueuePlace, b: QueuePlace): boolean {
+  return a.position === b.position ? a.seq < b.seq : a.position < b.position;
+}

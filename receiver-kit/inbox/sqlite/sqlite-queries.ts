@@ -1,0 +1,332 @@
+// What operators, retention and reconciling read and remove. Some of it reads many rows: in steps, between which deliveries
+// are stored, as a read blocks the event loop.
+
+import { tenantRange } from "../../signature/tenant.ts";
+import * as core from "../core/core.ts";
+import type { Delivery, QueuedRow } from "../core/storage.ts";
+import type * as inbox from "../inbox.ts";
+import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
+import { sqliteTables } from "./sqlite-migrations.ts";
+import { deliveryColumns, storageOf, toBytes } from "./sqlite-storage.ts";
+
+const { deliveries, bodies, keys, queue, marks } = sqliteTables;
+const wakeIndex = `${keys} INDEXED BY workspace_tasks_ordering_keys_wake`;
+
+/** How many rows one step reads at most, about 2 ms. */
+export const stepRows = 5_000;
+/** How many keys. */
+const keysMax = 1_000;
+
+type Read = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) => Promise<Result>;
+type Reads = Pick<
+  inbox.InboxStore,
+  "list" | "get" | "stats" | "head" | "reconcileCandidates" | "readMarks" | "waitingSources" | "backlog"
+>;
+
+export function sqliteReads(read: Read): Reads {
+  const rows = (statement: string, ...values: readonly SqliteValue[]) =>
+    read((connection) => connection.queryPrepared(statement, values));
+  return {
+    async list({ states, source = null, beforeSeq = Number.MAX_SAFE_INTEGER, limit = 50 }) {
+      const names = states ? JSON.stringify(states) : null;
+      if (states?.every((state) => state === "dead" || state === "quarantined"))
+        return (await rows(listUnhandled, beforeSeq, source, names, limit)).map(toSummary);
+      const [range] = await rows(seqRange);
+      const first = Number(range?.["first"] ?? 0);
+      const found: inbox.InboxRowSummary[] = [];
+      let below = Math.min(beforeSeq, Number(range?.["last"] ?? -1) + 1);
+      while (below > first && found.length < limit) {
+        const from = Math.max(first, below - stepRows);
+        found.push(
+          ...(await rows(listRows, below, source, names, limit - found.length, from)).map(toSummary),
+        );
+        below = from;
+      }
+      return found;
+    },
+    async get({ source, id }) {
+      const [row] = await rows(getRow, source, id);
+      return row && { ...toSummary(row), body: toBytes(row["body"]) };
+    },
+    async stats() {
+      const { waiting, running, oldestPendingMs } = await countWaiting(read);
+      const counts = core.emptyStates();
+      const [range] = await rows(seqRange);
+      const last = Number(range?.["last"] ?? -1);
+      for (let from = Number(range?.["first"] ?? 0); from <= last; from += stepRows) {
+        for (const { state, count } of await rows(countOutcomes, from, from + stepRows))
+          counts[state as inbox.InboxRowState] += Number(count);
+      }
+      const ahead = await read(
+        (connection, nowMs) => Number(connection.queryPrepared(newest)[0]?.["at"] ?? 0) - nowMs,
+      );
+      const done = Math.max(0, counts.done - waiting);
+      return {
+        rows: { ...counts, pending: waiting - running, running, done },
+        oldestPendingMs,
+        storedAheadMs: Math.max(0, ahead),
+      };
+    },
+    head: (source, key) =>
+      read((connection, nowMs) => core.headOf(storageOf(connection).findKey(source, key), nowMs)),
+    async reconcileCandidates({ source, runningForMs, afterKey, limit }) {
+      const found = await read((connection, nowMs) =>
+        connection.queryPrepared(candidates, [nowMs, source, runningForMs, afterKey, limit]),
+      );
+      return core.firstOfEachKey(found.map((row) => ({ ...row }) as unknown as inbox.ReconcileCandidate));
+    },
+    async readMarks(source) {
+      const found = await read((connection, nowMs) => ({
+        nowMs,
+        stored: connection.queryPrepared(readMarks, [source]),
+      }));
+      const named = found.stored.map(({ name, value }) => [String(name), String(value)]);
+      return { nowMs: found.nowMs, marks: Object.fromEntries(named) };
+    },
+    async waitingSources(source) {
+      const { from, to } = tenantRange(source);
+      return read((connection, nowMs) =>
+        connection
+          .queryPrepared(waitingSources, [source, from, to])
+          .map((row) => ({ source: String(row["source"]), dueInMs: Number(row["at"]) - nowMs })),
+      );
+    },
+    async backlog(source, limit) {
+      const [row] = await rows(countBacklog, source, limit);
+      return Math.min(limit, Number(row?.["count"]));
+    },
+  };
+}
+
+interface WaitingKey {
+  readonly id: number;
+  readonly source: string;
+  readonly wakeAtMs: number;
+  readonly waiting: number;
+  readonly running: number;
+  readonly isLeased: number;
+}
+
+/** Waiting rows, those of them that are claimed, and how long the oldest of the others has waited. */
+async function countWaiting(read: Read) {
+  let [waiting, running] = [0, 0];
+  let oldest: WaitingKey | undefined;
+  let last: readonly SqliteValue[] = ["", 0, 0];
+  for (;;) {
+    const { keys: found, nowMs } = await read((connection, now) => ({
+      keys: connection.queryPrepared(waitingKeys, [...last, keysMax]) as unknown as readonly WaitingKey[],
+      nowMs: now,
+    }));
+    for (const key of found) {
+      waiting += key.waiting;
+      running += key.running;
+      if (key.isLeased === 1 || key.wakeAtMs > nowMs) continue;
+      if (key.wakeAtMs < (oldest?.wakeAtMs ?? Number.POSITIVE_INFINITY)) oldest = key;
+    }
+    const end = found.at(-1);
+    if (!end || found.length < keysMax) break;
+    last = [end.source, end.wakeAtMs, end.id];
+  }
+  const id = oldest?.id;
+  if (id === undefined) return { waiting, running, oldestPendingMs: null };
+  const atMs = await read((connection, nowMs) => {
+    const stored = connection.queryPrepared(oldestWaiting, [id])[0]?.["at"] as number | null | undefined;
+    return stored == null ? null : Math.max(0, nowMs - stored);
+  });
+  return { waiting, running, oldestPendingMs: atMs };
+}
+
+export function writeMarks(connection: SqliteConnection, source: string, given: inbox.InboxMarks): void {
+  for (const [name, value] of Object.entries(given))
+    connection.changePrepared(writeMark, [source, name, value]);
+}
+
+/** Where the next step of a purge continues: a round reads each row once, however many it keeps. */
+export class SqlitePurge {
+  #afterBody = 0;
+  #afterRow = 0;
+
+  /** Returns how many rows it changed, and whether rows are left to look at. */
+  step(connection: SqliteConnection, retention: inbox.InboxRetention, rowsMax: number, nowMs: number) {
+    const asOfMs = Math.min(nowMs, retention.asOfMs ?? nowMs);
+    const heads = connection.changePrepared(purgeHeads, [asOfMs - retention.headsMs, rowsMax]);
+    const bodyMs = Math.min(retention.bodiesMs, retention.rowsMs, retention.unhandledBodiesMs);
+    const ofBodies = this.#purge(
+      connection,
+      bodiesPage,
+      this.#afterBody,
+      asOfMs - bodyMs,
+      retention,
+      rowsMax,
+      asOfMs,
+    );
+    this.#afterBody = ofBodies.after;
+    const rowMs = asOfMs - retention.rowsMs;
+    const ofRows = this.#purge(connection, rowsPage, this.#afterRow, rowMs, retention, rowsMax, asOfMs);
+    this.#afterRow = ofRows.after;
+    return {
+      changed: heads + ofBodies.changed + ofRows.changed,
+      isOver: ofBodies.after === 0 && ofRows.after === 0,
+    };
+  }
+
+  #purge(
+    connection: SqliteConnection,
+    page: string,
+    afterSeq: number,
+    /** The number of a delivery grows with its time of receipt: from a younger one on, none has expired. */
+    youngestMs: number,
+    retention: inbox.InboxRetention,
+    rowsMax: number,
+    nowMs: number,
+  ): { readonly changed: number; readonly after: number } {
+    let after = afterSeq;
+    let changed = 0;
+    for (let read = 0; read < purgeRowsMax && changed < rowsMax; ) {
+      const rows = connection.queryPrepared(page, [after, rowsMax]) as unknown as readonly PurgedRow[];
+      for (const row of rows) {
+        if (row.receivedAtMs > youngestMs) return { changed, after: 0 };
+        if (changed === rowsMax) return { changed, after };
+        const has = { isQueued: row.isQueued === 1, hasBody: row.hasBody === 1 };
+        const part = core.expiredPart(row, has, retention, nowMs);
+        if (part !== undefined && has.hasBody) connection.changePrepared(deleteBody, [row.seq]);
+        if (part === "row" && page === rowsPage) connection.changePrepared(deleteRow, [row.seq]);
+        const isRowLeft = part === "row" && page === bodiesPage;
+        if (part === "body" || (part === "row" && !isRowLeft)) changed += 1;
+        after = row.seq;
+      }
+      if (rows.length < rowsMax) return { changed, after: 0 };
+      read += rows.length;
+    }
+    return { changed, after };
+  }
+}
+
+/** How many rows a step looks at. */
+const purgeRowsMax = 2_000;
+
+type PurgedRow = Pick<Delivery, "seq" | "outcome" | "receivedAtMs" | "replayedAtMs"> & {
+  readonly isQueued: number;
+  readonly hasBody: number;
+};
+
+/** A delivery, its key and its place in the queue; the last two may be absent. */
+const withQueue = `
+    LEFT JOIN ${keys} AS ordering_key ON delivery.outcome IS NULL AND ordering_key.source = delivery.source
+      AND ordering_key.order_key = coalesce(delivery.order_key, 'id:' || delivery.webhook_id)
+    LEFT JOIN ${queue} AS waiting ON waiting.key_id = ordering_key.id
+      AND waiting.position = coalesce(delivery.position, '') AND waiting.seq = delivery.seq`;
+
+const purged = `
+  delivery.seq, delivery.outcome, delivery.received_at AS receivedAtMs, delivery.replayed_at AS replayedAtMs,
+  waiting.seq IS NOT NULL AS isQueued`;
+const rowsPage = `
+  SELECT ${purged}, EXISTS (SELECT 1 FROM ${bodies} AS body WHERE body.seq = delivery.seq) AS hasBody
+  FROM ${deliveries} AS delivery ${withQueue} WHERE delivery.seq > ?1 ORDER BY delivery.seq LIMIT ?2`;
+const bodiesPage = `
+  SELECT ${purged}, 1 AS hasBody FROM ${bodies} AS body CROSS JOIN ${deliveries} AS delivery ${withQueue}
+  WHERE body.seq > ?1 AND delivery.seq = body.seq ORDER BY body.seq LIMIT ?2`;
+const deleteBody = `DELETE FROM ${bodies} WHERE seq = ?1`;
+const deleteRow = `DELETE FROM ${deliveries} WHERE seq = ?1`;
+const purgeHeads = `
+  DELETE FROM ${keys} WHERE id IN (
+    SELECT id FROM ${keys} INDEXED BY workspace_tasks_ordering_keys_moved
+    WHERE moved_at IS NOT NULL AND moved_at <= ?1 AND waiting = 0 LIMIT ?2)`;
+
+const state = `
+    CASE WHEN delivery.outcome IS NOT NULL THEN delivery.outcome
+      WHEN waiting.seq IS NULL THEN 'done'
+      WHEN instr(ordering_key.claimed, ',' || waiting.seq || ',') > 0 THEN 'running'
+      ELSE 'pending' END`;
+const summary = `
+    SELECT ${deliveryColumns}, ${state} AS state, waiting.seq AS queuedSeq, waiting.due_at AS queuedDueAtMs,
+      waiting.attempts AS queuedAttempts, waiting.last_error AS queuedError,
+      (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = delivery.seq) AS bodyBytes`;
+const listRows = `
+  SELECT * FROM (
+    ${summary} FROM ${deliveries} AS delivery ${withQueue}
+    WHERE delivery.seq < ?1 AND delivery.seq >= ?5 AND (?2 IS NULL OR delivery.source = ?2))
+  WHERE ?3 IS NULL OR state IN (SELECT value FROM json_each(?3)) ORDER BY seq DESC LIMIT ?4`;
+/** Of dead and quarantined rows alone, whose index is small. The plus keeps the planner from the primary key. */
+const listUnhandled = `
+  ${summary} FROM ${deliveries} AS delivery ${withQueue} WHERE delivery.seq IN (
+    SELECT seq FROM ${deliveries}
+    WHERE outcome IN ('dead', 'quarantined') AND +seq < ?1 AND (?2 IS NULL OR source = ?2)
+      AND outcome IN (SELECT value FROM json_each(?3)) ORDER BY +seq DESC LIMIT ?4)
+  ORDER BY delivery.seq DESC`;
+const getRow = `
+  ${summary}, body.body FROM ${deliveries} AS delivery ${withQueue}
+  LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq WHERE delivery.source = ?1 AND delivery.webhook_id = ?2`;
+
+const seqRange = `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`;
+const newest = `SELECT received_at AS at FROM ${deliveries} ORDER BY seq DESC LIMIT 1`;
+const countOutcomes = `
+  SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
+  WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
+/** Only those that wait, which the index has, however many heads there are. */
+const waitingKeys = `
+  SELECT id, source, wake_at AS wakeAtMs, waiting, worker IS NOT NULL AS isLeased,
+    coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0) AS running
+  FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND (source, wake_at, id) > (?1, ?2, ?3)
+  ORDER BY source, wake_at, id LIMIT ?4`;
+/** The key that has waited longest has the row that has waited longest, or one like it. */
+const oldestWaiting = `
+  SELECT min(coalesce(delivery.replayed_at, delivery.received_at)) AS at
+  FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = ?1`;
+
+const candidatesOf = (select: string) => `
+    SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT ?5)`;
+const uncovered = (outcome: "dead" | "quarantined", isCovered: string) =>
+  candidatesOf(`
+      SELECT order_key AS key, min(workspace) AS workspaceId, '${outcome}' AS reason FROM ${deliveries} AS delivery
+      WHERE source = ?2 AND outcome = '${outcome}' AND outcome IN ('dead', 'quarantined') AND order_key > ?4
+        AND NOT EXISTS (
+          SELECT 1 FROM ${keys} AS head
+          WHERE head.source = delivery.source AND head.order_key = delivery.order_key AND ${isCovered})`);
+/** A time in the future was stored before the clock was set back, and says nothing about age. */
+const candidates = `
+  SELECT * FROM (
+    ${uncovered("dead", "head.position >= delivery.position")}
+    UNION ALL ${uncovered("quarantined", "head.moved_at >= delivery.received_at AND head.moved_at <= ?1")}
+    UNION ALL ${candidatesOf(`
+      SELECT order_key AS key, min(workspace) AS workspaceId, 'running-too-long' AS reason FROM ${keys}
+      WHERE source = ?2 AND status = 'RUNNING' AND order_key > ?4 AND (moved_at <= ?1 - ?3 OR moved_at > ?1)`)})
+  ORDER BY key, reason LIMIT ?5`;
+
+const readMarks = `SELECT name, value FROM ${marks} WHERE source = ?1`;
+const writeMark = `
+  INSERT INTO ${marks} (source, name, value) VALUES (?1, ?2, ?3)
+  ON CONFLICT (source, name) DO UPDATE SET value = excluded.value`;
+
+/** The recursion finds one tenant after the other, with one probe of an index each. */
+const waitingSources = `
+  WITH RECURSIVE tenants (tenant) AS (
+    SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source > ?2 AND source < ?3)
+    UNION ALL
+    SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source > tenants.tenant AND source < ?3)
+    FROM tenants WHERE tenants.tenant IS NOT NULL),
+  names (name) AS (SELECT ?1 UNION ALL SELECT tenant FROM tenants WHERE tenant IS NOT NULL),
+  times (name, at) AS (
+    SELECT name, (SELECT min(wake_at) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source = name) FROM names)
+  SELECT name AS source, at FROM times WHERE at IS NOT NULL ORDER BY name`;
+const countBacklog = `
+  SELECT coalesce(sum(waiting), 0) AS count FROM (
+    SELECT waiting FROM ${wakeIndex} WHERE source = ?1 AND wake_at IS NOT NULL LIMIT ?2)`;
+
+type ListedRow = Delivery & {
+  readonly state: inbox.InboxRowState;
+  readonly queuedSeq: number | null;
+  readonly queuedDueAtMs: number;
+  readonly queuedAttempts: number;
+  readonly queuedError: string | null;
+  readonly bodyBytes: number | null;
+  readonly body?: unknown;
+};
+
+function toSummary(row: SqliteRow): inbox.InboxRowSummary {
+  const { state, queuedSeq, queuedDueAtMs, queuedAttempts, queuedError, bodyBytes, body, ...delivery } =
+    row as unknown as ListedRow;
+  const queued: Pick<QueuedRow, "dueAtMs" | "attempts" | "lastError"> | null =
+    queuedSeq === null ? null : { dueAtMs: queuedDueAtMs, attempts: queuedAttempts, lastError: queuedError };
+  return core.summaryOf(delivery, queued, state === "running", bodyBytes);
+}
