@@ -15,8 +15,10 @@ import pg from "pg";
 import { expect, it } from "vitest";
 import { serveExpress } from "../test/support/express-server.ts";
 import { completedEvent, sampleEvent } from "../test/support/sample-event.ts";
+import { sharedPostgres } from "../test/support/shared-server.ts";
 import { signDelivery, secretA as signingSecret } from "../test/support/signed-delivery.ts";
 import { withFolder } from "../test/support/with-folder.ts";
+import { itWithPostgres } from "../test/support/with-postgres.ts";
 
 const sign = (event: object) =>
   signDelivery({ body: JSON.stringify(event), timestampSeconds: Math.floor(Date.now() / 1000) });
@@ -65,6 +67,58 @@ it("a memory inbox applies the changes of a handler when the event counts as han
   await receiver.fetch(new Request("http://receiver.test", { method: "POST", headers, body }));
   await expect.poll(() => states.get("task-1")).toBe("COMPLETED");
   await receiver.close();
+});
+
+it("a handler of batches writes many events into a SQLite file at once", () =>
+  withFolder(async (folder) => {
+    const file = `${folder}/webhooks.db`;
+    const database = new Database(file);
+    database.exec("CREATE TABLE history (task_id TEXT, event TEXT)");
+    // #region event-batch
+    const receiver = createReceiver({ secrets: [signingSecret], inbox: sqliteInbox(file) });
+    receiver.onBatch("task.*", async (items, { transaction }) => {
+      const rows = items.map(({ event }) => [event.taskId, event.event]);
+      const insert = "INSERT INTO history SELECT value ->> 0, value ->> 1 FROM json_each(?)";
+      await transaction.query(insert, [JSON.stringify(rows)]);
+    });
+    // #endregion
+    for (const taskId of ["task-1", "task-2"]) {
+      const { headers, body } = sign(completedEvent({ taskId }));
+      await receiver.fetch(new Request("http://receiver.test", { method: "POST", headers, body }));
+    }
+    await receiver.start();
+    const history = () => database.prepare("SELECT task_id FROM history ORDER BY 1").all([]);
+    await expect.poll(history).toEqual([{ task_id: "task-1" }, { task_id: "task-2" }]);
+    await receiver.close();
+    database.close();
+  }));
+
+itWithPostgres("a handler of batches writes the states of many tasks with one statement", async () => {
+  await using server = await (await sharedPostgres()).database();
+  const pool = server.pool();
+  await pool.query("CREATE TABLE task_states (task_id text PRIMARY KEY, status text)");
+  // #region state-batch
+  const receiver = createReceiver({ secrets: [signingSecret], inbox: postgresInbox(pool) });
+  receiver.onStateBatch("task", async (items, { transaction }) => {
+    await transaction.query(
+      `INSERT INTO task_states SELECT * FROM unnest($1::text[], $2::text[])
+       ON CONFLICT (task_id) DO UPDATE SET status = excluded.status`,
+      [items.map(({ event }) => event.taskId), items.map(({ event }) => event.status)],
+    );
+  });
+  // #endregion
+  for (const taskId of ["task-1", "task-2"]) {
+    for (const event of [sampleEvent({ taskId }), completedEvent({ taskId })]) {
+      const { headers, body } = sign(event);
+      await receiver.fetch(new Request("http://receiver.test", { method: "POST", headers, body }));
+    }
+  }
+  await receiver.start();
+  const states = async () => (await pool.query("SELECT * FROM task_states ORDER BY 1")).rows;
+  const completed = ["task-1", "task-2"].map((task_id) => ({ task_id, status: "COMPLETED" }));
+  await expect.poll(states).toEqual(completed);
+  await receiver.close();
+  await pool.end();
 });
 
 it("a SQLite inbox takes a file name or options", async () => {

@@ -1,11 +1,16 @@
 export type { Clock, TimerOptions } from "@workspace-tasks/kernel/clock.ts";
 export type { Random } from "@workspace-tasks/kernel/random.ts";
 export type {
+  BatchHandler,
+  BatchItem,
+  BatchOptions,
+  EventContext,
   EventHandler,
   EventOf,
   EventPattern,
   HandlerContext,
   StatePattern,
+  TransactionContext,
 } from "./attempt/handlers.ts";
 export {
   isReceiverError,

@@ -4,6 +4,8 @@ import { nodeProblem } from "@workspace-tasks/kernel/node-version.ts";
 import { asyncDispose } from "@workspace-tasks/kernel/realm.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
+  type BatchHandler,
+  type BatchOptions,
   type EventHandler,
   type EventOf,
   type EventPattern,
@@ -62,7 +64,58 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): this;
-  /** Opens the inbox and starts handling events. A receiver that is not started only stores them. */
+  /**
+   * Runs `handler` for up to `eventsMax` delivered events at once, in one transaction that all of them end with; which ones is
+   * what is due, it never waits for more. An event may appear twice, in other deliveries: see `item.alreadyApplied`.
+   *
+   * When it fails, nothing is kept, and it runs again at once for each event alone, as the same attempt: only the events that
+   * fail alone have a failed attempt.
+   *
+   * @example examples/receiver-kit.test.ts#event-batch
+   * ```ts
+   * const receiver = createReceiver({ secrets: [signingSecret], inbox: sqliteInbox(file) });
+   * receiver.onBatch("task.*", async (items, { transaction }) => {
+   *   const rows = items.map(({ event }) => [event.taskId, event.event]);
+   *   const insert = "INSERT INTO history SELECT value ->> 0, value ->> 1 FROM json_each(?)";
+   *   await transaction.query(insert, [JSON.stringify(rows)]);
+   * });
+   * ```
+   *
+   * @throws {ReceiverError} `ARGUMENT_INVALID`; `start` throws `CONFIGURATION_INVALID` where another handler matches the same
+   * events
+   */
+  onBatch<Pattern extends EventPattern>(
+    pattern: Pattern,
+    handler: BatchHandler<EventOf<Pattern>, Transaction>,
+    options?: BatchOptions,
+  ): this;
+  /**
+   * As `onBatch`, for state: at most one event of a task or stage, the newest; older ones of the batch are stale.
+   *
+   * @example examples/receiver-kit.test.ts#state-batch
+   * ```ts
+   * const receiver = createReceiver({ secrets: [signingSecret], inbox: postgresInbox(pool) });
+   * receiver.onStateBatch("task", async (items, { transaction }) => {
+   *   await transaction.query(
+   *     `INSERT INTO task_states SELECT * FROM unnest($1::text[], $2::text[])
+   *      ON CONFLICT (task_id) DO UPDATE SET status = excluded.status`,
+   *     [items.map(({ event }) => event.taskId), items.map(({ event }) => event.status)],
+   *   );
+   * });
+   * ```
+   *
+   * @throws {ReceiverError} as `onBatch`
+   */
+  onStateBatch<Pattern extends StatePattern>(
+    pattern: Pattern,
+    handler: BatchHandler<StatePatterns[Pattern], Transaction>,
+    options?: BatchOptions,
+  ): this;
+  /**
+   * Opens the inbox and starts handling events. A receiver that is not started only stores them.
+   *
+   * @throws {ReceiverError} `CONFIGURATION_INVALID` where an event of a batch matches another handler, too
+   */
   start(): Promise<void>;
   /** Responds to a fetch `Request`; for frameworks other than Express. */
   fetch(request: Request): Promise<Response>;
@@ -143,6 +196,12 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     logger.warn({ source }, message);
   };
 
+  const warnIfMisspelt = (pattern: string) => {
+    const meant = misspeltPattern(pattern);
+    const message = "a handler is registered for an event that is not in the catalog";
+    if (meant) logger.warn({ source, pattern, meant }, message);
+  };
+
   let stopObserving = () => {};
 
   const close = async (graceMs: number) => {
@@ -169,16 +228,20 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     },
     on(pattern, handler) {
       handlers.on(pattern, handler);
-      const meant = misspeltPattern(pattern);
-      if (meant)
-        logger.warn(
-          { source, pattern, meant },
-          "a handler is registered for an event that is not in the catalog",
-        );
+      warnIfMisspelt(pattern);
+      return receiver;
+    },
+    onBatch(pattern, handler, batchOptions) {
+      handlers.onBatch(pattern, handler, batchOptions);
+      warnIfMisspelt(pattern);
       return receiver;
     },
     onState(pattern, handler) {
       handlers.onState(pattern, handler);
+      return receiver;
+    },
+    onStateBatch(pattern, handler, batchOptions) {
+      handlers.onStateBatch(pattern, handler, batchOptions);
       return receiver;
     },
     async start() {
@@ -186,6 +249,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
         const message = "start() was called after close(): create another receiver";
         throw new ReceiverError("RECEIVER_CLOSING", message);
       }
+      handlers.requireOneOfBatches();
       started = true;
       if (!inbox.durable) {
         logger.warn(

@@ -2,14 +2,21 @@ import type { WebhookEvent } from "@workspace-tasks/events";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { parseBody } from "../event/parse-delivery.ts";
-import type { HandlerTransaction, InboxClaim, InboxFault, InboxSettlement } from "../inbox/inbox.ts";
+import type {
+  HandlerTransaction,
+  InboxClaim,
+  InboxFault,
+  InboxLease,
+  InboxSettlement,
+  InboxSettling,
+} from "../inbox/inbox.ts";
 import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant.ts";
 import type { AttemptOutcome } from "../stats/receiver-stats.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { HandlerQueries } from "./handler-queries.ts";
-import type { HandlerContext, Handlers, Registration } from "./handlers.ts";
+import type { BatchRegistration, EventContext, Handlers, TransactionContext } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
 
 export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
@@ -17,18 +24,28 @@ export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
 };
 
 /** A claimed row that is handled. */
-export interface Attempt {
+export interface AttemptRow {
   readonly claim: InboxClaim;
   /** Position of the key's head; earlier rows of the same claim may have advanced it. */
   readonly head: string | null;
+}
+
+export interface Attempt<Transaction> {
+  /** One, or the rows of a batch; those of a key follow each other, in their order. */
+  readonly rows: readonly AttemptRow[];
+  /** Their handler, where that is one of batches. */
+  readonly batch: BatchRegistration<Transaction> | undefined;
   readonly cancellation: Cancellation;
 }
 
+/** How the rows ended, in their order. `apart`: nothing of a batch was kept, and each row is to be handled alone now. */
+export type AttemptResult = readonly AttemptOutcome[] | "apart";
+
 export interface AttemptEvents {
-  onDead(error: unknown): void;
+  onDead(claim: InboxClaim, error: unknown): void;
   /** The handlers have ended, however, and the end of the attempt is being recorded. */
   onHandled(): void;
-  /** An attempt that has ended had no handler to run: none is registered for an event of this name. */
+  /** A row that has ended had no handler to run: none is registered for an event of this name. */
   onIgnored(event: string): void;
   /** A query of the handler was rejected after it had ended. */
   onLateQuery(handler: string, query: string): void;
@@ -36,35 +53,60 @@ export interface AttemptEvents {
   onFailed?(error: unknown): void;
 }
 
-/** Handles one claimed row, once. Never rejects. */
+/** Handles one claimed row, or a batch of them, once. Never rejects. */
 export async function runAttempt<Transaction>(
   settings: AttemptSettings<Transaction>,
-  attempt: Attempt,
+  attempt: Attempt<Transaction>,
   events: AttemptEvents,
-): Promise<AttemptOutcome> {
+): Promise<AttemptResult> {
   const { inbox, handlerTimeoutMs: timeoutMs } = settings;
-  const staleness = stalenessOf(attempt);
-  const settlement = settlementOf(attempt.claim, staleness);
-  const transaction = inbox.begin([{ claim: attempt.claim, settlement }], { timeoutMs });
-  let ignored: string | undefined;
+  const rows = planRows(attempt);
+  const transaction = inbox.begin(rows, { timeoutMs });
+  let ignored: readonly string[] = [];
   try {
     try {
-      ignored = await runHandlers(settings, attempt, { transaction, staleness, events });
+      ignored = await runHandlers(settings, attempt, { rows, transaction, events });
     } finally {
       events.onHandled();
     }
     const outcome = await transaction.commit();
     if (outcome === "superseded") throw superseded();
     if (outcome === "lost") throw leaseLost();
-    if (ignored !== undefined) events.onIgnored(ignored);
-    const isStale = staleness.stale || staleness.alreadyApplied || outcome === "settled-stale";
-    return isStale ? "stale" : "done";
+    for (const event of ignored) events.onIgnored(event);
+    return rows.map(({ settlement }) =>
+      settlement.state === "stale" || outcome === "settled-stale" ? "stale" : "done",
+    );
   } catch (error) {
     // When that fails, the connection was lost, and the transaction with it.
     await transaction.rollback().catch(() => undefined);
-    return settleFailure(settings, attempt, events, error, transaction.fault);
+    return settleFailures(settings, attempt, events, error, transaction.fault);
   }
 }
+
+/** A row, what its handler is told of its place, and how it ends when that succeeds. */
+interface PlannedRow extends InboxSettling {
+  readonly staleness: Staleness;
+}
+
+function planRows<Transaction>({ rows, batch }: Attempt<Transaction>): readonly PlannedRow[] {
+  const heads = new Map<InboxLease, string | null>();
+  const planned = rows.map(({ claim, head }): PlannedRow => {
+    const staleness = stalenessOf(claim, heads.get(claim.lease) ?? head);
+    const settlement = settlementOf(claim, staleness);
+    if (settlement.advance) heads.set(claim.lease, settlement.advance.position);
+    return { claim, staleness, settlement };
+  });
+  if (!batch?.isState) return planned;
+  const isNewest = ({ claim, settlement: { advance } }: PlannedRow) =>
+    advance === null || advance.position === heads.get(claim.lease);
+  return planned.map((row) => (isNewest(row) ? row : { ...row, ...older }));
+}
+
+/** A row of a batch that has a newer one of the same task or stage in it. */
+const older = {
+  staleness: { stale: true, alreadyApplied: false },
+  settlement: { state: "stale", advance: null },
+} as const;
 
 interface Staleness {
   /** Something newer was applied before. */
@@ -73,7 +115,7 @@ interface Staleness {
   readonly alreadyApplied: boolean;
 }
 
-function stalenessOf({ claim: { position, replays }, head }: Attempt): Staleness {
+function stalenessOf({ position, replays }: InboxClaim, head: string | null): Staleness {
   if (position === null || head === null) return { stale: false, alreadyApplied: false };
   return { stale: position < head, alreadyApplied: position === head && replays === 0 };
 }
@@ -88,34 +130,43 @@ function settlementOf(
 }
 
 interface HandlerRun<Transaction> {
+  readonly rows: readonly PlannedRow[];
   readonly transaction: HandlerTransaction<Transaction>;
-  readonly staleness: Staleness;
   readonly events: AttemptEvents;
 }
 
-/** @returns the name of an event that no handler is registered for */
+/** One call of a handler. */
+interface HandlerCall<Transaction> {
+  /** For messages. */
+  readonly name: string;
+  readonly subject: string;
+  run(context: TransactionContext<Transaction>): void | Promise<void>;
+}
+
+/** @returns the names of events that no handler is registered for */
 async function runHandlers<Transaction>(
   settings: AttemptSettings<Transaction>,
-  { claim, cancellation }: Attempt,
-  { transaction, staleness, events }: HandlerRun<Transaction>,
-): Promise<string | undefined> {
+  { batch, cancellation }: Attempt<Transaction>,
+  { rows, transaction, events }: HandlerRun<Transaction>,
+): Promise<readonly string[]> {
   const { handlers, clock, handlerTimeoutMs } = settings;
-  const event = readEvent(claim);
-  const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
-  if (matching.length === 0) {
-    // What `reconcile` found is for state handlers, which need not exist.
-    return claim.channel === "webhook" && !handlers.includes(event) ? event.event : undefined;
-  }
+  const ignored: string[] = [];
+  const calls = batch ? callsOfBatch(batch, rows) : callsOfRow(handlers, rows, ignored);
+  if (calls.length === 0) return ignored;
   let queries: HandlerQueries | undefined;
-  const runOne = async ({ name, handler }: Registration<Transaction>) => {
+  const runOne = async ({ name, subject, run }: HandlerCall<Transaction>) => {
     const own = new HandlerQueries({
-      handler: `${name}, for the event ${event.event} ${claim.id},`,
+      handler: `${name}, for ${subject},`,
       onLate: (query) => events.onLateQuery(name, query),
     });
     queries = own;
-    const handle = own.watch(transaction.handle);
     try {
-      await handler(event, createContext(claim, event, { handle, staleness, cancellation }));
+      await run({
+        transaction: own.watch(transaction.handle),
+        get signal() {
+          return cancellation.signal;
+        },
+      });
       await own.settle();
       own.end("had returned");
     } catch (error) {
@@ -124,7 +175,7 @@ async function runHandlers<Transaction>(
     }
   };
   const runAll = async () => {
-    for (const each of matching) {
+    for (const each of calls) {
       if (cancellation.reason) throw cancellation.reason;
       await runOne(each);
     }
@@ -139,20 +190,48 @@ async function runHandlers<Transaction>(
     cancelTimeout();
     queries?.end("was cancelled");
   }
-  return undefined;
+  return ignored;
 }
 
-interface ContextParts<Transaction> {
-  readonly handle: Transaction;
-  readonly staleness: Staleness;
-  readonly cancellation: Cancellation;
+/** The handlers that match, in the order of their registration. */
+function callsOfRow<Transaction>(
+  handlers: Handlers<Transaction>,
+  rows: readonly PlannedRow[],
+  ignored: string[],
+): readonly HandlerCall<Transaction>[] {
+  return rows.flatMap(({ claim, staleness }) => {
+    const event = readEvent(claim);
+    const matching = handlers.matching(event, { channel: claim.channel, ...staleness });
+    // What `reconcile` found is for state handlers, which need not exist.
+    if (matching.length === 0 && claim.channel === "webhook" && !handlers.includes(event))
+      ignored.push(event.event);
+    const known = eventContext(claim, event, staleness);
+    return matching.map(({ name, handler }) => ({
+      name,
+      subject: `the event ${event.event} ${claim.id}`,
+      // A getter must stay one.
+      run: (context) => handler(event, Object.assign(context, known)),
+    }));
+  });
 }
 
-function createContext<Transaction>(
-  claim: InboxClaim,
-  event: WebhookEvent,
-  { handle, staleness, cancellation }: ContextParts<Transaction>,
-): HandlerContext<Transaction> {
+function callsOfBatch<Transaction>(
+  { name, handler, matches }: BatchRegistration<Transaction>,
+  rows: readonly PlannedRow[],
+): readonly HandlerCall<Transaction>[] {
+  const items = rows.flatMap(({ claim, staleness }) => {
+    const event = readEvent(claim);
+    if (!matches(event, { channel: claim.channel, ...staleness })) return [];
+    return [{ event, ...eventContext(claim, event, staleness) }];
+  });
+  if (items.length === 0) return [];
+  const [first] = items;
+  const subject =
+    items.length > 1 ? `a batch of ${items.length} events` : `the event ${first?.event.event} ${first?.id}`;
+  return [{ name, subject, run: (context) => handler(items, context) }];
+}
+
+function eventContext(claim: InboxClaim, event: WebhookEvent, staleness: Staleness): EventContext {
   const { source, tenant } = splitSource(claim.source);
   return {
     id: claim.id,
@@ -167,10 +246,6 @@ function createContext<Transaction>(
     replayed: claim.replays > 0,
     ...staleness,
     idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
-    transaction: handle,
-    get signal() {
-      return cancellation.signal;
-    },
   };
 }
 
@@ -188,30 +263,54 @@ function eventIdOf(event: WebhookEvent): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-async function settleFailure<Transaction>(
-  { inbox, retry, random, logger }: AttemptSettings<Transaction>,
-  { claim, cancellation }: Attempt,
+async function settleFailures<Transaction>(
+  settings: AttemptSettings<Transaction>,
+  { rows, cancellation }: Attempt<Transaction>,
   events: AttemptEvents,
   error: unknown,
   fault: InboxFault | undefined,
-): Promise<AttemptOutcome> {
-  const { source, id, attempts: attempt } = claim;
+): Promise<AttemptResult> {
   // What a handler throws after its attempt was cancelled is a consequence, not the cause.
   const cause = cancellation.reason ?? readable(error);
   notifyListener(events.onFailed, cause);
+  const isOfAll = fault === "connection" || isReceiverError(cause, "RECEIVER_CLOSING");
+  if (rows.length > 1 && !isOfAll && !isReceiverError(cause, "RELEASE_TOO_OLD")) {
+    const { source } = rows[0]?.claim ?? {};
+    settings.logger.warn({ source, events: rows.length, err: cause }, handledApart);
+    return "apart";
+  }
+  const isCancelled = cancellation.reason !== undefined;
+  const settle = ({ claim }: AttemptRow) =>
+    settleFailure(settings, claim, { events, cause, fault: isCancelled ? undefined : fault, isCancelled });
+  return Promise.all(rows.map(settle));
+}
+
+interface Failure {
+  readonly events: AttemptEvents;
+  readonly cause: unknown;
+  readonly fault: InboxFault | undefined;
+  readonly isCancelled: boolean;
+}
+
+async function settleFailure<Transaction>(
+  { inbox, retry, random, logger }: AttemptSettings<Transaction>,
+  claim: InboxClaim,
+  { events, cause, fault, isCancelled }: Failure,
+): Promise<AttemptOutcome> {
+  const { source, id, attempts: attempt } = claim;
   if (isReceiverError(cause, "RELEASE_TOO_OLD")) {
     logger.warn({ source, id, err: cause }, notRecorded);
     return "lost";
   }
   const isLeaseLost = isReceiverError(cause, "LEASE_LOST");
   try {
-    if (isReleased(cause) || (isLeaseLost && !cancellation.reason)) {
+    if (isReleased(cause) || (isLeaseLost && !isCancelled)) {
       const isHeld = await inbox.fail(claim, { kind: "release" });
       if (!isHeld) logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
       return isHeld ? "released" : "lost";
     }
     const text = errorText(cause);
-    if (fault === "connection" && cause === error) {
+    if (fault === "connection") {
       const delayMs = retryDelayMs(retry, 1, random);
       logger.warn({ source, id, delayMs, err: cause }, noConnection);
       const failure = { kind: "retry", delayMs, error: text, counts: false } as const;
@@ -219,7 +318,7 @@ async function settleFailure<Transaction>(
     }
     if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
       if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
-      events.onDead(cause);
+      events.onDead(claim, cause);
       return "dead";
     }
     const isBrief = isLeaseLost || fault === "conflict";
@@ -238,6 +337,7 @@ async function settleFailure<Transaction>(
 const isReleased = (cause: unknown) =>
   isReceiverError(cause, "SUPERSEDED") || isReceiverError(cause, "RECEIVER_CLOSING");
 
+const handledApart = "a batch failed, and nothing of it was kept; each of its events is handled alone";
 const noConnection =
   "the inbox had no connection for the transaction of an event; it is handled later, and the attempt does not count";
 const notRecorded = "the end of an attempt could not be recorded";

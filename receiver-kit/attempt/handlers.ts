@@ -8,8 +8,10 @@ import {
   type WebhookEvent,
 } from "@workspace-tasks/events";
 import { didYouMean, editDistance } from "@workspace-tasks/kernel/did-you-mean.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
-import type { DeliveryChannel } from "../inbox/inbox.ts";
+import type { DeliveryChannel, InboxClaim } from "../inbox/inbox.ts";
+import { defaults, parseOptions } from "../options.ts";
 
 /** The patterns of `on` that this version knows, and the event each one receives. */
 export type EventPatterns = EventPayloads & {
@@ -32,7 +34,8 @@ export interface StatePatterns {
 }
 export type StatePattern = keyof StatePatterns;
 
-export interface HandlerContext<Transaction> {
+/** What is known of the delivery of an event, and of its place among the others of its task or stage. */
+export interface EventContext {
   /** The `webhook-id`. */
   readonly id: string;
   readonly source: string;
@@ -63,6 +66,9 @@ export interface HandlerContext<Transaction> {
    * event. It contains the `id` of the event, or the `webhook-id` where the event has none.
    */
   readonly idempotencyKey: string;
+}
+
+export interface TransactionContext<Transaction> {
   /**
    * The transaction in which the event counts as handled. What is written through it takes effect exactly once;
    * everything else that a handler does may be repeated after a failure or a crash. Await every query: one that fails
@@ -73,6 +79,28 @@ export interface HandlerContext<Transaction> {
   readonly signal: AbortSignal;
 }
 
+export interface HandlerContext<Transaction> extends EventContext, TransactionContext<Transaction> {}
+
+/** One event of a batch. */
+export interface BatchItem<Event> extends EventContext {
+  readonly event: Event;
+}
+
+/** Events of one source, or of one tenant; those of one task or stage follow each other, oldest first. */
+export type BatchHandler<Event, Transaction> = (
+  items: readonly BatchItem<Event>[],
+  context: TransactionContext<Transaction>,
+) => void | Promise<void>;
+
+export interface BatchOptions {
+  /** How many events the handler gets at most. Default 100. */
+  readonly eventsMax?: number | undefined;
+}
+
+const batchOptions = s.strictOptions<BatchOptions>()({
+  eventsMax: s.withDefault(s.positiveInteger, defaults.worker.eventsMax),
+});
+
 export type EventHandler<Event, Transaction> = (
   event: Event,
   context: HandlerContext<Transaction>,
@@ -80,72 +108,113 @@ export type EventHandler<Event, Transaction> = (
 
 type DispatchContext = Pick<HandlerContext<unknown>, "channel" | "stale" | "alreadyApplied">;
 
-export interface Registration<Transaction> {
+interface Matching {
   /** Such as `on("task.*")`. */
   readonly name: string;
   readonly pattern: string;
+  /** The names of the events that may match: one, or those with a prefix. */
+  readonly names: string;
   matches(event: WebhookEvent, context: DispatchContext): boolean;
+}
+
+export interface Registration<Transaction> extends Matching {
   readonly handler: EventHandler<WebhookEvent, Transaction>;
+}
+
+export interface BatchRegistration<Transaction> extends Matching {
+  /** Of a task or stage it gets the newest event alone. */
+  readonly isState: boolean;
+  readonly eventsMax: number;
+  readonly handler: BatchHandler<WebhookEvent, Transaction>;
 }
 
 /** The registered handlers, in the order of their registration. */
 export class Handlers<Transaction> {
   readonly #registrations: Registration<Transaction>[] = [];
+  readonly #batches: BatchRegistration<Transaction>[] = [];
+
+  get #all(): readonly Matching[] {
+    return [...this.#registrations, ...this.#batches];
+  }
 
   get isEmpty(): boolean {
-    return this.#registrations.length === 0;
+    return this.#all.length === 0;
+  }
+
+  /** The size of the largest batch; 0 without batches. */
+  get eventsMax(): number {
+    return Math.max(0, ...this.#batches.map(({ eventsMax }) => eventsMax));
   }
 
   on<Pattern extends EventPattern>(
     pattern: Pattern,
     handler: EventHandler<EventOf<Pattern>, Transaction>,
   ): void {
-    const test = testForEvent(pattern);
-    this.#add("on", pattern, handler, (event, { channel }) => channel === "webhook" && test(event));
+    this.#registrations.push({ ...forEvents("on", pattern, handler), handler: handler as never });
+  }
+
+  onBatch<Pattern extends EventPattern>(
+    pattern: Pattern,
+    handler: BatchHandler<EventOf<Pattern>, Transaction>,
+    options: BatchOptions = {},
+  ): void {
+    const { eventsMax } = parseOptions("onBatch", batchOptions, options, "ARGUMENT_INVALID");
+    const matching = forEvents("onBatch", pattern, handler);
+    this.#batches.push({ ...matching, isState: false, eventsMax, handler: handler as never });
   }
 
   onState<Pattern extends StatePattern>(
     pattern: Pattern,
     handler: EventHandler<StatePatterns[Pattern], Transaction>,
   ): void {
-    const test = testForState(pattern);
-    this.#add("onState", pattern, handler, (event, context) => {
-      return !context.stale && !context.alreadyApplied && test(event);
-    });
+    this.#registrations.push({ ...forStates("onState", pattern, handler), handler: handler as never });
   }
 
-  #add<Event>(
-    method: string,
-    pattern: string,
-    handler: EventHandler<Event, Transaction>,
-    matches: Registration<Transaction>["matches"],
+  onStateBatch<Pattern extends StatePattern>(
+    pattern: Pattern,
+    handler: BatchHandler<StatePatterns[Pattern], Transaction>,
+    options: BatchOptions = {},
   ): void {
-    if (typeof handler !== "function") {
-      const message = `${method}: handler: expected a function, got ${typeof handler}`;
-      throw new ReceiverError("ARGUMENT_INVALID", message);
+    const { eventsMax } = parseOptions("onStateBatch", batchOptions, options, "ARGUMENT_INVALID");
+    const matching = forStates("onStateBatch", pattern, handler);
+    this.#batches.push({ ...matching, isState: true, eventsMax, handler: handler as never });
+  }
+
+  /** @throws {ReceiverError} `CONFIGURATION_INVALID` when an event of a batch may match another handler, too */
+  requireOneOfBatches(): void {
+    for (const batch of this.#batches) {
+      const other = this.#all.find((each) => each !== batch && overlap(each.names, batch.names));
+      if (!other) continue;
+      const message = `${batch.name} and ${other.name} match the same events: expected one handler for the events of a batch`;
+      throw new ReceiverError("CONFIGURATION_INVALID", message);
     }
-    this.#registrations.push({
-      name: `${method}(${JSON.stringify(pattern)})`,
-      pattern,
-      matches,
-      handler: handler as EventHandler<WebhookEvent, Transaction>,
-    });
+  }
+
+  /** The handler of batches that a row belongs to. */
+  batchOf({
+    event,
+    channel,
+  }: Pick<InboxClaim, "event" | "channel">): BatchRegistration<Transaction> | undefined {
+    if (this.#batches.length === 0 || event === null) return undefined;
+    return this.#batches.find(
+      ({ names, isState }) => (isState || channel === "webhook") && overlap(names, event),
+    );
   }
 
   /** As `on("task.*")`. */
   get names(): readonly string[] {
-    return this.#registrations.map(({ name }) => name);
+    return this.#all.map(({ name }) => name);
   }
 
   /** Whether a handler is registered for such events, whatever was applied before. */
   includes(event: WebhookEvent): boolean {
     const context = { channel: "webhook", stale: false, alreadyApplied: false } as const;
-    return this.#registrations.some((registration) => registration.matches(event, context));
+    return this.#all.some((registration) => registration.matches(event, context));
   }
 
   /** The registered name that was probably meant for this event: a misspelt one. */
   misspeltNameOf(event: string): string | undefined {
-    return this.#registrations.find(({ pattern }) => misspeltPattern(pattern) === event)?.name;
+    return this.#all.find(({ pattern }) => misspeltPattern(pattern) === event)?.name;
   }
 
   matching(event: WebhookEvent, context: DispatchContext): readonly Registration<Transaction>[] {
@@ -162,10 +231,40 @@ const groupTests: Readonly<Record<string, Test>> = {
   "*": () => true,
 };
 
-function testForEvent(pattern: string): Test {
+function forEvents(method: string, pattern: string, handler: unknown): Matching {
+  const test = testForEvent(method, pattern);
+  requireHandler(method, handler);
+  const matches: Matching["matches"] = (event, { channel }) => channel === "webhook" && test(event);
+  return { name: `${method}(${JSON.stringify(pattern)})`, pattern, names: pattern, matches };
+}
+
+function forStates(method: string, pattern: string, handler: unknown): Matching {
+  const test = testForState(method, pattern);
+  requireHandler(method, handler);
+  const matches: Matching["matches"] = (event, { stale, alreadyApplied }) =>
+    !stale && !alreadyApplied && test(event);
+  return { name: `${method}(${JSON.stringify(pattern)})`, pattern, names: `${pattern}.*`, matches };
+}
+
+function requireHandler(method: string, handler: unknown): void {
+  if (typeof handler === "function") return;
+  const message = `${method}: handler: expected a function, got ${typeof handler}`;
+  throw new ReceiverError("ARGUMENT_INVALID", message);
+}
+
+/** Whether both have a name in common. */
+function overlap(a: string, b: string): boolean {
+  const [prefix, other] = [prefixOf(a), prefixOf(b)];
+  if (prefix === undefined) return other === undefined ? a === b : a.startsWith(other);
+  return other === undefined ? b.startsWith(prefix) : prefix.startsWith(other) || other.startsWith(prefix);
+}
+
+const prefixOf = (names: string) => (names.endsWith("*") ? names.slice(0, -1) : undefined);
+
+function testForEvent(method: string, pattern: string): Test {
   if (typeof pattern !== "string" || !/^[^\s*]+(?:\.\*)?$|^\*$/.test(pattern)) {
     const expected = "expected the name of an event, a prefix such as task.*, or *";
-    throw new ReceiverError("ARGUMENT_INVALID", `on: ${expected}, got ${JSON.stringify(pattern)}`);
+    throw new ReceiverError("ARGUMENT_INVALID", `${method}: ${expected}, got ${JSON.stringify(pattern)}`);
   }
   const group = Object.hasOwn(groupTests, pattern) ? groupTests[pattern] : undefined;
   if (group) return group;
@@ -174,11 +273,11 @@ function testForEvent(pattern: string): Test {
   return ({ event }) => event.startsWith(prefix);
 }
 
-function testForState(pattern: string): Test {
+function testForState(method: string, pattern: string): Test {
   if (Object.hasOwn(stateTests, pattern)) return stateTests[pattern as StatePattern];
   const known = Object.keys(stateTests);
   const got = `got ${JSON.stringify(pattern)}${didYouMean(String(pattern), known)}`;
-  throw new ReceiverError("ARGUMENT_INVALID", `onState: expected one of ${known.join(", ")}, ${got}`);
+  throw new ReceiverError("ARGUMENT_INVALID", `${method}: expected one of ${known.join(", ")}, ${got}`);
 }
 
 /** The pattern that was probably meant, when `pattern` is not one that this version knows and differs by two letters. */

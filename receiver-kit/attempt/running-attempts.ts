@@ -1,23 +1,26 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
-import type { InboxClaim, InboxLease } from "../inbox/inbox.ts";
+import type { InboxLease } from "../inbox/inbox.ts";
 import { leaseLost } from "../inbox/lazy-transaction.ts";
 import type { Attempt } from "./attempt.ts";
 import { Cancellation } from "./cancellation.ts";
 
-export interface RunningAttempt extends Attempt {
+export interface RunningAttempt<Transaction> extends Attempt<Transaction> {
+  readonly source: string;
   /** When its handlers ended; since then it waits for the inbox alone. */
   handledAtMs: number | undefined;
   hasSlot: boolean;
 }
 
 /** The attempts in progress of a worker, and their end when it stops. */
-export class RunningAttempts {
+export class RunningAttempts<Transaction> {
   /** Those with a slot: their handlers run. */
   handling = 0;
   readonly #clock: Clock;
-  readonly #attempts = new Map<InboxLease, RunningAttempt>();
+  /** In the order in which they were started. */
+  readonly #attempts = new Set<RunningAttempt<Transaction>>();
+  readonly #byLease = new Map<InboxLease, RunningAttempt<Transaction>>();
   readonly #handlingOf = new Map<string, number>();
   #onEnded: (() => void) | undefined;
 
@@ -30,43 +33,55 @@ export class RunningAttempts {
     return this.#attempts.size;
   }
 
+  /** Their events. */
+  get events(): number {
+    let events = 0;
+    for (const { rows } of this.#attempts) events += rows.length;
+    return events;
+  }
+
   /** The first to be started. */
-  get oldest(): RunningAttempt | undefined {
+  get oldest(): RunningAttempt<Transaction> | undefined {
     return this.#attempts.values().next().value;
   }
 
   has(lease: InboxLease): boolean {
-    return this.#attempts.has(lease);
+    return this.#byLease.has(lease);
   }
 
   handlingOf(source: string): number {
     return this.#handlingOf.get(source) ?? 0;
   }
 
-  add(claim: InboxClaim, head: string | null): RunningAttempt {
+  add(
+    source: string,
+    { rows, batch }: Omit<Attempt<Transaction>, "cancellation">,
+  ): RunningAttempt<Transaction> {
     const cancellation = new Cancellation();
-    const attempt: RunningAttempt = { claim, head, cancellation, handledAtMs: undefined, hasSlot: false };
-    this.#attempts.set(claim.lease, attempt);
+    const attempt = { source, rows, batch, cancellation, handledAtMs: undefined, hasSlot: false };
+    this.#attempts.add(attempt);
+    for (const { claim } of rows) this.#byLease.set(claim.lease, attempt);
     this.#setSlot(attempt, true);
     return attempt;
   }
 
   /** The handlers of the attempt have ended. */
-  handled(attempt: RunningAttempt): void {
+  handled(attempt: RunningAttempt<Transaction>): void {
     attempt.handledAtMs = this.#clock.monotonic();
     this.#setSlot(attempt, false);
   }
 
-  remove(attempt: RunningAttempt): void {
+  remove(attempt: RunningAttempt<Transaction>): void {
     this.#setSlot(attempt, false);
-    this.#attempts.delete(attempt.claim.lease);
+    this.#attempts.delete(attempt);
+    for (const { claim } of attempt.rows) this.#byLease.delete(claim.lease);
     if (this.#attempts.size === 0) this.#onEnded?.();
   }
 
-  #setSlot(attempt: RunningAttempt, hasSlot: boolean): void {
+  #setSlot(attempt: RunningAttempt<Transaction>, hasSlot: boolean): void {
     if (attempt.hasSlot === hasSlot) return;
     attempt.hasSlot = hasSlot;
-    const { source } = attempt.claim;
+    const { source } = attempt;
     const change = hasSlot ? 1 : -1;
     this.handling += change;
     const count = this.handlingOf(source) + change;
@@ -76,7 +91,7 @@ export class RunningAttempts {
 
   /** Aborts the attempt on a row of a lost lease. */
   abort(lease: InboxLease): void {
-    this.#attempts.get(lease)?.cancellation.cancel(leaseLost());
+    this.#byLease.get(lease)?.cancellation.cancel(leaseLost());
   }
 
   /**
@@ -105,7 +120,7 @@ export class RunningAttempts {
 
   #abortAll(reason: string): void {
     const closing = `the receiver is closing and ${reason}; the event will be handled again`;
-    for (const { cancellation } of this.#attempts.values()) {
+    for (const { cancellation } of this.#attempts) {
       cancellation.cancel(new ReceiverError("RECEIVER_CLOSING", closing));
     }
   }

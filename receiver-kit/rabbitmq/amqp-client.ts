@@ -37,6 +37,8 @@ const codeOf = (error: unknown) => Number((error as { code?: unknown } | null | 
 const setupError = (text: string, cause?: unknown) =>
   new ReceiverError("BROKER_SETUP_INVALID", `rabbitmq: ${text}`, { cause });
 
+export const isSetupError = (error: unknown) => isReceiverError(error, "BROKER_SETUP_INVALID");
+
 const remedies: Readonly<Record<number, string>> = {
   403: "the user of the URL has no permission for it: rabbitmqctl set_permissions",
   404: "it does not exist; it is declared unless declare is false",
@@ -48,7 +50,8 @@ const remedies: Readonly<Record<number, string>> = {
 export function explain(name: string, error: unknown): unknown {
   if (!(error instanceof Error) || isReceiverError(error)) return error;
   const { message } = error;
-  let remedy = remedies[codeOf(error)];
+  // Also the code of an acknowledgement that is late.
+  let remedy = /acknowledgement.*timed out/.test(message) ? undefined : remedies[codeOf(error)];
   // Some have no code.
   if (/unknown exchange type|COMMAND_INVALID/.test(message)) remedy = remedies[503];
   if (/handshake.*ACCESS.REFUSED/is.test(message)) remedy = "correct the user and the password of the URL";

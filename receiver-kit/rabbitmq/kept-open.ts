@@ -8,7 +8,7 @@
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { defaults } from "@workspace-tasks/receiver-kit/parts";
-import { explain } from "./amqp-client.ts";
+import { explain, isSetupError } from "./amqp-client.ts";
 import type { IncidentLog } from "./incident-log.ts";
 import type { RabbitmqSettings } from "./rabbitmq-options.ts";
 
@@ -52,6 +52,7 @@ export class KeptOpen<Session, Needed = unknown> {
   #isStopped = false;
   #isPausing = false;
   #failures = 0;
+  #starts = 0;
   #wake = () => {};
   /** Why it is not open. */
   error: unknown;
@@ -75,15 +76,26 @@ export class KeptOpen<Session, Needed = unknown> {
     return this.#isPausing ? "waiting" : "connecting";
   }
 
-  /** Resolves once it is open, or each of the first attempts has failed; it goes on until `stop`. */
+  /**
+   * Resolves once it is open, or each of the first attempts has failed; it goes on until `stop`.
+   *
+   * @throws {ReceiverError} `BROKER_SETUP_INVALID` when the broker rejects what it is asked for
+   */
   async start(): Promise<void> {
+    this.#starts += 1;
+    await this.#tried();
+    this.#starts -= 1;
+    if (isSetupError(this.error)) throw this.error;
+  }
+
+  async #tried(): Promise<void> {
     this.#running ??= this.#run();
     if (this.state === "connecting") await this.#changed.promise;
   }
 
   /** The session, now or after an attempt in progress, for which it waits up to `waitMs`. */
   async soon(waitMs: number): Promise<Session | undefined> {
-    if (!this.#session) await settledWithin(this.start(), waitMs, this.#settings.clock);
+    if (!this.#session) await settledWithin(this.#tried(), waitMs, this.#settings.clock);
     return this.#session;
   }
 
@@ -113,7 +125,9 @@ export class KeptOpen<Session, Needed = unknown> {
     while (!this.#isStopped) {
       this.error = await this.#openOnce();
       if (this.#isStopped) return;
-      if (this.error !== undefined) log.add(incident, place, this.error);
+      // `start` throws it.
+      const isThrown = this.#starts > 0 && isSetupError(this.error);
+      if (this.error !== undefined && !isThrown) log.add(incident, place, this.error);
       const hasTriedAll = this.#failures >= attempts;
       const backoffMs = Math.min(maxMs, firstMs * 2 ** Math.min(20, this.#failures - attempts));
       this.#isPausing = hasTriedAll;

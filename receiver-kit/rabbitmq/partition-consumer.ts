@@ -10,7 +10,12 @@
 // of a newer release stays, for a process that reads it.
 
 import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { type DeliverySink, isReceiverError, type Receiver } from "@workspace-tasks/receiver-kit";
+import {
+  type DeliverySink,
+  isReceiverError,
+  type Receiver,
+  type VerifiedWebhook,
+} from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { BrokerConnection } from "./broker-connection.ts";
@@ -18,7 +23,15 @@ import { decodeDelivery, taskOf } from "./delivery-message.ts";
 import { isOwnFault, reasonOf } from "./incident-log.ts";
 import { type Attempt, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
 import { shardOf } from "./shard.ts";
-import { declareQueue, type Route, routeTo, routeToParking, type Topology } from "./topology.ts";
+import {
+  declareQueue,
+  exchangeName,
+  type Route,
+  routeTo,
+  routeToParking,
+  routingKeyMax,
+  type Topology,
+} from "./topology.ts";
 
 /** What a shard needs to be: a receiver. With `keepShard`, its inbox refuses to be another shard. */
 export type ShardReceiver = Pick<DeliverySink, "accept" | "source"> &
@@ -57,6 +70,7 @@ interface Consuming {
 
 /** `undefined`: it may be acknowledged. */
 type Failure = { readonly error: unknown } | undefined;
+const unmoved: Failure = { error: undefined };
 
 /** More than a receiver's own limit, so that no batch waits without end, whatever the receiver is. */
 const acceptTimeoutMs = 60_000;
@@ -78,6 +92,7 @@ const forwarded = "deliveries were in a queue of another shard and were moved to
 export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
   readonly #settings: PartitionSettings;
   readonly #attempts = new WeakMap<ConsumeMessage, { all: number; lonely: number }>();
+  readonly #exchange: string;
   #prefetch: number;
   /** Consecutive batches of which nothing was stored. */
   #failures = 0;
@@ -103,6 +118,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
       open: (attempt, opened) => this.#consume(attempt, opened),
     });
     this.#settings = settings;
+    this.#exchange = exchangeName(settings, shard.index);
     this.#prefetch = settings.prefetch;
   }
 
@@ -215,12 +231,10 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
       const { webhook, source, traceparent } = delivery;
       if (!isOfSource(receiver, source))
         return await this.#move(message, `it has the source ${source}, and the receiver ${receiver.source}`);
-      if (shards > 1) {
-        const task = taskOf(webhook.id, parts.readJson(webhook.body));
-        const own = shardOf(task, shards);
-        const reason = `it belongs to shard ${own} of ${shards}`;
-        if (own !== shard.index) return await this.#move(message, reason, routeTo(this.#settings, task, own));
-      }
+      const task = taskIn(message, this.#exchange, webhook);
+      const own = shardOf(task, shards);
+      const reason = `it belongs to shard ${own} of ${shards}`;
+      if (own !== shard.index) return await this.#move(message, reason, routeTo(this.#settings, task, own));
       const accepted = receiver.accept(webhook, { traceparent });
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
       await withTimeout(accepted, acceptTimeoutMs, clock, late);
@@ -242,7 +256,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     const { log, queue, shard } = this.#settings;
     for (const [index, failure] of failures.entries()) {
       const message = batch[index];
-      if (!failure || !message) continue;
+      if (!failure?.error || !message) continue;
       const { error } = failure;
       log.add(notStored, queue, error);
       if (isReceiverError(error) && passing.has(error.code)) continue;
@@ -268,7 +282,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     } catch (error) {
       counts.failed += 1;
       log.add(notMoved, queue, error);
-      return { error: new Error(`${reason}; ${reasonOf(error)}`) };
+      return unmoved;
     }
   }
 
@@ -316,6 +330,12 @@ function acknowledge(channel: Channel, batch: readonly ConsumeMessage[], failure
     // The channel was closed a moment ago: what is stored is delivered again, and the inbox knows it.
   }
 }
+
+/** The routing key is the task, where the exchange of the shard has routed the message and the key was not cut. */
+const taskIn = ({ fields }: ConsumeMessage, exchange: string, { id, body }: VerifiedWebhook) =>
+  fields.exchange === exchange && fields.routingKey.length < routingKeyMax
+    ? fields.routingKey
+    : taskOf(id, parts.readJson(body));
 
 /** An intake and the receivers behind it have the same source; deliveries of tenants have `source/tenant`. */
 const isOfSource = ({ source }: ShardReceiver, found: string) =>

@@ -19,6 +19,7 @@ type PublisherSettings = ConnectionSettings & Pick<Topology, "declare">;
 
 export interface OutgoingMessage extends Route {
   readonly body: Uint8Array;
+  /** Its own: the correlation id is added. */
   readonly options: Options.Publish;
 }
 
@@ -148,7 +149,8 @@ export class Publisher {
     this.#settle.set(correlationId, settle);
     try {
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      channel.publish(exchange, key, bytes, { ...options, correlationId }, settle);
+      options.correlationId = correlationId;
+      channel.publish(exchange, key, bytes, options, settle);
     } catch (error) {
       // The channel was closed a moment ago.
       settle(error);

@@ -144,14 +144,14 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     const kept = keepShards();
     await settledWithin(kept, operationTimeoutMs, clock);
     // It throws, or has not responded and goes on.
-    await Promise.race([kept, Promise.resolve()]);
-    await connection.start();
+    await Promise.race([kept, undefined]);
+    // They wait for the connection, also for one that begins with an error.
     const started = Promise.all(partitions.map((partition) => partition.start()));
+    started.catch(() => {});
+    await connection.start();
     // A queue without a majority delays no other.
-    if (connection.session) await settledWithin(started, operationTimeoutMs / 2, clock);
-    const errors = [connection.error, ...partitions.map(({ error }) => error)];
-    const rejected = errors.find((error) => isReceiverError(error, "BROKER_SETUP_INVALID"));
-    if (rejected) throw rejected;
+    await settledWithin(started, connection.session ? operationTimeoutMs / 2 : 0, clock);
+    await Promise.race([started, undefined]);
   };
 
   const close = async (graceMs: number) => {

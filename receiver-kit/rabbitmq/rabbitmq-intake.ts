@@ -121,9 +121,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
       topology.warnOfReplicas(settings);
-      const { connection } = publisher;
-      await connection.start();
-      if (kit.isReceiverError(connection.error, "BROKER_SETUP_INVALID")) throw connection.error;
+      await publisher.connection.start();
     },
     fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({

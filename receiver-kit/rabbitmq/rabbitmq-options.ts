@@ -53,7 +53,7 @@ export const rabbitmqOptions = {
   // They hold passwords.
   urls: s.secret(
     s.refine<readonly string[]>(
-      "a list of amqp:// or amqps:// URLs",
+      "a list of amqp:// or amqps:// URLs, with users and passwords percent-encoded",
       (given) => Array.isArray(given) && given.length > 0 && given.every(isUrl),
     ),
   ),

@@ -33,11 +33,13 @@ export interface Route {
   readonly key: string;
 }
 
+/** Characters. A routing key has at most 255 bytes. */
+export const routingKeyMax = 80;
+
 /** To the queue of a task, in its shard. */
 export const routeTo = (names: Names, task: string, shard: number): Route => ({
   exchange: exchangeName(names, shard),
-  // A routing key has at most 255 bytes.
-  key: task.slice(0, 80),
+  key: task.slice(0, routingKeyMax),
 });
 
 export const routeToParking = (names: Names): Route => ({ exchange: "", key: parkingQueueName(names) });

@@ -8,6 +8,8 @@ export class Chain {
   readonly rows: InboxClaim[];
   /** Of the key; rows of this chain that were applied have advanced it. */
   head: string | null;
+  /** Rows of a batch that failed: each is handled alone now. */
+  readonly apart = new Set<InboxClaim>();
 
   constructor(rows: readonly [InboxClaim, ...InboxClaim[]]) {
     const [{ lease, source, head }] = rows;
@@ -17,9 +19,16 @@ export class Chain {
     this.head = head;
   }
 
-  /** Removes the first row. */
-  take(): InboxClaim | undefined {
-    return this.rows.shift();
+  /** Removes the first rows: as many as belong together, and `rowsMax` at most. */
+  take(rowsMax: number, belongs: (claim: InboxClaim) => boolean): readonly InboxClaim[] {
+    const end = this.rows.findIndex((claim) => !belongs(claim));
+    return this.rows.splice(0, Math.min(rowsMax, end < 0 ? rowsMax : end));
+  }
+
+  /** The rows of a batch that was not kept are the first again. */
+  takeApart(claims: readonly InboxClaim[]): void {
+    this.rows.unshift(...claims);
+    for (const claim of claims) this.apart.add(claim);
   }
 
   /** Removes all rows. */
@@ -44,9 +53,11 @@ export class ChainQueue {
     return (this.#sources.get(source) ?? []).reduce((sum, { rows }) => sum + rows.length, 0);
   }
 
-  add(chain: Chain): void {
+  /** Behind the others of its source, or before them. */
+  add(chain: Chain, isFirst = false): void {
     const chains = this.#sources.get(chain.source);
-    if (chains) chains.push(chain);
+    if (chains && isFirst) chains.unshift(chain);
+    else if (chains) chains.push(chain);
     else this.#sources.set(chain.source, [chain]);
     this.#count(chain, 1);
   }
@@ -64,15 +75,21 @@ export class ChainQueue {
     return undefined;
   }
 
+  /** The next chain of a source that `fits`. It leaves the queue. */
+  nextOf(source: string, fits: (chain: Chain) => boolean): Chain | undefined {
+    const chains = this.#sources.get(source) ?? [];
+    const index = chains.findIndex(fits);
+    const [chain] = index < 0 ? [] : chains.splice(index, 1);
+    if (chain) this.#count(chain, -1);
+    if (chain && chains.length === 0) this.#sources.delete(source);
+    return chain;
+  }
+
   /** Returns the chain of a lease, if it waits here. It leaves the queue. */
   remove(lease: InboxLease): Chain | undefined {
-    for (const [source, chains] of this.#sources) {
-      const index = chains.findIndex((chain) => chain.lease === lease);
-      const [chain] = index < 0 ? [] : chains.splice(index, 1);
-      if (!chain) continue;
-      if (chains.length === 0) this.#sources.delete(source);
-      this.#count(chain, -1);
-      return chain;
+    for (const source of this.#sources.keys()) {
+      const chain = this.nextOf(source, (each) => each.lease === lease);
+      if (chain) return chain;
     }
     return undefined;
   }

@@ -26,7 +26,7 @@ export class Ingest {
   constructor(settings: Settings) {
     this.#settings = settings;
     this.outage = new OutageLog(settings, {
-      begins: "the inbox cannot store deliveries; the response is 503 and they will be sent again",
+      begins: "the inbox cannot store deliveries; they are not acknowledged and will be sent again",
       ends: "the inbox stores deliveries again",
     });
     this.#accept = createAcceptor(settings);

@@ -10,10 +10,18 @@ const rowsMax = 512;
 export class PrefetchSize {
   rows: number;
   readonly #concurrency: number;
+  #rowsMin: number;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
+    this.#rowsMin = concurrency;
     this.rows = concurrency;
+  }
+
+  /** Enough rows for a batch. */
+  atLeast(rows: number): void {
+    this.#rowsMin = Math.max(this.#rowsMin, Math.min(rowsMax, rows));
+    this.rows = Math.max(this.rows, this.#rowsMin);
   }
 
   /** Enough for a chain in every slot. */
@@ -24,7 +32,7 @@ export class PrefetchSize {
   /** The rows of a claim that returned as many as requested were used up after this time. */
   usedUpAfter(elapsedMs: number): void {
     const { max, min } = Math;
-    if (elapsedMs < tooQuickMs) this.rows = max(this.#concurrency, min(rowsMax, this.rows * 2));
-    else if (elapsedMs > tooSlowMs) this.rows = max(this.#concurrency, this.rows >> 1);
+    if (elapsedMs < tooQuickMs) this.rows = max(this.#rowsMin, min(rowsMax, this.rows * 2));
+    else if (elapsedMs > tooSlowMs) this.rows = max(this.#rowsMin, this.rows >> 1);
   }
 }

@@ -7,7 +7,8 @@
 //   new ─► working   start            working ─► stopping   stop            working ─► new   subscribing failed
 //
 // ROWS. claimed ─► waits in its chain ─► attempt in progress ─► settled, failed, or lost (see attempt.ts). A chain is the
-// claimed rows of one key. The next row of a chain starts when the end of the one before is recorded; meanwhile other
+// claimed rows of one key. Rows that belong to a handler of batches are handled together: as many as wait now, of one
+// source and of any chains. When a batch fails, each of its rows is handled alone. The next row of a chain starts when the end of the one before is recorded; meanwhile other
 // chains run, so that many ends are recorded together. With `keyOrder: "strict"` a row that failed ends its chain.
 //
 // SLOTS. At most `concurrency` handlers run at a time, `tenantConcurrency` of one tenant. A slot is free when the handlers
@@ -23,13 +24,20 @@
 
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
-import { type AttemptEvents, type AttemptSettings, runAttempt } from "../attempt/attempt.ts";
+import {
+  type AttemptEvents,
+  type AttemptResult,
+  type AttemptRow,
+  type AttemptSettings,
+  runAttempt,
+} from "../attempt/attempt.ts";
+import type { BatchRegistration } from "../attempt/handlers.ts";
 import { type RunningAttempt, RunningAttempts, storeGraceMs } from "../attempt/running-attempts.ts";
 import type { InboxClaim, InboxDeath, InboxLease, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
 import { splitSource } from "../signature/tenant.ts";
-import { reported } from "../stats/delivery-telemetry.ts";
+import { type HandleStart, reported } from "../stats/delivery-telemetry.ts";
 import type { AttemptOutcome, WorkerCounts } from "../stats/receiver-stats.ts";
 import { type Chain, ChainQueue, toChains } from "./chain-queue.ts";
 import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
@@ -48,7 +56,7 @@ export class Worker<Transaction> {
   readonly #queue = new ChainQueue();
   /** Those with an attempt in progress included. */
   readonly #chains = new Map<InboxLease, Chain>();
-  readonly #running: RunningAttempts;
+  readonly #running: RunningAttempts<Transaction>;
   readonly #leases: HeldLeases;
   readonly #prefetch: PrefetchSize;
   readonly #releasing = new Set<Promise<void>>();
@@ -73,11 +81,12 @@ export class Worker<Transaction> {
 
   /** Events whose attempt is in progress. */
   get running(): number {
-    return this.#running.size;
+    return this.#running.events;
   }
 
   async start(): Promise<void> {
     if (this.#state !== "new") return;
+    this.#prefetch.atLeast(this.#settings.handlers.eventsMax);
     this.#state = "working";
     try {
       this.#unsubscribe = await this.#settings.inbox.subscribe?.((source) => this.claimer.wake(source));
@@ -96,7 +105,7 @@ export class Worker<Transaction> {
     const { rows: target, rowsPerKey } = this.#prefetch;
     const bytes = prefetchedBytesMax - this.#queue.bytes;
     const enough = (rows: number, of: number) => rows >= (target > concurrency ? of / 2 : 1);
-    const room = target - this.#queue.rows - this.#running.size;
+    const room = target - this.#queue.rows - this.#running.events;
     if (bytes <= 0 || !enough(room, target)) return { rows: 0, rowsPerKey, bytes };
     if (source === undefined) return { rows: room, rowsPerKey, bytes };
     const share = Math.ceil((target * this.#slotsOfSource) / concurrency);
@@ -149,21 +158,60 @@ export class Worker<Transaction> {
     this.claimer.poll();
   }
 
+  /** Handles the first row of a chain, or a batch that begins with it. */
   async #runNext(chain: Chain): Promise<void> {
-    const claim = chain.take();
-    if (!claim) return;
-    const attempt = this.#running.add(claim, chain.head);
-    const outcome = await this.#attempt(attempt);
-    this.counts[outcome] += 1;
+    const { batch, taken } = this.#takeNext(chain);
+    const rows = [...taken].flatMap(([{ head }, claims]) => claims.map((claim) => ({ claim, head })));
+    const attempt = this.#running.add(chain.source, { rows, batch });
+    const result = await this.#attempt(attempt);
     this.#running.remove(attempt);
-    if (outcome === "done") chain.advance(claim);
-    if (outcome === "lost") this.#forget(chain.lease);
-    else if (chain.rows.length === 0) this.#forget(chain.lease);
-    else if (this.#state === "stopping" || this.#isBlockedAfter(outcome)) this.#release(chain);
-    else if (this.#chains.has(chain.lease)) this.#queue.add(chain);
-    // Only the inbox knows when the row is due again.
-    if (outcome === "retried" || outcome === "released") this.claimer.poll();
+    const ended = result === "apart" ? [] : [...result];
+    for (const outcome of ended) this.counts[outcome] += 1;
+    // The last chain becomes the first one, and so on.
+    for (const [each, claims] of result === "apart" ? [...taken].toReversed() : taken) {
+      if (result === "apart") each.takeApart(claims);
+      const outcomes = ended.splice(0, claims.length);
+      for (const [index, claim] of claims.entries()) if (outcomes[index] === "done") each.advance(claim);
+      this.#continue(each, outcomes);
+    }
     this.#dispatch();
+  }
+
+  /** The rows of the next attempt, by chain. */
+  #takeNext(chain: Chain): {
+    readonly batch: BatchRegistration<Transaction> | undefined;
+    readonly taken: ReadonlyMap<Chain, readonly InboxClaim[]>;
+  } {
+    const { handlers } = this.#settings;
+    const [first] = chain.rows;
+    const batch = first && handlers.batchOf(first);
+    if (!batch || chain.apart.has(first))
+      return { batch, taken: new Map([[chain, chain.take(1, () => true)]]) };
+    const taken = new Map<Chain, readonly InboxClaim[]>();
+    const belongsTo = (each: Chain) => (claim: InboxClaim | undefined) =>
+      claim !== undefined && handlers.batchOf(claim) === batch && !each.apart.has(claim);
+    let room = batch.eventsMax;
+    let next: Chain | undefined = chain;
+    while (next && room > 0) {
+      const claims = next.take(room, belongsTo(next));
+      room -= claims.length;
+      taken.set(next, claims);
+      next = this.#queue.nextOf(
+        chain.source,
+        (each) => room > 0 && belongsTo(each)(each.rows[0]) && this.#leases.has(each.lease),
+      );
+    }
+    return { batch, taken };
+  }
+
+  /** What happens to the other rows of a chain whose first ones ended so; without outcomes, they are to be handled alone. */
+  #continue(chain: Chain, outcomes: readonly AttemptOutcome[]): void {
+    if (outcomes.includes("lost") || chain.rows.length === 0) this.#forget(chain.lease);
+    else if (this.#state === "stopping" || outcomes.some((each) => this.#isBlockedAfter(each)))
+      this.#release(chain);
+    else if (this.#chains.has(chain.lease)) this.#queue.add(chain, outcomes.length === 0);
+    // Only the inbox knows when the row is due again.
+    if (outcomes.includes("retried") || outcomes.includes("released")) this.claimer.poll();
   }
 
   #isBlockedAfter(outcome: AttemptOutcome): boolean {
@@ -190,30 +238,57 @@ export class Worker<Transaction> {
     this.#running.abort(lease);
   }
 
-  async #attempt(running: RunningAttempt): Promise<AttemptOutcome> {
-    const { telemetry, clock } = this.#settings;
-    const { claim } = running;
+  async #attempt(running: RunningAttempt<Transaction>): Promise<AttemptResult> {
+    const { telemetry } = this.#settings;
+    const failed: ((error: unknown) => void)[] = [];
     const events: AttemptEvents = {
       onHandled: () => {
         this.#running.handled(running);
         this.#dispatch();
       },
-      onDead: (error) => this.#reportDead({ source: claim.source, id: claim.id }, error),
-      onIgnored: (event) => this.#reportIgnored(claim.source, event),
-      onLateQuery: (handler, query) =>
-        this.#reportLate({ source: claim.source, id: claim.id }, handler, query),
+      onDead: ({ source, id }, error) => this.#reportDead({ source, id }, error),
+      onIgnored: (event) => this.#reportIgnored(running.source, event),
+      onLateQuery: (handler, query) => this.#reportLate(running.rows, handler, query),
+      onFailed(error) {
+        for (const each of failed) each(error);
+      },
     };
     if (!telemetry) return runAttempt(this.#settings, running, events);
-    const { id, channel, event, attempts: attempt, receivedAtMs, body, traceparent } = claim;
-    const start = {
-      ...splitSource(claim.source),
-      ...{ id, channel, event, attempt, bodyBytes: body.byteLength },
-      waitedMs: Math.max(0, clock.now() - receivedAtMs),
+    let result: Promise<AttemptResult> | undefined;
+    // Within the report of the first row, all of them are handled.
+    const reports = running.rows.map(({ claim }, index) => {
+      const run = async (onFailed: (error: unknown) => void = () => {}) => {
+        failed.push(onFailed);
+        result ??= runAttempt(this.#settings, running, events);
+        const outcomes = await result;
+        return outcomes === "apart" ? "released" : (outcomes[index] ?? "released");
+      };
+      return reported(run, (attempt) => telemetry.handle(this.#startOf(claim), attempt));
+    });
+    await Promise.all(reports);
+    return result ?? runAttempt(this.#settings, running, events);
+  }
+
+  #startOf({
+    source,
+    id,
+    channel,
+    event,
+    attempts: attempt,
+    body,
+    traceparent,
+    receivedAtMs,
+  }: InboxClaim): HandleStart {
+    return {
+      ...splitSource(source),
+      id,
+      channel,
+      event,
+      attempt,
+      bodyBytes: body.byteLength,
+      waitedMs: Math.max(0, this.#settings.clock.now() - receivedAtMs),
       traceparent: traceparent ?? undefined,
     };
-    const run = (onFailed: (error: unknown) => void = () => {}) =>
-      runAttempt(this.#settings, running, { ...events, onFailed });
-    return reported(run, (attempt) => telemetry.handle(start, attempt));
   }
 
   /** Logged once per name: a receiver may ignore events on purpose, or have a handler too few. */
@@ -231,7 +306,9 @@ export class Worker<Transaction> {
     );
   }
 
-  #reportLate(row: InboxRowReference, handler: string, query: string): void {
+  #reportLate(rows: readonly AttemptRow[], handler: string, query: string): void {
+    const { source = "", id = "" } = rows[0]?.claim ?? {};
+    const row = { source, id };
     this.lateQueries += 1;
     if (this.#lateHandlers.has(handler)) return;
     this.#lateHandlers.add(handler);

@@ -46,6 +46,24 @@ export const ratioIn = compare((ours, other) => other / ours);
 /** How much more `ours` takes than `other`, round by round. */
 export const differenceIn = compare((ours, other) => ours - other);
 
+/** How many times as much `ours` takes over `base` as `other` does, round by round. */
+export function excessIn<Field extends string>(
+  rounds: Rounds<Field>,
+  ours: unknown,
+  other: unknown,
+  base: unknown,
+  field: Field,
+): Spread {
+  const theirs = valuesIn(rounds, other, field);
+  const bases = valuesIn(rounds, base, field);
+  return spreadOf(
+    valuesIn(rounds, ours, field).map((value, round) => {
+      const least = bases[round] ?? Number.NaN;
+      return (value - least) / ((theirs[round] ?? Number.NaN) - least);
+    }),
+  );
+}
+
 function valuesIn<Field extends string>(rounds: Rounds<Field>, key: unknown, field: Field) {
   return (rounds.get(key) ?? []).map((measurement) => measurement[field]);
 }

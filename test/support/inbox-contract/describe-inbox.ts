@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { describe, it } from "vitest";
 import type { InboxKeyOrder } from "../../../receiver-kit/inbox/inbox.ts";
 import { atDepth } from "../depth.ts";
+import { batchChecks } from "./batch-checks.ts";
 import { claimingChecks } from "./claiming-checks.ts";
 import { concurrencyChecks } from "./concurrency-checks.ts";
 import { crashChecks } from "./crash-checks.ts";
@@ -22,6 +23,7 @@ const groups: Readonly<Record<string, Checks>> = {
   "leases and fencing": leaseChecks,
   "ordering heads": orderChecks,
   "handlers' transactions": transactionChecks,
+  "batches of rows": batchChecks,
   "replay and discard": operatorChecks,
   retention: retentionChecks,
   "a clock that is set": clockChecks,

@@ -123,8 +123,11 @@ describe("an error of the broker", () => {
     });
   });
 
-  it("with another code is passed on", () => {
-    const error = Object.assign(new Error("from the broker"), { code: 320 });
+  it.each([
+    [320, "from the broker"],
+    [406, "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out"],
+  ])("with the code %i and %s is passed on", (code, message) => {
+    const error = Object.assign(new Error(message), { code });
     expect(explain("queue", error)).toBe(error);
   });
 });

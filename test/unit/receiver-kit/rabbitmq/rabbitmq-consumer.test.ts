@@ -39,7 +39,7 @@ async function createFixture(accept: Accept, { amqp = new FakeAmqp(), shards = 1
     const webhook = { id, timestamp: 1, secretIndex: 0, body: Buffer.from(body) };
     const delivery = { webhook, source: "default", traceparent: undefined, receivedAtMs: 1 };
     amqp.consuming.consumers.at(-1)?.deliver({
-      ...{ content: webhook.body, fields: { deliveryTag, redelivered: false } },
+      ...{ content: webhook.body, fields: { deliveryTag, redelivered: false, exchange: "" } },
       properties: { ...encodeDelivery(delivery), ...fields },
     } as never);
   };
@@ -202,6 +202,18 @@ describe("rabbitmqConsumer", () => {
     isSilent = false;
     await clock.advance(5_000);
     expect(queues()).toEqual(["p0", "p1", "p2"]);
+  });
+
+  it("rejects start() when the broker rejects its user, and consumes once it does not", async () => {
+    const amqp = new FakeAmqp();
+    amqp.onConnect = async () => {
+      throw new Error("Handshake terminated by server: 403 (ACCESS-REFUSED)");
+    };
+    const { clock, startError } = await createFixture(async () => {}, { amqp });
+    expect(startError).toMatchObject({ code: "BROKER_SETUP_INVALID" });
+    amqp.onConnect = async () => {};
+    await clock.advance(20_000);
+    expect(amqp.latest.consumers).toHaveLength(1);
   });
 
   it("declares a queue that is missing again and again, has one consumer once it is there, and logs few lines", async () => {

@@ -25,11 +25,13 @@ describe("a chain of claimed rows", () => {
     expect(chains.map(({ lease }) => lease)).toEqual([first.lease, second.lease]);
   });
 
-  it("rows are taken from the front, or all at once", () => {
-    const chain = chainOf("a", ["1", "2", "3"]);
-    expect(chain.take()?.position).toBe("1");
-    expect(chain.takeAll().map(({ position }) => position)).toEqual(["2", "3"]);
-    expect([chain.take(), chain.rows.length]).toEqual([undefined, 0]);
+  it("rows are taken from the front, as many as belong together, or all at once", () => {
+    const positions = (claims: readonly InboxClaim[]) => claims.map(({ position }) => position);
+    const chain = chainOf("a", ["1", "2", "3", "4"]);
+    expect(positions(chain.take(1, all))).toEqual(["1"]);
+    expect(positions(chain.take(5, ({ position }) => position === "2"))).toEqual(["2"]);
+    expect(positions(chain.takeAll())).toEqual(["3", "4"]);
+    expect([chain.take(1, all), chain.rows.length]).toEqual([[], 0]);
   });
 
   it("the head advances to later positions only", () => {

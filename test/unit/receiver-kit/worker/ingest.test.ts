@@ -24,7 +24,7 @@ describe("receiver.accept", () => {
     await fixture.clock.advance(10_000);
     expect(await fixture.deliver(sampleEvent())).toBe("accepted");
     expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
-      "error: the inbox cannot store deliveries; the response is 503 and they will be sent again",
+      "error: the inbox cannot store deliveries; they are not acknowledged and will be sent again",
       "info: the inbox stores deliveries again",
       "warn: an event was stored, but start() was not called: this process handles no events",
     ]);

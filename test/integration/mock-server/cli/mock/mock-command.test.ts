@@ -246,7 +246,7 @@ describe("mock", () => {
         expect([code, err]).toEqual([
           1,
           expect.stringMatching(
-            /^workspace-tasks mock: --state: cannot use .+: process \d+ on .+ uses it .+; choose another file\n$/,
+            /^workspace-tasks mock: --state: cannot use .+: process \d+ on .+ uses it; choose another file\n$/,
           ),
         ]);
         expect((await fetch(`${ready["baseUrl"]}/_mock/v1/health`)).status).toBe(200);
