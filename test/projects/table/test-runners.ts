@@ -7,20 +7,17 @@ const page = "docs/recipes/test-runners.md";
 const ours = ["@workspace-tasks/sdk", "@workspace-tasks/receiver-kit", "@workspace-tasks/mock-server"];
 
 const pools = ["threads", "forks", "vmThreads", "vmForks"];
-/** MSW and the fetch of happy-dom, which refuses other origins, need `node`: the page says so. */
-const environments = ["node", "jsdom"];
+const environments = ["node", "jsdom", "happy-dom"];
 const readme = {
   "fixture.test.ts": fourTimes(shownBy("README.md", "mockTest(")),
   "msw.test.ts": fourTimes(shownBy("README.md", "setupServer")),
 };
 
-/** It has a window, which the client takes for a browser's. */
-const inJsdom = {
-  "fixture.test.ts": readme["fixture.test.ts"].replaceAll(
-    "createClient({",
-    "createClient({ dangerouslyAllowBrowser: true,",
-  ),
-};
+const asThePageSays = /`(\/\/ @vitest-environment node)`/.exec(program(page))?.[1] ?? "";
+/** In a project whose tests of pages have a document. */
+const inDocument = Object.fromEntries(
+  Object.entries(readme).map(([name, text]) => [name, `${asThePageSays}\n${text}`]),
+);
 
 const vitest = (pool: string, environment: string, node = "node@24", version = "vitest"): Project => ({
   part: "test runners",
@@ -28,11 +25,11 @@ const vitest = (pool: string, environment: string, node = "node@24", version = "
   how: `${node}, ${pool}, ${environment}`,
   install: [
     ...installedBy("README.md", "Tests against the mock"),
-    ...[node, "@workspace-tasks/sdk", "jsdom"],
+    ...[node, "@workspace-tasks/sdk", "jsdom", "happy-dom"],
   ].map((name) => (name === "vitest" ? version : name)),
-  files: environment === "node" ? readme : inJsdom,
+  files: environment === "node" ? readme : inDocument,
   run: `vitest run --pool ${pool} --environment ${environment} --sequence.shuffle`,
-  prints: environment === "node" ? /Tests +8 passed/ : /Tests +4 passed/,
+  prints: /Tests +8 passed/,
 });
 
 const jestTest = shownBy(page, "worldPerTest(");
