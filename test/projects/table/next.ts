@@ -41,38 +41,44 @@ const files = {
   "app/edge/route.js": `${route}export const runtime = "edge";\n`,
 };
 
-async function callsTheService({ folder, origin }: Served): Promise<void> {
-  for (const path of ["/", "/kept", "/kept", "/node", "/edge"]) {
-    const response = await fetch(origin + path);
-    const text = await response.text();
-    assert.ok(
-      response.ok && text.includes("Example Tax Firm"),
-      `${path}: ${response.status} ${text.slice(0, 500)}`,
-    );
-  }
-  const kept = join(folder, ".next/cache");
-  const stored = readdirSync(kept, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.parentPath.includes("fetch-cache"))
-    .filter(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8").includes("Token"));
-  assert.deepEqual(stored, [], "responses with tokens on the disk");
-}
+const callsTheService =
+  (edge: boolean) =>
+  async ({ folder, origin }: Served): Promise<void> => {
+    for (const path of ["/", "/kept", "/kept", "/node", ...(edge ? ["/edge"] : [])]) {
+      const response = await fetch(origin + path);
+      const text = await response.text();
+      assert.ok(
+        response.ok && text.includes("Example Tax Firm"),
+        `${path}: ${response.status} ${text.slice(0, 500)}`,
+      );
+    }
+    const kept = join(folder, ".next/cache");
+    const stored = readdirSync(kept, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.parentPath.includes("fetch-cache"))
+      .filter(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8").includes("Token"));
+    assert.deepEqual(stored, [], "responses with tokens on the disk");
+  };
 
-const next = (major: string, react: string, how: string, build: string): Project => ({
+const edgeRoute = "app/edge/route.js";
+const { [edgeRoute]: _, ...withoutEdge } = files;
+
+const next = (major: string, react: string, how: string, build: string, edge = true): Project => ({
   part: "frameworks",
   of: "next",
   how: `the SDK, ${how}`,
   install: ["@workspace-tasks/sdk", `next@${major}`, `react@${react}`, `react-dom@${react}`],
-  files,
+  files: edge ? files : withoutEdge,
   run: `${build} && echo built`,
   prints: /built/,
   serve: "exec next start --port $PORT",
-  uses: callsTheService,
+  uses: callsTheService(edge),
 });
 
 export const nextApplications: readonly Project[] = [
   next("14", "18", "webpack", "next build"),
   next("15", "19", "webpack", "next build"),
   next("15", "19", "Turbopack", "next build --turbopack"),
-  next("latest", "latest", "webpack", "next build --webpack"),
+  // Next.js 16.4 with webpack builds no edge route, whatever is in it: it misses a file of its own.
+  next("latest", "latest", "webpack", "next build --webpack", false),
   { ...next("latest", "latest", "Turbopack", "next build"), quick: true },
 ];
