@@ -20,6 +20,7 @@ export const rejectionStatuses = {
   BODY_TOO_LARGE: 413,
   BODY_ENCODED: 415,
   BODY_CONSUMED: 500,
+  RECEIVING_FULL: 503,
   SECRETS_UNAVAILABLE: 503,
 } as const;
 
@@ -86,6 +87,7 @@ export class ReceiverError extends Error {
 }
 
 const defaultRetryAfterSeconds: Partial<Record<ReceiverErrorCode, number>> = {
+  RECEIVING_FULL: 5,
   SECRETS_UNAVAILABLE: 5,
   INBOX_UNAVAILABLE: 5,
   BACKLOG_FULL: 30,

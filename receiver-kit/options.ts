@@ -9,7 +9,7 @@ import { ReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from
 export const defaults = {
   source: "default",
   toleranceSeconds: 300,
-  limits: { bodyBytesMax: 1_048_576, bodyTimeoutMs: 10_000 },
+  limits: { bodyBytesMax: 1_048_576, bodyTimeoutMs: 10_000, receivingBytesMax: 33_554_432 },
   ingest: { acceptTimeoutMs: 10_000, storingBytesMax: 67_108_864, backlogMax: 100_000 },
   worker: {
     concurrency: 8,
@@ -48,6 +48,11 @@ export interface RequestLimits {
   readonly bodyBytesMax: number;
   /** Time in which the body must arrive; the response to a slower one is 408. Default 10,000. */
   readonly bodyTimeoutMs: number;
+  /**
+   * Bytes of all bodies that have not arrived whole; beyond it the response is 503 to the one that began first. Default
+   * 33,554,432.
+   */
+  readonly receivingBytesMax: number;
 }
 
 /** Limits that are left out, or undefined, have their defaults. */
@@ -69,6 +74,7 @@ export const sharedOptions = {
     s.strictOptions<RequestLimits>()({
       bodyBytesMax: s.withDefault(s.positiveInteger, defaults.limits.bodyBytesMax),
       bodyTimeoutMs: s.withDefault(s.durationMs, defaults.limits.bodyTimeoutMs),
+      receivingBytesMax: s.withDefault(s.positiveInteger, defaults.limits.receivingBytesMax),
     }),
     {},
   ),

@@ -3,6 +3,7 @@ import * as http from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { rootCertificates } from "node:tls";
+import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isLoopbackHost } from "@workspace-tasks/kernel/host.ts";
 import { failed, timedOut } from "../outbound/failure.ts";
@@ -144,14 +145,14 @@ interface HttpResponse {
 
 /** Counts the bytes and keeps the first ones; past `bytesMax` the rest is cut off, not awaited. */
 async function readResponse(response: http.IncomingMessage, bytesMax: number): Promise<HttpResponse> {
-  const kept: Buffer[] = [];
+  const kept = new ByteBuffer();
   let bytes = 0;
   for await (const chunk of response) {
-    if (bytes < responseBytesMax) kept.push(chunk);
+    if (bytes < responseBytesMax) kept.append(chunk);
     bytes += chunk.length;
     if (bytes > bytesMax) break;
   }
-  const head = Buffer.concat(kept).subarray(0, responseBytesMax);
+  const head = Buffer.from(kept.toBytes().subarray(0, responseBytesMax));
   return { status: response.statusCode ?? 0, headers: response.headers, head, bytes };
 }
 

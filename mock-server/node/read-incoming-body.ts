@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 
 /**
  * A body that is too long is read to its end without being kept: a client that is still sending would get a reset
@@ -23,20 +24,16 @@ export function discardRest(request: IncomingMessage): void {
 }
 
 /** Reads the body of a request on a socket; `null` past `bytesMax`. Events cost less than async iteration. */
-export function readIncomingBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | null> {
+export function readIncomingBody(request: IncomingMessage, bytesMax: number): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const body = new ByteBuffer();
     let bytes = 0;
     request.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= bytesMax) chunks.push(chunk);
+      if (bytes <= bytesMax) body.append(chunk);
       else if (bytes > discardedBytesMax) request.destroy();
     });
-    request.on("end", () => {
-      const [first] = chunks;
-      const body = first && chunks.length === 1 ? first : Buffer.concat(chunks);
-      resolve(bytes > bytesMax ? null : body);
-    });
+    request.on("end", () => resolve(bytes > bytesMax ? null : body.toBytes()));
     request.on("error", reject);
     request.on("close", () => {
       if (!request.readableEnded) reject(new Error("the request was aborted"));

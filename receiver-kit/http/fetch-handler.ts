@@ -1,9 +1,11 @@
 import { types } from "node:util";
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { refine } from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
-import { parseOptions, type RequestLimits } from "../options.ts";
-import { aborted, bodyConsumed, checkHeaders, tooLarge, tooSlow } from "./request-body.ts";
+import { parseOptions } from "../options.ts";
+import { type ReceivingBodies, type ReceivingBody, receivingBodiesOf } from "./receiving-bodies.ts";
+import { aborted, bodyConsumed, checkHeaders, tooSlow } from "./request-body.ts";
 import { type DeliverySink, handleWebhook } from "./webhook-handler.ts";
 
 const isRequest = (given: unknown) =>
@@ -22,41 +24,43 @@ export async function handleFetch(sink: DeliverySink, request: Request): Promise
     method: request.method,
     url: request.url,
     headers: request.headers,
-    readBody: () => readFetchBody(request, sink.limits, sink.clock ?? systemClock),
+    readBody: () => readFetchBody(request, receivingBodiesOf(sink, sink.limits), sink.clock ?? systemClock),
   });
   const body = request.method === "HEAD" ? null : response.body;
   return new Response(body, { status: response.status, headers: response.headers });
 }
 
-async function readFetchBody(request: Request, limits: RequestLimits, clock: Clock): Promise<Uint8Array> {
+async function readFetchBody(request: Request, bodies: ReceivingBodies, clock: Clock): Promise<Uint8Array> {
+  const { limits } = bodies;
   checkHeaders(request.headers.get("content-encoding"), request.headers.get("content-length"), limits);
   if (request.bodyUsed || request.body?.locked) throw bodyConsumed();
   if (!request.body) return new Uint8Array();
   const reader = request.body.getReader();
+  const rejected = deferred<never>();
+  const body = bodies.start(rejected.reject);
   try {
-    return await withTimeout(collect(reader, limits), limits.bodyTimeoutMs, clock, () => tooSlow(limits));
+    const read = Promise.race([collect(reader, body), rejected.promise]);
+    return await withTimeout(read, limits.bodyTimeoutMs, clock, () => tooSlow(limits));
   } catch (error) {
     // Stops the sender. Whether that works makes no difference here.
     reader.cancel(error).catch(() => {});
     throw error;
+  } finally {
+    body.release();
   }
 }
 
 async function collect(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  limits: RequestLimits,
+  body: ReceivingBody,
 ): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read().catch((cause: unknown) => {
       throw aborted(cause);
     });
-    if (done) return Buffer.concat(chunks, bytes);
+    if (done) return body.toBytes();
     // A stream of text: the bytes were decoded before.
     if (!types.isUint8Array(value)) throw bodyConsumed();
-    bytes += value.length;
-    if (bytes > limits.bodyBytesMax) throw tooLarge(limits, bytes);
-    chunks.push(value);
+    body.append(value);
   }
 }

@@ -4,7 +4,8 @@
 
 import type { RequestLimits } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
-import { checkHeaders, tooLarge } from "./request-body.ts";
+import { tooLarge } from "./receiving-bodies.ts";
+import { checkHeaders } from "./request-body.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "./webhook-handler.ts";
 
 /** The fields that are read of an event of API Gateway (payload 1.0 and 2.0), a function URL or a load balancer. */

@@ -6,6 +6,7 @@ import { types } from "node:util";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
+import { type ReceivingBodies, tooLarge } from "./receiving-bodies.ts";
 import { mountingHint } from "./responses.ts";
 
 /**
@@ -13,13 +14,15 @@ import { mountingHint } from "./responses.ts";
  * or a `body` that is a Buffer.
  *
  * Must be called in the same tick as the middleware, before any `await`, or bytes may be missed. Rejects with a
- * `WebhookRejectedError`: BODY_ENCODED, BODY_TOO_LARGE, BODY_TIMEOUT, BODY_ABORTED, BODY_CONSUMED.
+ * `WebhookRejectedError`: BODY_ENCODED, BODY_TOO_LARGE, BODY_TIMEOUT, BODY_ABORTED, BODY_CONSUMED,
+ * RECEIVING_FULL.
  */
 export async function readRequestBody(
   request: IncomingMessage,
-  limits: RequestLimits,
+  bodies: ReceivingBodies,
   clock: Clock,
 ): Promise<Uint8Array> {
+  const { limits } = bodies;
   checkHeaders(request.headers["content-encoding"], request.headers["content-length"], limits);
   const kept = findKeptBody(request);
   if (kept) {
@@ -27,7 +30,7 @@ export async function readRequestBody(
     return kept;
   }
   if (request.readableDidRead) throw bodyConsumed();
-  return collect(request, limits, clock);
+  return collect(request, bodies, clock);
 }
 
 /** Rejects what the headers alone show, before a byte is read. */
@@ -45,11 +48,6 @@ export function checkHeaders(
 }
 
 export const bodyConsumed = () => new WebhookRejectedError("BODY_CONSUMED", mountingHint);
-
-export function tooLarge({ bodyBytesMax }: RequestLimits, bytes: number): WebhookRejectedError {
-  const message = `request body: expected at most ${bodyBytesMax} bytes, got ${bytes} or more`;
-  return new WebhookRejectedError("BODY_TOO_LARGE", message);
-}
 
 export const tooSlow = ({ bodyTimeoutMs }: RequestLimits) =>
   new WebhookRejectedError(
@@ -72,41 +70,31 @@ function findKeptBody(request: IncomingMessage): Uint8Array | undefined {
   return types.isUint8Array(body) ? body : undefined;
 }
 
-function collect(request: IncomingMessage, limits: RequestLimits, clock: Clock): Promise<Uint8Array> {
+function collect(request: IncomingMessage, bodies: ReceivingBodies, clock: Clock): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
     let isSettled = false;
     const settle = (outcome: () => void) => {
       if (isSettled) return;
       isSettled = true;
       cancelTimeout();
       outcome();
+      body.release();
     };
     const fail = (error: Error) => {
       request.off("data", onData);
       settle(() => reject(error));
     };
-    const onData = (chunk: Uint8Array) => {
-      bytes += chunk.length;
-      if (bytes > limits.bodyBytesMax) fail(tooLarge(limits, bytes));
-      else chunks.push(chunk);
-    };
-    const onEnd = () => settle(() => resolve(join(chunks, bytes)));
+    const body = bodies.start(fail);
+    const onData = (chunk: Uint8Array) => body.append(chunk);
+    const onEnd = () => settle(() => resolve(body.toBytes()));
     const onLost = (cause?: unknown) => {
       // Every request closes, and an error costs more than the rest of this function.
       if (!isSettled) fail(aborted(cause));
     };
-    const cancelTimeout = clock.schedule(limits.bodyTimeoutMs, () => fail(tooSlow(limits)));
+    const cancelTimeout = clock.schedule(bodies.limits.bodyTimeoutMs, () => fail(tooSlow(bodies.limits)));
     // They stay: an `error` event without a listener would end the process, and one may follow a rejection.
     request.on("data", onData).on("end", onEnd).on("error", onLost).on("close", onLost);
     // A request that was destroyed before emits no more events.
     if (request.destroyed) onLost();
   });
-}
-
-/** A body of one chunk, which most are, needs no copy. */
-function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const [first] = chunks;
-  return first && chunks.length === 1 ? first : Buffer.concat(chunks, bytes);
 }

@@ -48,6 +48,7 @@ export function responseFor(error: unknown): WebhookResponse {
 const unavailable: ReadonlySet<string> = new Set([
   "INBOX_UNAVAILABLE",
   "BROKER_UNAVAILABLE",
+  "RECEIVING_FULL",
   "SECRETS_UNAVAILABLE",
 ]);
 

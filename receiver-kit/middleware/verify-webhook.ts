@@ -2,6 +2,7 @@ import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
 import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
+import { ReceivingBodies } from "../http/receiving-bodies.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
 import { sendResponse } from "../http/send-response.ts";
@@ -55,12 +56,13 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
   const settings = parseOptions("verifyWebhook", verifyOptions, options);
   const { toleranceSeconds, clock, limits, onRejected = createMountingWarning() } = settings;
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
+  const bodies = new ReceivingBodies(limits);
   return (request, response, next) => {
     const verified = verifyRequest(verifier, {
       method: request.method,
       url: targetOf(request),
       headers: request.rawHeaders,
-      readBody: () => readRequestBody(request, limits, clock),
+      readBody: () => readRequestBody(request, bodies, clock),
     });
     const pass = (webhook: VerifiedWebhook) => {
       const parsed = parseDelivery(webhook.body, clock.now());

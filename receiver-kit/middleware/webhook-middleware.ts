@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { systemClock } from "@workspace-tasks/kernel/clock.ts";
+import { receivingBodiesOf } from "../http/receiving-bodies.ts";
 import { readRequestBody, targetOf } from "../http/request-body.ts";
 import { sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, handleWebhook, limitsOf } from "../http/webhook-handler.ts";
@@ -12,8 +13,8 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
  *
  * Reads the body itself, whatever its content type; mount it before `express.json()`. It always sends a response and
  * never calls the next middleware: 200 accepted, duplicate or quarantined; 400 malformed; 401 signature or age; 403
- * another tenant's workspace; 405; 408; 413; 415; 429 backlog full and 503 inbox unavailable, both with `Retry-After`;
- * 500 when the body was parsed before.
+ * another tenant's workspace; 405; 408; 413; 415; 429 backlog full and 503 unavailable, both with `Retry-After`; 500 when the
+ * body was parsed before.
  *
  * @example examples/receiver-kit.test.ts#express
  * ```ts
@@ -26,13 +27,14 @@ export type WebhookRequestHandler = (request: IncomingMessage, response: ServerR
  */
 export function webhookMiddleware(receiver: DeliverySink): WebhookRequestHandler {
   const limits = limitsOf("webhookMiddleware", receiver);
+  const bodies = receivingBodiesOf(receiver, limits);
   const { clock = systemClock } = receiver;
   return (request, response) => {
     const handled = handleWebhook(receiver, {
       method: request.method,
       url: targetOf(request),
       headers: request.rawHeaders,
-      readBody: () => readRequestBody(request, limits, clock),
+      readBody: () => readRequestBody(request, bodies, clock),
     });
     void handled.then((result) => sendResponse(request, response, result, limits, clock));
   };

@@ -24,6 +24,40 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+/**
+ * Bytes that arrive in parts, in at most about twice as much memory as there are bytes. A list of the parts would take hundreds
+ * of times as much where a sender makes each of one byte.
+ */
+export class ByteBuffer {
+  #bytes = new Uint8Array();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  append(part: Uint8Array): void {
+    const length = this.#length + part.byteLength;
+    // Most bodies are one part, which needs no copy unless it keeps a larger buffer in memory.
+    if (this.#length === 0 && part.buffer.byteLength <= 2 * length)
+      this.#bytes = part as Uint8Array<ArrayBuffer>;
+    else {
+      if (length > this.#bytes.byteLength) {
+        const grown = new Uint8Array(this.#length === 0 ? length : 2 * length);
+        grown.set(this.#bytes.subarray(0, this.#length));
+        this.#bytes = grown;
+      }
+      this.#bytes.set(part, this.#length);
+    }
+    this.#length = length;
+  }
+
+  /** All bytes so far, in memory of just their number. */
+  toBytes(): Uint8Array {
+    return this.#length === this.#bytes.byteLength ? this.#bytes : this.#bytes.slice(0, this.#length);
+  }
+}
+
 /** Base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
   let text = "";

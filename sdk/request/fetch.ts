@@ -1,7 +1,7 @@
 // The option `fetch`, typed by what the client uses of it and not by the types of one implementation: the global function
 // and undici's own have types that do not agree with each other. And what the client reads of its responses.
 
-import { joinBytes, utf8 } from "@workspace-tasks/kernel/bytes.ts";
+import { ByteBuffer, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 
 /** Sends one HTTP request, as the global `fetch` does. That of undici fits without a cast. */
@@ -96,19 +96,17 @@ export class ResponseBody {
       return utf8(text).byteLength > bytesMax ? undefined : text;
     }
     this.#reader = body.getReader();
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
+    const bytes = new ByteBuffer();
     for (;;) {
       const { done, value } = await this.#reader.read();
-      if (done) return decoder.decode(joinBytes(chunks));
+      if (done) return decoder.decode(bytes.toBytes());
       // A stream of the caller's `fetch` may have texts, whose size counts too.
       const chunk = bytesOf(value) ?? utf8(String(value));
-      bytes += chunk.byteLength;
-      if (bytes > bytesMax) {
+      if (bytes.length + chunk.byteLength > bytesMax) {
         this.cancel();
         return undefined;
       }
-      chunks.push(chunk);
+      bytes.append(chunk);
     }
   }
 

@@ -58,6 +58,7 @@ const nestedOptions = [
   ...["createReceiver", "verifyWebhook"].flatMap((name) => [
     [name, "limits", "bodyBytesMax"] as const,
     [name, "limits", "bodyTimeoutMs"] as const,
+    [name, "limits", "receivingBytesMax"] as const,
   ]),
   ...["firstDelayMs", "delayMsMax", "attemptsMax"].map(
     (option) => ["createReceiver", "retry", option] as const,

@@ -7,6 +7,7 @@
  *                             → no response, or a 5xx that is not GraphQL         waits, again, three times at most
  */
 
+import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
@@ -218,13 +219,11 @@ async function roundTrip(
 
 /** A body without an end must not fill the memory. */
 async function readText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  const received = new ByteBuffer();
   for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > bodyBytesMax)
+    received.append(chunk);
+    if (received.length > bodyBytesMax)
       throw new SendError("too-large", `the response has more than ${bodyBytesMax} bytes`);
-    chunks.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return new TextDecoder().decode(received.toBytes());
 }

@@ -2,9 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ReceivingBodies } from "../../../../receiver-kit/http/receiving-bodies.ts";
 import { readRequestBody } from "../../../../receiver-kit/http/request-body.ts";
 
-const limits = { bodyBytesMax: 100, bodyTimeoutMs: 10_000 };
+const limits = { bodyBytesMax: 100, bodyTimeoutMs: 10_000, receivingBytesMax: 1_000 };
 
 function manualClock() {
   const timers = new Set<() => void>();
@@ -30,7 +31,7 @@ describe("readRequestBody", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 12 }), { maxLength: 8 }), async (pieces) => {
         const incoming = request();
-        const reading = readRequestBody(incoming, limits, manualClock());
+        const reading = readRequestBody(incoming, new ReceivingBodies(limits), manualClock());
         for (const piece of pieces) incoming.write(piece);
         incoming.end();
         expect(Buffer.from(await reading)).toEqual(Buffer.concat(pieces));
@@ -42,7 +43,7 @@ describe("readRequestBody", () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 100 }), fc.constantFrom(0, 1), async (cut, extra) => {
         const incoming = request();
-        const reading = readRequestBody(incoming, limits, manualClock());
+        const reading = readRequestBody(incoming, new ReceivingBodies(limits), manualClock());
         incoming.write(Buffer.alloc(cut));
         incoming.end(Buffer.alloc(limits.bodyBytesMax - cut + extra));
         if (extra) await expect(reading).rejects.toMatchObject({ code: "BODY_TOO_LARGE" });
@@ -57,7 +58,7 @@ describe("readRequestBody", () => {
   ])("rejects when the request %s before its end", async (_, lose) => {
     const clock = manualClock();
     const incoming = request();
-    const reading = readRequestBody(incoming, limits, clock);
+    const reading = readRequestBody(incoming, new ReceivingBodies(limits), clock);
     incoming.write("abc");
     lose(incoming);
     await expect(reading).rejects.toMatchObject({ code: "BODY_ABORTED", status: 400 });
@@ -67,19 +68,42 @@ describe("readRequestBody", () => {
   it("rejects at once when the request was destroyed before", async () => {
     const incoming = request();
     incoming.destroy();
-    await expect(readRequestBody(incoming, limits, manualClock())).rejects.toMatchObject({
-      code: "BODY_ABORTED",
-    });
+    await expect(readRequestBody(incoming, new ReceivingBodies(limits), manualClock())).rejects.toMatchObject(
+      {
+        code: "BODY_ABORTED",
+      },
+    );
   });
 
   it("rejects at the time limit, and a later error of the request does not end the process", async () => {
     const clock = manualClock();
     const incoming = request();
-    const reading = readRequestBody(incoming, limits, clock);
+    const reading = readRequestBody(incoming, new ReceivingBodies(limits), clock);
     for (const fire of clock.timers) fire();
     await expect(reading).rejects.toMatchObject({ code: "BODY_TIMEOUT", status: 408 });
     expect(incoming.listenerCount("data")).toBe(0);
     expect(incoming.emit("error", new Error("late"))).toBe(true);
+  });
+
+  it("rejects the body that began first when all that arrive are more than receivingBytesMax", async () => {
+    const bodies = new ReceivingBodies({ ...limits, receivingBytesMax: 150 });
+    const [idle, oldest, newest] = [request(), request(), request()];
+    const readings = [idle, oldest, newest].map((each) => readRequestBody(each, bodies, manualClock()));
+    oldest.write(Buffer.alloc(100));
+    newest.write(Buffer.alloc(100));
+    await expect(readings[1]).rejects.toMatchObject({
+      code: "RECEIVING_FULL",
+      status: 503,
+      retryAfterSeconds: 5,
+    });
+    newest.end();
+    await expect(readings[2]).resolves.toHaveLength(100);
+    // Both gave back what they took.
+    const later = request();
+    const reading = readRequestBody(later, bodies, manualClock());
+    later.end(Buffer.alloc(100));
+    idle.end(Buffer.alloc(50));
+    expect((await Promise.all([reading, readings[0]])).map((each) => each?.length)).toEqual([100, 50]);
   });
 
   it.each([
@@ -87,6 +111,8 @@ describe("readRequestBody", () => {
     { body: Buffer.from("kept") },
     { rawBody: new Uint8Array(4), body: {} },
   ])("returns the bytes that another middleware kept: %j", async (fields) => {
-    expect(await readRequestBody(request(fields), limits, manualClock())).toHaveLength(4);
+    expect(await readRequestBody(request(fields), new ReceivingBodies(limits), manualClock())).toHaveLength(
+      4,
+    );
   });
 });

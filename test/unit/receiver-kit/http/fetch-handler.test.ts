@@ -16,7 +16,7 @@ function recordingSink(overrides: Partial<kit.DeliverySink> = {}) {
   const clock = createVirtualClock(nowSeconds * 1000);
   const sink: kit.DeliverySink = {
     verifier: kit.createVerifier({ secrets: [secretA], clock }),
-    limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000 },
+    limits: { bodyBytesMax: 1000, bodyTimeoutMs: 10_000, receivingBytesMax: 1_500 },
     clock,
     async accept(webhook) {
       accepted.push(webhook);
@@ -44,6 +44,18 @@ describe("handleFetch", () => {
     expect(recorded.accepted).toMatchObject([{ id: delivery.id, secretIndex: 0 }]);
     expect(Buffer.from(recorded.accepted[0]!.body)).toEqual(delivery.body);
     expect(recorded.clock.pending().timers).toBe(0);
+  });
+
+  it("rejects the body that began first when all that arrive are more than receivingBytesMax", async () => {
+    const recorded = recordingSink();
+    const endless = new ReadableStream({ start: (controller) => controller.enqueue(Buffer.alloc(900)) });
+    const first = handleFetch(recorded.sink, post({ body: endless, duplex: "half" } as RequestInit));
+    await new Promise((resolve) => void setImmediate(resolve));
+    const second = await handleFetch(recorded.sink, post({ body: Buffer.alloc(900) }));
+    expect(second.status).toBe(401);
+    expect((await first).status).toBe(503);
+    expect((await first).headers.get("retry-after")).toBe("5");
+    expect(codeOf(recorded)).toContain("RECEIVING_FULL");
   });
 
   it.each([undefined, { method: "POST", url }])("rejects %j in place of a Request", async (request) => {

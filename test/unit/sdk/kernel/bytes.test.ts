@@ -37,6 +37,31 @@ describe("bytes without Buffer", () => {
     expect(bytes.fromBase64(text)).toBeUndefined();
   });
 
+  it("are collected from parts of any size, and a part that fills its buffer is not copied", () => {
+    fc.assert(
+      fc.property(fc.array(anyBytes), (parts) => {
+        const buffer = new bytes.ByteBuffer();
+        for (const part of parts) buffer.append(part);
+        const collected = buffer.toBytes();
+        expect([...collected]).toEqual(parts.flatMap((part) => [...part]));
+        expect(buffer.length).toBe(collected.length);
+      }),
+    );
+    const whole = bytes.utf8("whole");
+    const buffer = new bytes.ByteBuffer();
+    buffer.append(whole);
+    expect(buffer.toBytes()).toBe(whole);
+    buffer.append(bytes.utf8("!"));
+    expect(bytes.textOfUtf8(whole)).toBe("whole");
+    expect(bytes.textOfUtf8(buffer.toBytes())).toBe("whole!");
+  });
+
+  it("keep no larger buffer in memory of which they are a part", () => {
+    const buffer = new bytes.ByteBuffer();
+    buffer.append(new Uint8Array(65_536).subarray(10, 11));
+    expect(buffer.toBytes().buffer.byteLength).toBe(1);
+  });
+
   it("are joined, and a single part is not copied", () => {
     const [one, other] = [bytes.utf8("a"), bytes.utf8("bc")];
     expect(bytes.textOfUtf8(bytes.joinBytes([one, other]))).toBe("abc");
