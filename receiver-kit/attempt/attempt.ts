@@ -1,6 +1,7 @@
 import type { WebhookEvent } from "@workspace-tasks/events";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
+import { idempotencyKey } from "../event/event-order.ts";
 import { parseBody } from "../event/parse-delivery.ts";
 import type {
   HandlerTransaction,
@@ -245,7 +246,7 @@ function eventContext(claim: InboxClaim, event: WebhookEvent, staleness: Stalene
     attempt: claim.attempts,
     replayed: claim.replays > 0,
     ...staleness,
-    idempotencyKey: `${claim.source}:${eventIdOf(event) ?? claim.id}`,
+    idempotencyKey: idempotencyKey(claim.source, eventIdOf(event) ?? claim.id),
   };
 }
 

@@ -63,7 +63,8 @@ export interface EventContext {
   readonly alreadyApplied: boolean;
   /**
    * Use it as the idempotency key of other services: the same for every attempt, and for every delivery of the same
-   * event. It contains the `id` of the event, or the `webhook-id` where the event has none.
+   * event, and another one for each other source, tenant and event. It contains the `id` of the event, or the `webhook-id` where
+   * the event has none; the hash of an id with other characters than letters, digits, `.`, `_` and `-`.
    */
   readonly idempotencyKey: string;
 }

@@ -50,7 +50,8 @@ export function eventOrder(event: WebhookEvent): EventOrder | undefined {
 /** The key as text that every database can index, unique for ids of any length and any characters. */
 export function orderKey(ids: readonly string[]): string {
   const text = JSON.stringify(ids);
-  return text.length <= keyLengthMax ? text : JSON.stringify([sha256(text)]);
+  // Three, so that it is no key of one id or of two.
+  return text.length <= keyLengthMax ? text : JSON.stringify(["", "", sha256(text)]);
 }
 
 // PostgreSQL rejects index entries above about 2,700 bytes.
@@ -95,10 +96,22 @@ export function isFarFuture(occurredAt: bigint, nowMs: number): boolean {
 
 const futureMaxMs = 10 * 60_000;
 
-/** SQL compares bytes and JavaScript UTF-16 units; printable ASCII is the same in both, the rest is hashed. */
+/**
+ * SQL compares bytes and JavaScript UTF-16 units; printable ASCII is the same in both, the rest is hashed, and so is what looks
+ * like a hash.
+ */
 function comparableId(id: string): string {
-  return /^[\x21-\x7e]{1,200}$/.test(id) ? id : `~${sha256(id)}`;
+  return /^(?!~[0-9a-f]{64}$)[\x21-\x7e]{1,200}$/.test(id) ? id : hashedId(id);
 }
+
+/** A key for the events of a source that differs for each pair of source and id. Those of ordinary ids can be read. */
+export function idempotencyKey(source: string, id: string): string {
+  // Neither has a colon, which a source may have.
+  return `${source}:${/^[A-Za-z0-9._-]{1,200}$/.test(id) ? id : hashedId(id)}`;
+}
+
+/** JSON, because in UTF-8 all halves of a surrogate pair are the same. */
+const hashedId = (id: string) => `~${sha256(JSON.stringify(id))}`;
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");

@@ -15,12 +15,21 @@ export type ParsedDelivery = {
   readonly columns: EventColumns;
 } & ({ readonly ok: true; readonly event: WebhookEvent } | { readonly ok: false; readonly reason: string });
 
-/** Parses a verified body as an event. Never throws; the reason names what is wrong and never repeats the input. */
-export function parseDelivery(body: Uint8Array, nowMs: number): ParsedDelivery {
+/**
+ * Parses a verified body as an event. Never throws; the reason names what is wrong and never repeats the input.
+ *
+ * @param ofTenant whether its secret is that of a tenant, whose events have to name a workspace: one that names none cannot be
+ *   compared with that of the tenant
+ */
+export function parseDelivery(body: Uint8Array, nowMs: number, ofTenant = false): ParsedDelivery {
   const parsed = parseBody(body);
   const workspace = namedWorkspace(parsed.value);
   if (!parsed.ok) return { ok: false, reason: parsed.reason, workspace, columns: findColumns(parsed.value) };
   const { event } = parsed;
+  if (ofTenant && (workspace === undefined || workspace === null)) {
+    const reason = "workspaceId: expected the workspace of the tenant, got none";
+    return { ok: false, reason, workspace, columns: findColumns(event) };
+  }
   const order = eventOrder(event);
   if (order && isFarFuture(order.occurredAt, nowMs)) {
     const reason = "occurredAt is more than 10 minutes in the future";

@@ -2,7 +2,7 @@ import { parseDelivery } from "../event/parse-delivery.ts";
 import type { InboxOperatorStore, InboxRowReference } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
-import { includesSource } from "../signature/tenant.ts";
+import { includesSource, splitSource } from "../signature/tenant.ts";
 
 export type ReplayOutcome =
   | "replayed"
@@ -22,8 +22,11 @@ export async function replayRow(
   const details = await inbox.get(row);
   if (!details) return "not-found";
   if (!details.body) return "not-replayable";
+  const ofTenant = splitSource(row.source).tenant !== undefined;
   const parsed =
-    details.channel === "reconcile" ? { ok: true, columns: details } : parseDelivery(details.body, nowMs);
+    details.channel === "reconcile"
+      ? { ok: true, columns: details }
+      : parseDelivery(details.body, nowMs, ofTenant);
   return parsed.ok && (await inbox.replay(row, parsed.columns)) ? "replayed" : "not-replayable";
 }
 

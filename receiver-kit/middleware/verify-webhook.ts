@@ -65,7 +65,7 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
       readBody: () => readRequestBody(request, bodies, clock),
     });
     const pass = (webhook: VerifiedWebhook) => {
-      const parsed = parseDelivery(webhook.body, clock.now());
+      const parsed = parseDelivery(webhook.body, clock.now(), webhook.tenant !== undefined);
       throwIfOtherWorkspace(webhook, parsed.workspace);
       setReceived(request, webhook, parsed);
     };

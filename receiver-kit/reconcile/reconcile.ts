@@ -171,7 +171,8 @@ class Reconciliation {
     const isOther = workspaceId !== null && this.#workspaceId !== "" && workspaceId !== this.#workspaceId;
     const [taskId] = JSON.parse(key) as string[];
     if (isOther) this.#counts.otherWorkspaces += 1;
-    else if (taskId !== undefined) await this.want(taskId);
+    // Ids of which only a hash is known cannot be fetched.
+    else if (taskId) await this.want(taskId);
   }
 
   async fetchWanted(): Promise<void> {

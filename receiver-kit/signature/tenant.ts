@@ -34,7 +34,7 @@ export function tenantRange(source: string): { readonly from: string; readonly t
 
 /**
  * A tenant's secret proves who signed, not that the event is theirs: a holder of it can sign an event that names another
- * workspace. An event that names none passes: its rows belong to the tenant all the same.
+ * workspace. One that names none is quarantined.
  *
  * @param named the workspace that the body names, whatever its type; also of a body that is not a usable event, whose row
  *   may be replayed later

@@ -33,7 +33,7 @@ export class Ingest {
   }
 
   async accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
-    const parsed = parseDelivery(webhook.body, this.#settings.clock.now());
+    const parsed = parseDelivery(webhook.body, this.#settings.clock.now(), webhook.tenant !== undefined);
     throwIfOtherWorkspace(webhook, parsed.workspace);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
     return this.#inFlight.track(this.#store(webhook, parsed, source, context));

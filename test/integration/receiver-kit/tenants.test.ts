@@ -106,6 +106,24 @@ describe("a receiver of many tenants", () => {
     expect(await inbox.list({})).toMatchObject([{ source: "default/acme", state: "quarantined" }]);
   });
 
+  it("quarantines an event that names no workspace, also when it is replayed", async () => {
+    const { fixture, receiver, send, inbox, clock } = tenantFixture();
+    await using _ = fixture;
+    const handled: unknown[] = [];
+    receiver.on("*", (event) => void handled.push(event));
+    const { workspaceId, ...without } = eventOf(acme);
+    for (const event of [without, { ...without, workspaceId: null, id: "event-2" }])
+      expect(await send("/webhooks/acme", secretA, event, { id: `msg_${event["id"]}` })).toMatchObject({
+        status: 200,
+      });
+    await clock.advance(2 * 3_600_000);
+    const rows = await inbox.list({});
+    expect(rows.map(({ state }) => state)).toEqual(["quarantined", "quarantined"]);
+    expect(rows[0]?.lastError).toBe("workspaceId: expected the workspace of the tenant, got none");
+    expect(await receiver.replay("msg_event-2", { tenant: "acme" })).toBe("not-replayable");
+    expect(handled).toEqual([]);
+  });
+
   it("answers an unknown tenant like a wrong signature", async () => {
     const { fixture, send } = tenantFixture();
     await using _ = fixture;

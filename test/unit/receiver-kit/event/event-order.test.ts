@@ -6,10 +6,12 @@ import {
   encodePosition,
   eventOrder,
   formatInstant,
+  idempotencyKey,
   isFarFuture,
   type OrderPosition,
   orderKey,
 } from "../../../../receiver-kit/event/event-order.ts";
+import { splitSource, tenantSource } from "../../../../receiver-kit/signature/tenant.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const orderOf = (event: Record<string, unknown>) => {
@@ -33,7 +35,7 @@ describe("orderKey", () => {
   it("is the ids themselves up to 500 characters", () => {
     const longest = "x".repeat(500 - '[""]'.length);
     expect(orderKey([longest])).toBe(`["${longest}"]`);
-    expect(orderKey([`${longest}x`])).toMatch(/^\["[0-9a-f]{64}"\]$/);
+    expect(orderKey([`${longest}x`])).toMatch(/^\["","","[0-9a-f]{64}"\]$/);
   });
 
   it("is undefined for an event whose time cannot be read", () => {
@@ -52,6 +54,76 @@ describe("orderKey", () => {
     expect(
       orderOf({ event: "task.paused", taskId: "t", occurredAt: "2026-03-01T00:00:00Z" }),
     ).toBeUndefined();
+  });
+});
+
+describe("ids of different events", () => {
+  const hash = fc.constantFrom("x".repeat(600), "\ud800", "\ud801", "a:b", "~").chain((id) => {
+    const [hashed = ""] = JSON.parse(orderKey([id])).slice(-1);
+    const [key = ""] = idempotencyKey("s", id).split(":").slice(-1);
+    const position = encodePosition({ occurredAt: 0n, rank: 0, id }).split(".").slice(-1);
+    return fc.constantFrom(id, hashed, key, ...position);
+  });
+  const id = fc.oneof(
+    hash,
+    fc.string({ unit: fc.constantFrom(...'a:/~.,[]"\\', "\ud800", "\udc00", "\u0000"), maxLength: 5 }),
+    fc.uuid(),
+    fc.uuid().map((uuid) => `eu:${uuid}`),
+  );
+  const name = fc.string({ unit: fc.constantFrom(..."aA1._:-"), minLength: 1, maxLength: 4 });
+  const source = fc.tuple(name, fc.option(name, { nil: undefined }));
+  const runs = { numRuns: 20_000 };
+
+  /** Pairs of which one is often the other with its parts divided elsewhere. */
+  const pairOf = <Value>(value: fc.Arbitrary<Value>) => fc.tuple(value, value);
+
+  it("have no idempotency key in common, of whatever sources and tenants", () => {
+    type Given = { readonly source: readonly [string, string | undefined]; readonly id: string };
+    const given: fc.Arbitrary<readonly Given[]> = fc.oneof(
+      pairOf(fc.record({ source, id })),
+      fc.tuple(name, name, name, id).map(([first, second, tenant, rest]) => [
+        { source: [first, tenant] as const, id: `${second}:${rest}` },
+        { source: [first, `${tenant}:${second}`] as const, id: rest },
+      ]),
+    );
+    fc.assert(
+      fc.property(given, (pair) => {
+        const keys = pair.map((each) => idempotencyKey(tenantSource(...each.source), each.id));
+        const isSame = JSON.stringify(pair[0]) === JSON.stringify(pair[1]);
+        expect(keys[0] === keys[1]).toBe(isSame);
+      }),
+      runs,
+    );
+    const uuid = "5b7f7d0e-0000-4000-8000-000000000001";
+    expect(idempotencyKey("default/acme", `eu:${uuid}`)).not.toBe(idempotencyKey("default/acme:eu", uuid));
+    expect(idempotencyKey("default/acme", uuid)).toBe(`default/acme:${uuid}`);
+  });
+
+  it("have no source in common, of whatever tenants", () => {
+    fc.assert(
+      fc.property(pairOf(source), ([one, other]) => {
+        const isSame = JSON.stringify(one) === JSON.stringify(other);
+        expect(tenantSource(...one) === tenantSource(...other)).toBe(isSame);
+        expect(splitSource(tenantSource(...one))).toEqual({ source: one[0], tenant: one[1] });
+      }),
+      runs,
+    );
+  });
+
+  it("have no ordering key and no position in common", () => {
+    const ids = fc.oneof(fc.tuple(id), fc.tuple(id, id));
+    fc.assert(
+      fc.property(pairOf(ids), ([one, other]) => {
+        expect(orderKey(one) === orderKey(other)).toBe(JSON.stringify(one) === JSON.stringify(other));
+        const positions = [one, other].map(([first]) =>
+          encodePosition({ occurredAt: 0n, rank: 0, id: first }),
+        );
+        expect(positions[0] === positions[1]).toBe(one[0] === other[0]);
+      }),
+      runs,
+    );
+    const long = ["x".repeat(600)];
+    expect(orderKey([JSON.parse(orderKey(long)).at(-1)])).not.toBe(orderKey(long));
   });
 });
 
