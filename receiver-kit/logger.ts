@@ -1,5 +1,6 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { objectWith, withDefault } from "@workspace-tasks/kernel/schema.ts";
+import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 
 /** The receiver's log, with the signature of pino: a pino logger can be passed as it is. */
 export interface ReceiverLogger {
@@ -30,21 +31,36 @@ export const consoleLogger: ReceiverLogger = {
 };
 
 function printed({ err, ...fields }: { readonly err?: unknown }, message: string): readonly unknown[] {
-  const error = err instanceof Error ? describe(err, causesMax) : err;
-  return [`workspace-tasks receiver: ${message}`, fields, ...(err === undefined ? [] : [error])];
+  const error = err instanceof Error ? describe(err, causesMax) : shown(err);
+  const shownFields = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value)]));
+  return [
+    `workspace-tasks receiver: ${visible(message)}`,
+    shownFields,
+    ...(err === undefined ? [] : [error]),
+  ];
 }
 
+const shown = (value: unknown) => (typeof value === "string" ? visible(value) : value);
+
+/** The texts may be of an event: none of them can look like another line of the log. */
 function describe(error: Error, causesLeft: number): string {
   const { name, code, message, stack, cause, errors } = error as Error & { code?: unknown; errors?: unknown };
   // SQLSTATE class 22: the message quotes the value.
   const text = /^22...$/.test(String(code)) ? message.replace(/"[^"]*"/g, '"…"') : message;
   const causes = [cause, ...(Array.isArray(errors) ? errors : [])].filter((each) => each instanceof Error);
   return [
-    `${name}${code === undefined ? "" : ` (${code})`}: ${text}`,
-    ...(stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)),
+    visible(`${name}${code === undefined ? "" : ` (${code})`}: ${text}`),
+    ...framesOf(stack ?? "", message).map(visibleLines),
     ...(causesLeft > 0 ? causes.map((each) => `caused by ${describe(each, causesLeft - 1)}`) : []),
   ].join("\n");
 }
+
+/** Lines of the message may look like those of the stack, which follow it. */
+const framesOf = (stack: string, message: string) =>
+  stack
+    .slice(stack.indexOf(message) + message.length)
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
 
 const causesMax = 5;
 

@@ -196,7 +196,7 @@ In a clone, after \`npm run build\`; \`echo "whsec_$(openssl rand -base64 32)"\`
 <!-- none: the reader chooses the receiver and the secret -->
 \`\`\`sh
 ${serve} <receiver> <secret>   # ${subjects.flatMap(({ receiver }) => receiver ?? []).join(", ")}
-npx workspace-tasks check-receiver <url> --secret <secret> --observe-url <observeUrl>
+WORKSPACE_TASKS_SIGNING_SECRET=<secret> npx workspace-tasks check-receiver <url> --observe-url <observeUrl>
 \`\`\`
 `;
 }

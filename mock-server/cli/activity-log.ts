@@ -4,6 +4,7 @@
 import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
 import { painter } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { visible } from "@workspace-tasks/kernel/visible.ts";
 import { redactText } from "../graphql/documents/redaction.ts";
 
 /** As the control API's stream has it, or a mock's `subscribe`. */
@@ -141,10 +142,7 @@ export function withoutSecrets(url: string): string {
 const textMax = 500;
 
 const plain = (text: string) =>
-  redactText(text.length > textMax ? `${text.slice(0, textMax)}…` : text).replaceAll(
-    /\p{Cc}/gu,
-    (character) => JSON.stringify(`${character}`).slice(1, -1).replace("\u007f", "\\u007f"),
-  );
+  visible(redactText(text.length > textMax ? `${text.slice(0, textMax)}…` : text));
 
 function timeOf({ at, atMs }: LoggedActivity, date: boolean): string {
   const text =

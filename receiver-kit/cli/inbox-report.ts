@@ -1,8 +1,9 @@
-import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
+import { isNestedDeeper, jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { durationText } from "@workspace-tasks/kernel/layout/duration-text.ts";
 import { renderTable } from "@workspace-tasks/kernel/layout/table.ts";
 import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
+import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
 import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
 
@@ -42,7 +43,7 @@ export function renderRows(rows: readonly InboxRowSummary[], { width, paint, now
     String(row.attempts),
     row.lastError ?? "",
   ]);
-  const cells = lines.map((line) => line.map((cell) => visible(cell).replaceAll("\n", " ")));
+  const cells = lines.map((line) => line.map((cell) => visible(cell.replaceAll("\n", " "))));
   return renderTable(columns, cells, width);
 }
 
@@ -64,14 +65,25 @@ export function renderRow(row: InboxRowDetails, { width, paint, nowMs }: ReportL
     ["body", row.body ? `${row.body.byteLength} bytes` : "removed"],
   ];
   const lines = fields.map(([name, value]) =>
-    wrapBehind(name.padEnd(12), name === "state" ? value : visible(value), width),
+    wrapBehind(name.padEnd(12), name === "state" ? value : visibleLines(value), width),
   );
-  const body = row.body ? `\n${visible(indented(decodeUtf8(row.body) ?? "(not UTF-8)"))}\n` : "";
-  return `${lines.join("\n")}\n${body}`;
+  return `${lines.join("\n")}\n${row.body ? `\n${bodyText(row.body)}\n` : ""}`;
 }
+
+function bodyText(bytes: Uint8Array): string {
+  const body = decodeUtf8(bytes) ?? "(not UTF-8)";
+  const shown = visibleLines(indented(body.slice(0, shownMax)));
+  const cut = body.length > shownMax ? `\n… ${body.length - shownMax} characters more: --json shows all` : "";
+  return `${shown}${cut}`;
+}
+
+const shownMax = 100_000;
+/** Each level of a value indents all of its lines further. */
+const indentedDepthMax = 10;
 
 /** Only what JSON writes again alike: otherwise the text would not be what was received. */
 function indented(text: string): string {
+  if (isNestedDeeper(text, indentedDepthMax)) return text;
   const value = jsonOrUndefined(text);
   return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
 }
@@ -89,14 +101,6 @@ export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats
 export function rowToJson({ body, ...row }: InboxRowDetails): object {
   if (!body) return { ...row, body: null };
   return { ...row, body: { text: decodeUtf8(body) ?? null, base64: Buffer.from(body).toString("base64") } };
-}
-
-/** A stored body may contain escape sequences, which a terminal would execute. */
-function visible(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters control terminals
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
 }
 
 function isoTime(ms: number): string {

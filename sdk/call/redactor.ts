@@ -1,5 +1,6 @@
 import { toBase64, utf8 } from "@workspace-tasks/kernel/bytes.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
+import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 
 // Removes secrets from everything a person may read, in two ways: the values this process knows (keys and the tokens
 // it received), and patterns that are always secret (signing secrets, Bearer headers, JWTs). A key is known before it
@@ -11,7 +12,8 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 export interface Redactor {
   /** Remembers a value that must never be printed. */
   remember(secret: string): void;
-  /** The beginning of a text, at most `lengthMax` characters (default 1,000), redacted. */
+  /** The beginning of a text, at most `lengthMax` characters (default 1,000), redacted, as one line
+   * without characters that a terminal obeys. */
   text(text: string, lengthMax?: number): string;
   /** A copy of an error that holds only its name, message, stack, code and causes, cut and redacted. */
   cause(error: unknown): unknown;
@@ -36,17 +38,20 @@ export function createRedactor(): Redactor {
   const secrets = new Set<string>();
   let longest = 0;
 
-  function text(value: string, lengthMax = textLengthMax): string {
+  const text: Redact = (value, lengthMax = textLengthMax) =>
+    visible(redact(value, lengthMax)).slice(0, lengthMax);
+  const lines: Redact = (value, lengthMax = textLengthMax) =>
+    visibleLines(redact(value, lengthMax)).slice(0, lengthMax);
+
+  function redact(value: string, lengthMax: number): string {
     const cut = value.slice(0, lengthMax + longest);
     let redacted = cut;
     for (const secret of secrets) redacted = redacted.replaceAll(secret, mask);
     redacted = redacted.replace(shapes, (found) => (isMaskable(found) ? mask : found));
     // Where the text was cut, the beginning of a secret may be left.
     const isWhole = cut.length === value.length;
-    return redacted.slice(
-      0,
-      isWhole ? lengthMax : Math.min(lengthMax, Math.max(0, redacted.length - longest)),
-    );
+    const end = isWhole ? lengthMax : Math.min(lengthMax, Math.max(0, redacted.length - longest));
+    return redacted.slice(0, end);
   }
 
   return {
@@ -61,7 +66,7 @@ export function createRedactor(): Redactor {
       }
     },
     text,
-    cause: (error) => copyCause(error, text, 0),
+    cause: (error) => copyCause(error, { text, lines }, 0),
   };
 }
 
@@ -89,22 +94,23 @@ function base64Forms(secret: string): readonly string[] {
 }
 
 type Redact = (value: string, lengthMax?: number) => string;
+type Redacts = { readonly text: Redact; readonly lines: Redact };
 
-function copyCause(error: unknown, text: Redact, depth: number): unknown {
-  if (typeof error === "string") return text(error);
+function copyCause(error: unknown, redact: Redacts, depth: number): unknown {
+  if (typeof error === "string") return redact.text(error);
   try {
-    return isError(error) && depth < causeDepthMax ? copyError(error, text, depth) : undefined;
+    return isError(error) && depth < causeDepthMax ? copyError(error, redact, depth) : undefined;
   } catch {
     // An error of the caller's functions can have fields that throw.
     return undefined;
   }
 }
 
-function copyError(error: Error, text: Redact, depth: number): Error {
-  const nested = "cause" in error ? copyCause(error.cause, text, depth + 1) : undefined;
+function copyError(error: Error, { text, lines }: Redacts, depth: number): Error {
+  const nested = "cause" in error ? copyCause(error.cause, { text, lines }, depth + 1) : undefined;
   const copy = new Error(text(String(error.message)), nested === undefined ? undefined : { cause: nested });
   Object.defineProperty(copy, "name", { value: text(String(error.name)), configurable: true });
-  if (error.stack !== undefined) copy.stack = text(String(error.stack), stackLengthMax);
+  if (error.stack !== undefined) copy.stack = lines(String(error.stack), stackLengthMax);
   for (const field of systemFields) {
     const value: unknown = Reflect.get(error, field);
     if (typeof value === "number") Object.assign(copy, { [field]: value });

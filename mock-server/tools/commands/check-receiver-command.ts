@@ -22,7 +22,7 @@ const limit = (name: keyof typeof auditDefaults, about: string) =>
   wholeNumber(about, { min: 1, max: 999_999_999, fallback: auditDefaults[name] });
 
 const flags = {
-  secret: text("<whsec_…>", `signing secret (${secretVariable})`),
+  secret: text("<whsec_…>", `signing secret; better ${secretVariable}, as other users see arguments`),
   oldSecret: text("<whsec_…>", "also test a secret that is in its grace period"),
   observeUrl: text(
     "<url>",
@@ -47,7 +47,7 @@ const renderers: Renderers<AuditReport> = { ".json": renderJsonReport, ".xml": r
 /** Runs `workspace-tasks check-receiver` and returns its exit code. */
 export const runCheckReceiverCommand = cli.defineCommand({
   name: "check-receiver",
-  synopsis: "<url> --secret whsec_… [options]",
+  synopsis: "<url> [options]",
   about: `Attacks a webhook receiver, in any language, and reports how it responds. The
 deliveries name generated tasks and some of them are correctly signed: do not
 run it against production.`,

@@ -3,6 +3,7 @@
 import { didYouMean } from "../did-you-mean.ts";
 import { lineWidth, proseWidth, type TextStream } from "../layout/terminal.ts";
 import { reflow, wrapLines } from "../layout/text.ts";
+import { visibleLines } from "../visible.ts";
 import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
 import { flagRows, type HelpRow, helpRows } from "./help.ts";
@@ -136,7 +137,7 @@ export function writeData(io: CommandIo, text: string): 0 {
 
 /** Writes a line to stderr, after what the user typed. @param name of the command; empty for the program itself */
 export function writeNotice({ program, stderr }: CommandIo, name: string, message: string): void {
-  stderr.write(`${wrapLines(`${fullName(program, name)}: ${message}`, lineWidth(stderr))}\n`);
+  stderr.write(`${wrapLines(`${fullName(program, name)}: ${visibleLines(message)}`, lineWidth(stderr))}\n`);
 }
 
 const fullName = (program: string, name: string) => [program, name].filter(Boolean).join(" ");

@@ -29,6 +29,17 @@ describe("the redactor", () => {
   });
 });
 
+describe("a text of the service", () => {
+  it("cannot control a terminal nor begin a line, and of a stack the lines stay", () => {
+    const redactor = createRedactor();
+    expect(redactor.text("a\u001b[31m\u202e\nFORGED")).toBe("a\\u001b[31m\\u202e\\nFORGED");
+    const error = Object.assign(new Error("b\u0007\nFORGED"), { stack: "Error\n    at here\u001b" });
+    const { message, stack } = redactor.cause(error) as Error;
+    expect(message).toBe("b\\u0007\\nFORGED");
+    expect(stack).toBe("Error\n    at here\\u001b");
+  });
+});
+
 describe("a text that is cut", () => {
   const secret = `key-${"s3cr3t".repeat(10)}`;
 

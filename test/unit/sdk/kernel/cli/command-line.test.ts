@@ -20,6 +20,7 @@ const showWith = (failureCode?: 1 | 2) =>
     async run(args, io) {
       const id = onlyArgument(args, "one id");
       if (id === "absent") throw new CommandError("no row absent");
+      if (id === "hostile") throw new CommandError("no row \u001b]0;title\u0007\u202e");
       if (id === "bug") throw new Error("unexpected");
       io.stdout.write(`${id} ${args.flags.retryCount}`);
       return 0;
@@ -51,6 +52,12 @@ describe("a command", () => {
     expect([code, out]).toEqual([2, ""]);
     expect(err).toBe(
       'workspace-tasks rows show: expected one id, got "a b"\nTry workspace-tasks rows show --help\n',
+    );
+  });
+
+  it("a command shows what controls a terminal in a notice", async () => {
+    expect((await run("hostile")).err).toBe(
+      "workspace-tasks rows show: no row \\u001b]0;title\\u0007\\u202e\n",
     );
   });
 
