@@ -63,7 +63,17 @@ export class ImportState {
   client(externalId: string): ClientState {
     const known = this.clients.get(externalId);
     if (known) return known;
-    const client: ClientState = { isImported: false, mode: "new", isSeen: false };
+    // The fields that nearly every client gets lie in the object itself; a list of others beside it takes more.
+    const client: ClientState = {
+      isImported: false,
+      mode: "new",
+      job: undefined,
+      work: undefined,
+      attaching: undefined,
+      documents: undefined,
+      isSeen: false,
+      status: undefined,
+    };
     this.clients.set(externalId, client);
     return client;
   }
@@ -93,7 +103,8 @@ export class ImportState {
     if (!client.isSeen || client.status) return;
     this.counts.open -= 1;
     this.counts[status] += 1;
-    Object.assign(client, { status, error });
+    client.status = status;
+    if (error) client.error = error;
   }
 }
 

@@ -126,11 +126,6 @@ export function toNumber(value: unknown): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
-/** SQLite has numbers in their place. */
-export function toBoolean(value: unknown): boolean {
-  return value === true || value === 1;
-}
-
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
 function toBytes(value: unknown): Uint8Array | null {
   if (value instanceof Uint8Array) return value;

@@ -50,7 +50,7 @@ describe("upload", () => {
     });
     expect(created.status).toBe(201);
     const location = created.headers.get("location") ?? "";
-    expect(location).toMatch(new RegExp(`^${mock.baseUrl}/api/uploads/[0-9a-f-]{36}$`));
+    expect(location).toMatch(/^\/api\/uploads\/[0-9a-f-]{36}$/);
 
     const first = await send({ method: "PATCH", path: location, headers: offset(0), body: "01234" });
     expect([first.status, first.headers.get("upload-offset")]).toEqual([204, "5"]);

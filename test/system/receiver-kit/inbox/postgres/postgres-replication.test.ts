@@ -125,19 +125,22 @@ describeWithPostgres("a server that was demoted", () => {
     const { pool, inbox } = await createInbox("demoted");
     const rows = Array.from({ length: 6 }, (_, n) => runningAt(`task-${n}`, 1));
     await Promise.all([inbox.insert(rows[0]!), inbox.stats(), inbox.list({}), inbox.backlog("default", 1)]);
-    const pids = async (count = pool.totalCount) => {
+    const ofAll = async (expression: string, count = pool.totalCount): Promise<readonly string[]> => {
       const clients = await Promise.all(Array.from({ length: count }, () => pool.connect()));
-      const found = await Promise.all(
-        clients.map((client) => client.query("SELECT pg_backend_pid() AS pid")),
-      );
+      const found = await Promise.all(clients.map((client) => client.query(`SELECT ${expression} AS value`)));
       for (const client of clients) client.release();
-      return found.map((result) => Number(result.rows[0]?.pid));
+      return found.map((result) => String(result.rows[0]?.value));
     };
+    const pids = (count?: number) => ofAll("pg_backend_pid()", count);
     // One more than the inbox has used, as of an application that shares the pool.
     const before = await pids(pool.totalCount + 1);
     expect(before.length).toBeGreaterThan(2);
     // A read-only server rejects statements as a standby does.
     await configure("default_transaction_read_only", "on");
+    // A busy machine tells its sessions one after the other.
+    await expect
+      .poll(async () => new Set(await ofAll("current_setting('transaction_read_only')")))
+      .toEqual(new Set(["on"]));
     await expect(inbox.insert(rows[1]!)).rejects.toMatchObject({
       code: "INBOX_UNAVAILABLE",
       cause: { code: "25006" },
