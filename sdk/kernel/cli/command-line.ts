@@ -135,9 +135,13 @@ export function writeData(io: CommandIo, text: string): 0 {
   return 0;
 }
 
-/** Writes a line to stderr, after what the user typed. @param name of the command; empty for the program itself */
+/**
+ * Writes a line to stderr, after what the user typed. Further lines are indented, so that no text of others looks like another
+ * notice. @param name of the command; empty for the program itself
+ */
 export function writeNotice({ program, stderr }: CommandIo, name: string, message: string): void {
-  stderr.write(`${wrapLines(`${fullName(program, name)}: ${visibleLines(message)}`, lineWidth(stderr))}\n`);
+  const text = visibleLines(message).replaceAll("\n", "\n  ");
+  stderr.write(`${wrapLines(`${fullName(program, name)}: ${text}`, lineWidth(stderr))}\n`);
 }
 
 const fullName = (program: string, name: string) => [program, name].filter(Boolean).join(" ");

@@ -20,7 +20,8 @@ const showWith = (failureCode?: 1 | 2) =>
     async run(args, io) {
       const id = onlyArgument(args, "one id");
       if (id === "absent") throw new CommandError("no row absent");
-      if (id === "hostile") throw new CommandError("no row \u001b]0;title\u0007\u202e");
+      if (id === "hostile")
+        throw new CommandError("no row \u001b]0;title\u0007\u202e\nworkspace-tasks: done");
       if (id === "bug") throw new Error("unexpected");
       io.stdout.write(`${id} ${args.flags.retryCount}`);
       return 0;
@@ -55,9 +56,9 @@ describe("a command", () => {
     );
   });
 
-  it("a command shows what controls a terminal in a notice", async () => {
+  it("a command shows what controls a terminal in a notice, and no line of a text as another notice", async () => {
     expect((await run("hostile")).err).toBe(
-      "workspace-tasks rows show: no row \\u001b]0;title\\u0007\\u202e\n",
+      "workspace-tasks rows show: no row \\u001b]0;title\\u0007\\u202e\n  workspace-tasks: done\n",
     );
   });
 
