@@ -54,6 +54,7 @@ function apply(folder: string, { file, find, replace }: Patch): void {
 
 const postgres = "dist/shared/postgres-inbox.js";
 const sqlite = "dist/shared/sqlite-inbox.js";
+const sqliteFile = "dist/shared/sqlite-file.js";
 
 /** One more at the end of the list. */
 const append = (file: string, release: string, oldestUsable: number, statements: string): Patch => {
@@ -72,18 +73,10 @@ const expand: readonly Patch[] = [
     ...([postgres, oldestRelease, 1] as const),
     `(schema) => \`ALTER TABLE \${schema}.deliveries ADD COLUMN stored_by text;\``,
   ),
-  {
-    file: postgres,
-    find: "received_at, outcome, last_error, secret_index, traceparent)",
-    replace: "received_at, outcome, last_error, secret_index, traceparent, stored_by)",
-  },
-  {
-    file: postgres,
-    find: "'quarantined' END, quarantine, secret_index, traceparent\n",
-    replace: "'quarantined' END, quarantine, secret_index, traceparent, 'next'\n",
-  },
+  { file: postgres, find: "const storedColumns = [", replace: 'const storedColumns = ["stored_by",' },
+  { file: postgres, find: "const storedValues = [", replace: `const storedValues = ["'next'",` },
   append(
-    ...([sqlite, oldestRelease, 1] as const),
+    ...([sqliteFile, oldestRelease, 1] as const),
     "`ALTER TABLE workspace_tasks_deliveries ADD COLUMN stored_by TEXT;`",
   ),
   {
@@ -103,7 +96,7 @@ const contract: readonly Patch[] = [
       ALTER TABLE \${schema}.deliveries ALTER COLUMN stored_by SET NOT NULL;\``,
   ),
   append(
-    ...([sqlite, "0.3.0", 2] as const),
+    ...([sqliteFile, "0.3.0", 2] as const),
     `\`UPDATE workspace_tasks_deliveries ${fill};
       CREATE TRIGGER workspace_tasks_stored_by BEFORE INSERT ON workspace_tasks_deliveries WHEN new.stored_by IS NULL
       BEGIN SELECT RAISE(ABORT, 'stored_by is missing'); END;\``,

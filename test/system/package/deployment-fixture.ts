@@ -122,8 +122,11 @@ export class RunningCommand implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    const { pid } = this.#child;
+    // It did not start. Without the number the signal would go to the group of this process.
+    if (pid === undefined) return;
     try {
-      process.kill(-(this.#child.pid ?? 0), "SIGKILL");
+      process.kill(-pid, "SIGKILL");
     } catch {
       // The group has no process left.
     }

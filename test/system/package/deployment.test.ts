@@ -61,6 +61,16 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const images = new Map<string, ReturnType<typeof buildImage>>();
+
+/** The image of a Dockerfile, which is built when a test first asks for it, and its folder. */
+async function imageOf(dockerfile: "Dockerfile" | "mock.Dockerfile") {
+  const image = join(folder, `image-of-${dockerfile}`);
+  const building = images.get(dockerfile) ?? buildImage(dockerfile, join(folder, "application"), image);
+  images.set(dockerfile, building);
+  return { ...(await building), image };
+}
+
 const get = (port: number, path: string) =>
   fetch(`http://127.0.0.1:${port}${path}`).then(
     async (response) => ({ status: response.status, body: await response.text() }),
@@ -76,8 +86,7 @@ async function deliver(port: number): Promise<number> {
 
 describe("the Dockerfile of the receiver", () => {
   it("the Dockerfile of the receiver builds an image that migrates, serves, reports its health, and ends in order", async () => {
-    const image = join(folder, "image");
-    const { env, command, check } = await buildImage("Dockerfile", join(folder, "application"), image);
+    const { image, env, command, check } = await imageOf("Dockerfile");
     const database = { ...env, DATABASE_URL: server.url() };
     using migration = new RunningCommand(["node", "migrate.mjs"], image, database);
     expect(await migration.ended, migration.output).toBe(0);
@@ -106,8 +115,8 @@ describe("the Dockerfile of the receiver", () => {
     expect(await deadHealth.ended).toBe(1);
   });
 
-  it("the Dockerfile of the receiver builds an image without the mock, its command and the SDK", () => {
-    const modules = join(folder, "image/node_modules");
+  it("the Dockerfile of the receiver builds an image without the mock, its command and the SDK", async () => {
+    const modules = join((await imageOf("Dockerfile")).image, "node_modules");
     expect(readdirSync(join(modules, "@workspace-tasks")).sort()).toEqual(["events", "receiver-kit"]);
     const development = ["workspace-tasks", "graphql", "standardwebhooks"];
     expect(development.filter((name) => existsSync(join(modules, name)))).toEqual([]);
@@ -116,10 +125,11 @@ describe("the Dockerfile of the receiver", () => {
   it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {
     const settings = { PORT: String(await freePort()), DATABASE_URL: "postgres://127.0.0.1:1/none" };
     const env = { ...settings, WORKSPACE_TASKS_SIGNING_SECRET: secretA };
-    using receiver = new RunningCommand(["node", "server.mjs"], join(folder, "image"), env);
+    const { image } = await imageOf("Dockerfile");
+    using receiver = new RunningCommand(["node", "server.mjs"], image, env);
     expect(await receiver.ended).toBe(1);
     expect(receiver.output).toMatch(/^cannot start: postgres inbox: it cannot be opened: .+DATABASE_URL\n$/);
-    using migration = new RunningCommand(["node", "migrate.mjs"], join(folder, "image"), settings);
+    using migration = new RunningCommand(["node", "migrate.mjs"], image, settings);
     expect(await migration.ended).toBe(1);
     expect(migration.output).toMatch(/^cannot migrate: postgres inbox: it cannot be opened: .+\n$/);
   });
@@ -138,8 +148,7 @@ describe("the Dockerfile of the receiver", () => {
 
 describe("the Dockerfile of the mock", () => {
   it("the Dockerfile of the mock builds an image whose mock is healthy, and serves under the name of its service", async () => {
-    const image = join(folder, "mock-image");
-    const { command, check } = await buildImage("mock.Dockerfile", join(folder, "application"), image);
+    const { image, command, check } = await imageOf("mock.Dockerfile");
     const port = await freePort();
     using mock = new RunningCommand(at(port, command), image, {});
     await expect
@@ -165,7 +174,10 @@ describe("the compose file", () => {
     expect([ports, mock.ports]).toEqual([["127.0.0.1:3000:3000"], ["127.0.0.1:4010:4010"]]);
 
     const [mockPort, receiverPort] = [await freePort(), await freePort()];
-    const image = join(folder, "image");
+    const { image } = await imageOf("Dockerfile");
+    const { image: mockImage } = await imageOf("mock.Dockerfile");
+    using migrating = new RunningCommand(["node", "migrate.mjs"], image, { DATABASE_URL: server.url() });
+    expect(await migrating.ended, migrating.output).toBe(0);
     const settings = {
       ...environment,
       DATABASE_URL: server.url(),
@@ -181,11 +193,11 @@ describe("the compose file", () => {
         .replace("receiver:3000", `0.0.0.0:${receiverPort}`)
         .replace("=receiver", "=0.0.0.0");
     const command = mock.command?.map(here) ?? [];
-    using running = new RunningCommand(command, join(folder, "mock-image"), {});
+    using running = new RunningCommand(command, mockImage, {});
     await expect.poll(() => running.output, { timeout: 20_000 }).toContain("Ctrl+C stops it");
     const [program = ""] = command;
     const trigger = [program, "trigger", "task.completed", "--mock", `http://127.0.0.1:${mockPort}`];
-    using triggering = new RunningCommand(trigger, join(folder, "mock-image"), {});
+    using triggering = new RunningCommand(trigger, mockImage, {});
     expect(await triggering.ended, triggering.output).toBe(0);
     expect(triggering.output).toMatch(/ 200 {2}succeeded$/m);
     await expect.poll(() => receiving.output).toMatch(/task \S+ is COMPLETED/);
