@@ -8,9 +8,11 @@ export { type MockMatchers, mockMatchers };
 
 expect.extend(mockMatchers);
 
-declare module "vitest" {
-  // biome-ignore lint/suspicious/noExplicitAny: both declarations of an interface have the same parameters
-  interface Matchers<T = any> extends MockMatchers<void> {}
+declare global {
+  // Vitest's assertions have what Chai's have. Its own interface of matchers has other type parameters in vitest 5 than in 4.
+  namespace Chai {
+    interface Assertion extends MockMatchers<void> {}
+  }
 }
 
 export interface MockFixtures {

@@ -76,4 +76,6 @@ export const types: readonly Project[] = [
   typescript("6.0"),
   typescript("latest", true),
   beside("vitest", ["vitest@4", "@workspace-tasks/mock-server"]),
+  beside("vitest", ["vitest", "@workspace-tasks/mock-server"]),
+  beside("@types/aws-lambda", ["@types/aws-lambda", "@workspace-tasks/receiver-kit"]),
 ];
