@@ -80,10 +80,10 @@ export function referToLimiter(request: LimiterRequest): LimiterReference {
 }
 
 function createEntry(request: LimiterRequest, before?: RateLimiter): Entry {
-  const { id, rateLimit, clock, customClock, random } = request;
+  const { id, rateLimit, clock, random } = request;
   const { requests: limit, windowMs, store } = rateLimit;
   const shared = store && { store, key: id };
-  const limiterSettings = { limit, windowMs, shared, forgetsWhenTimeGoesBack: customClock };
+  const limiterSettings = { limit, windowMs, shared };
   const limiter = new RateLimiter(limiterSettings, clock, random, before);
   return { limiter, rateLimit, users: 0, isIdle: () => limiter.isIdle() };
 }

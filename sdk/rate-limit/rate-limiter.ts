@@ -58,11 +58,6 @@ export interface ClientQueue {
 
 export interface LimiterSettings extends WindowLimit {
   readonly shared?: SharedSettings | undefined;
-  /**
-   * Whether wall time that goes back says that the service counts nothing any more: a mock that is reset sets its virtual
-   * clock to the start. The clock of a machine is corrected now and then, which says nothing.
-   */
-  readonly forgetsWhenTimeGoesBack?: boolean | undefined;
 }
 
 /** The rate limit of one key at one moment. */
@@ -99,12 +94,11 @@ export class RateLimiter {
   readonly #random: Random;
   readonly #settings: LimiterSettings;
   readonly #shared: SharedPermits | undefined;
-  #window: SlidingWindow;
-  #start: SlowStart;
+  readonly #window: SlidingWindow;
+  readonly #start: SlowStart;
   /** Ordered by place. */
   readonly #queue: WaitingCall[] = [];
   #entries = 0;
-  #wallMs = Number.NEGATIVE_INFINITY;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
   /** @param before the limiter that this one replaces; what it has sent still counts */
@@ -127,7 +121,6 @@ export class RateLimiter {
 
   /** A permit, if one is free and no call waits. Never with a store, which has to be asked. */
   tryAcquire(): Permit | undefined {
-    this.#forgetAfterReset();
     if (this.#shared || this.#queue.length > 0) return undefined;
     const nowMs = this.#clock.monotonic();
     return this.#waitMs(nowMs) > 0 ? undefined : this.#createPermit(nowMs, 0);
@@ -139,7 +132,6 @@ export class RateLimiter {
    * @param client the same object for all calls of a client
    */
   acquire(entry: QueueEntry, client: ClientQueue, scope: CallScope): Promise<Permit> {
-    this.#forgetAfterReset();
     const sinceMs = this.#clock.monotonic();
     const leftMs = scope.remainingMs();
     const reason = scope.failure ?? this.#reasonToFail(entry, client, leftMs, sinceMs);
@@ -173,16 +165,6 @@ export class RateLimiter {
     const remaining = Math.max(0, limit - used);
     const nextSlotInMs = Math.max(this.#waitMs(nowMs), this.#leastWaitMs(queued, nowMs));
     return { limit, windowMs, used, remaining, queued, nextSlotInMs };
-  }
-
-  #forgetAfterReset(): void {
-    if (!this.#settings.forgetsWhenTimeGoesBack) return;
-    const wallMs = this.#clock.now();
-    if (wallMs < this.#wallMs) {
-      this.#window = new SlidingWindow(this.#settings);
-      this.#start = new SlowStart(this.#settings, this.#shared !== undefined);
-    }
-    this.#wallMs = wallMs;
   }
 
   /** Why a call fails at once instead of waiting. */
@@ -250,7 +232,6 @@ export class RateLimiter {
 
   /** Sends the calls that may be sent now, and sets the timer for the next. */
   #pump(): void {
-    this.#forgetAfterReset();
     let nextAtMs = Number.POSITIVE_INFINITY;
     for (let call = this.#queue[0]; call; call = this.#queue[0]) {
       const nowMs = this.#clock.monotonic();

@@ -89,18 +89,6 @@ describe("clients of one process", () => {
     expect(await run(open({}))).toContain("rateLimit.requests: expected 30");
   });
 
-  it("a client of a mock may send again what it has sent before the mock was reset to an earlier time", async () => {
-    const { service, engine } = createEngineFixture({ limit: 1_000 });
-    const startMs = service.clock.now();
-    for (let test = 0; test < 5; test += 1) {
-      const calls = Array.from({ length: 100 }, () => codeOf(engine.execute(probe.query, {})));
-      await service.clock.advance(8_000);
-      expect(new Set(await Promise.all(calls))).toEqual(new Set(["no error"]));
-      service.clock.setNow(startMs);
-    }
-    expect(service.log.accepted).toBe(500);
-  });
-
   it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
     const service = createFakeService();
     const { clock } = service;

@@ -1,6 +1,5 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { RateLimiter } from "../../../../sdk/rate-limit/rate-limiter.ts";
 import {
   busiestWindow,
   constantLegs,
@@ -10,7 +9,7 @@ import {
   openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
-import { createFakeService, type FakeService } from "../../../support/fake-service.ts";
+import type { FakeService } from "../../../support/fake-service.ts";
 import { seeded, withLatency } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
@@ -61,19 +60,6 @@ describe("the rate limiter of the key's only client", () => {
     await service.clock.advance(60_000);
     await Promise.all(calls);
     expect(service.log).toMatchObject({ accepted: 240, rejected429: 0 });
-  });
-
-  it.each([
-    [true, "of a mock forgets what was sent"],
-    [false, "of the machine does not"],
-  ])("when wall time goes back (%s), a clock %s", (forgetsWhenTimeGoesBack) => {
-    const { clock } = createFakeService();
-    const settings = { limit: 1, windowMs: minuteMs, forgetsWhenTimeGoesBack };
-    const limiter = new RateLimiter(settings, clock, () => 0.5);
-    limiter.tryAcquire()?.responded(clock.monotonic());
-    expect(limiter.tryAcquire()).toBeUndefined();
-    clock.setNow(clock.now() - 1);
-    expect(limiter.tryAcquire() !== undefined).toBe(forgetsWhenTimeGoesBack);
   });
 });
 
