@@ -17,7 +17,7 @@ const projects = [
     title: "SDK",
     install: ["@workspace-tasks/sdk"],
     packagesMax: 1,
-    bytesMax: 0.835 * mega,
+    bytesMax: 0.85 * mega,
     uncounted: [],
     never: ["@workspace-tasks/mock-server", "@workspace-tasks/receiver-kit", "zod"],
   },
