@@ -440,17 +440,22 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
         SET due_at = ${now} + ending.delay, attempts = ending.attempts, last_error = ending.error FROM ending
         WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
           AND ending.result = 'retry'),
+      -- A failure that was not counted leaves no attempt behind by which the end of the row would know of it.
+      noted AS (
+        UPDATE ${deliveries} AS delivery SET last_error = ending.error FROM ending
+        WHERE delivery.seq = ending.seq AND ending.result = 'retry' AND ending.attempts = 0),
       released AS (
         UPDATE ${queue} AS waiting SET due_at = ${now} + ending.delay FROM ending
         WHERE waiting.key_id = ending.key_id AND waiting.position = ending.position AND waiting.seq = ending.seq
           AND ending.result = 'release' AND ending.delay > 0),
-      -- A row that ended well at its first attempt needs no mark: it is done because it is not queued.
+      -- A row that ended well, without a failure before, needs no mark: it is done because it is not queued.
       recorded AS (
         UPDATE ${deliveries} AS delivery
         SET outcome = nullif(ending.result, 'done'), attempts = ending.attempts,
             last_error = coalesce(ending.error, ended.last_error, delivery.last_error)
         FROM ending JOIN ended USING (seq)
-        WHERE delivery.seq = ending.seq AND (ending.result <> 'done' OR ending.attempts > 1)),
+        WHERE delivery.seq = ending.seq
+          AND (ending.result <> 'done' OR ending.attempts > 1 OR ended.last_error IS NOT NULL)),
       after AS MATERIALIZED (
         SELECT key_id, head, moved_at, waiting - count(*) FILTER (WHERE result IN ('done', 'stale', 'dead')) AS waiting,
           bool_or(result IN ('done', 'stale', 'dead')) AS has_ended, count(*) FILTER (WHERE delay > 0) AS delayed,
