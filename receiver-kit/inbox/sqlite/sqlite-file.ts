@@ -86,7 +86,7 @@ export class SqliteFile {
 
   #checkAgain(opener: SqliteOpener): void {
     try {
-      checkContent(this.#path, opener);
+      checkContent(this.#path, opener, { wasInUse: true });
     } catch (error) {
       throw this.explain(error);
     }
@@ -210,9 +210,13 @@ const checkpointTimeoutMs = 1_000;
  *
  * By a connection that may not write: the last one that may would write a foreign -wal into the file when it is closed.
  */
-export function checkContent(filePath: string, opener: SqliteOpener, { isBackup = false } = {}): void {
+export function checkContent(
+  filePath: string,
+  opener: SqliteOpener,
+  { isBackup = false, wasInUse = false } = {},
+): void {
   const bytes = sizeOf(filePath);
-  if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup) return;
+  if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup && !wasInUse) return;
   const connection = openToRead(filePath, opener);
   try {
     if (isBackup || bytes <= wholeCheckBytesMax) {
@@ -221,6 +225,8 @@ export function checkContent(filePath: string, opener: SqliteOpener, { isBackup 
     }
     const hasInbox = connection.query(`SELECT 1 FROM sqlite_master WHERE name = '${queue}'`).length > 0;
     if (isBackup && !hasInbox) throw new Error("it has no inbox");
+    // The file was emptied, and its -wal does not have all that was in it.
+    if (wasInUse && !hasInbox) throw damaged("it has no inbox any more");
     if (!hasInbox) return;
     if (Number(connection.query(countWrong)[0]?.["wrong"]) > 0)
       throw damaged("rows are not found by their ids");

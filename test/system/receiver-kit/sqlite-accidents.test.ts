@@ -1,7 +1,7 @@
 // What people do to a SQLite file while a receiver uses it, or after it crashed. Deliveries that get 200 afterwards are in
 // the file after the next start; where the file cannot keep them, they get 503, or the receiver does not start.
 
-import { copyFileSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -89,6 +89,7 @@ const accidents: readonly (readonly [name: string, end: "running" | "ended", acc
     },
   ],
   ["the file is cut while it runs", "running", ({ file }) => truncateSync(file, 20_000)],
+  ["the file is emptied while it runs", "running", ({ file }) => writeFileSync(file, "")],
   [
     "the restore command is used after a crash",
     "ended",
