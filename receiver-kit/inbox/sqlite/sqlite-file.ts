@@ -3,8 +3,9 @@
 //
 //   at opening     owner and mode are checked, and what is read: all of a small file, the newest rows of a large one
 //   after commits  the path and the -wal must lead to what was opened, or nothing of the commit is acknowledged
-//   between them   only checkpoints write the file. One that has changed meanwhile may have been overwritten (`cp`), or
-//                  another process made a checkpoint: it is opened and checked again before anything is acknowledged
+//   with commits   only checkpoints write the file, and this process makes its own between commits. One that has changed
+//                  otherwise may have been overwritten (`cp`), or another process made a checkpoint: it is opened and
+//                  checked again before anything is acknowledged
 //   at any time    what SQLite calls damaged stays so until a restart
 //
 // The file is never opened here but through SQLite: to close it would release the locks of all connections of the process.
@@ -21,7 +22,8 @@ export class SqliteFile {
   /** The files that were opened: device and number. */
   #main: string | undefined;
   #wal: string | undefined;
-  /** Size and time of change after the last commit. */
+  #walBytes = 0;
+  /** Size and time of change at the last check. */
   #state: string | undefined;
   /** Holds until `close`. */
   #fault: ReceiverError | undefined;
@@ -36,9 +38,11 @@ export class SqliteFile {
     if (this.#fault) throw this.#fault;
     if (this.#main !== undefined) this.#checkPath();
     let connection: SqliteConnection | undefined;
+    let state: string | undefined;
     try {
       createPrivateFile(this.#path);
       for (const suffix of suffixes) makePrivate(this.#path + suffix);
+      state = stateOf(this.#path);
       checkContent(this.#path, opener);
       connection = checkConnection(opener(this.#path));
       configure(connection);
@@ -50,14 +54,14 @@ export class SqliteFile {
     }
     this.#main ??= identityOf(this.#path);
     this.#wal = this.#walIdentity();
-    this.#state = stateOf(this.#path);
+    this.#walBytes = sizeOf(`${this.#path}-wal`);
+    this.#state = state;
     return connection;
   }
 
   /** Commits. Throws also when the commit is not in the files that the paths name: then nothing may be acknowledged. */
   commit(connection: SqliteConnection, opener: SqliteOpener): void {
     if (this.#fault) throw this.#fault;
-    const isUnchanged = stateOf(this.#path) === this.#state;
     connection.exec("COMMIT");
     this.#checkPath();
     const wal = this.#walIdentity();
@@ -68,8 +72,26 @@ export class SqliteFile {
       this.#fault = fileLost(`${this.#path}-wal or -shm`, "removed", consequence);
       throw this.#fault;
     }
-    // By `cp`, or by a checkpoint of another process.
-    if (!isUnchanged) this.#checkAgain(opener);
+    // By `cp`, or by a checkpoint of another process: a commit writes the -wal alone.
+    const state = stateOf(this.#path);
+    if (state !== this.#state) this.#checkAgain(opener);
+    this.#state = state;
+    this.#keepWalShort(connection, opener);
+  }
+
+  /** A -wal that has grown is full of pages that are not in the file yet; one that has not is written from its start. */
+  #keepWalShort(connection: SqliteConnection, opener: SqliteOpener): void {
+    const bytes = sizeOf(`${this.#path}-wal`);
+    const hasGrown = bytes > this.#walBytes;
+    this.#walBytes = bytes;
+    if (!hasGrown || bytes < walBytesMax) return;
+    try {
+      connection.query("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // A full disk, say: the rows stay in the -wal, and the next commit tries again.
+    }
+    // What happened to the file meanwhile does not show in its state.
+    this.#checkAgain(opener, { isSample: !hasHoles(this.#path) });
     this.#state = stateOf(this.#path);
   }
 
@@ -84,9 +106,9 @@ export class SqliteFile {
     }
   }
 
-  #checkAgain(opener: SqliteOpener): void {
+  #checkAgain(opener: SqliteOpener, { isSample = false } = {}): void {
     try {
-      checkContent(this.#path, opener, { wasInUse: true });
+      checkContent(this.#path, opener, { wasInUse: true, isSample });
     } catch (error) {
       throw this.explain(error);
     }
@@ -178,16 +200,19 @@ function configure(connection: SqliteConnection): void {
   connection.query("PRAGMA page_size = 2048");
   connection.query("PRAGMA journal_mode = WAL");
   connection.query("PRAGMA synchronous = FULL");
-  // In pages: 8 MB. Pages that many commits change are then copied into the file less often.
-  connection.query("PRAGMA wal_autocheckpoint = 4000");
+  // A checkpoint within a commit could not be told from a file that is overwritten at this moment.
+  connection.query("PRAGMA wal_autocheckpoint = 0");
   // A reader that stays open lets the -wal grow; it is cut again after the next checkpoint.
-  connection.query("PRAGMA journal_size_limit = 16777216");
+  connection.query(`PRAGMA journal_size_limit = ${walBytesMax}`);
   // In KiB. Pages that do not fit are written before their commit, some of them twice: with SQLite's own 2 MB a
   // commit of large bodies took a tenth longer.
   connection.query("PRAGMA cache_size = -16384");
   // SQLite's wait blocks the event loop: 5 ms are enough for another's commit, the writer waits for longer ones.
   connection.query("PRAGMA busy_timeout = 5");
 }
+
+// Pages that many commits change are copied into the file less often the longer the -wal may be.
+const walBytesMax = 8 * 1024 * 1024;
 
 /**
  * Copies everything into the file itself, so that the file alone is the whole inbox. Other processes that use the file
@@ -213,13 +238,13 @@ const checkpointTimeoutMs = 1_000;
 export function checkContent(
   filePath: string,
   opener: SqliteOpener,
-  { isBackup = false, wasInUse = false } = {},
+  { isBackup = false, wasInUse = false, isSample = false } = {},
 ): void {
   const bytes = sizeOf(filePath);
   if (bytes + sizeOf(`${filePath}-wal`) === 0 && !isBackup && !wasInUse) return;
   const connection = openToRead(filePath, opener);
   try {
-    if (isBackup || bytes <= wholeCheckBytesMax) {
+    if (isBackup || (bytes <= wholeCheckBytesMax && !isSample)) {
       const found = Object.values(connection.query("PRAGMA quick_check(1)")[0] ?? {})[0];
       if (found !== "ok") throw damaged(String(found));
     }
@@ -308,6 +333,12 @@ function identityOf(filePath: string): string | undefined {
 function stateOf(filePath: string): string | undefined {
   const found = fs.statSync(filePath, { bigint: true, throwIfNoEntry: false });
   return found && `${found.size} ${found.mtimeNs}`;
+}
+
+/** As a file has that was cut before a checkpoint made it long again, or one on a file system that compresses. */
+function hasHoles(filePath: string): boolean {
+  const found = fs.statSync(filePath, { throwIfNoEntry: false });
+  return found !== undefined && found.blocks * 512 < found.size;
 }
 
 const sizeOf = (filePath: string) => fs.statSync(filePath, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { statSync, truncateSync } from "node:fs";
 import { chmod, chown, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -220,6 +220,40 @@ describe("a damaged SQLite file", () => {
       });
     }
     operator.close();
+    await inbox.close();
+  });
+
+  it.each([
+    ["commit", /^COMMIT/],
+    ["checkpoint", /wal_checkpoint/],
+  ])("is noticed when it is cut during a %s, before anything of it is acknowledged", async (_, during) => {
+    await using file = await temporaryFile();
+    let nextId = 0;
+    const insert = (inbox: InboxStore) =>
+      inbox.insert(runningAt(`task-${++nextId}`, 1, { body: Buffer.alloc(300_000) }));
+    const before = sqliteInbox(file.path);
+    await before.open();
+    for (let n = 0; n < 20; n++) await insert(before);
+    await before.close();
+    const opener = await loadSqliteDriver();
+    let isArmed = false;
+    const driver: SqliteOpener = (name, options) =>
+      interceptSqlite(opener(name, options), (statement, call) => {
+        if (isArmed && during.test(statement)) {
+          isArmed = false;
+          truncateSync(file.path, 20_000);
+        }
+        return call();
+      });
+    const inbox = sqliteInbox({ path: file.path, driver });
+    await inbox.open();
+    isArmed = true;
+    const insertUntilCut = async () => {
+      // The -wal is full after 28 of them.
+      for (let n = 0; n < 60 && isArmed; n++) await insert(inbox);
+    };
+    await expect(insertUntilCut()).rejects.toMatchObject({ code: "INBOX_FILE_DAMAGED" });
+    expect(isArmed).toBe(false);
     await inbox.close();
   });
 
