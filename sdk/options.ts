@@ -21,7 +21,7 @@ export interface RateLimitOptions {
   readonly requests?: number | undefined;
   /** Length of the window. Default 60,000 ms. */
   readonly windowMs?: number | undefined;
-  /** Calls of this client that may wait at once; the next one fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
+  /** Calls that may wait before another; with more it fails with `RATE_LIMIT_QUEUE_FULL`. Default 1,000. */
   readonly maxQueued?: number | undefined;
   /**
    * Lets several processes or worker threads share one limit. Default: none, each thread assumes that it is alone.

@@ -2,18 +2,15 @@
 // the interface). Both need no token, are not counted, and are safe to repeat: an unused token has no effect.
 
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
-import type { Random } from "@workspace-tasks/kernel/random.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
-import type { SharedWork } from "../call/shared-work.ts";
 import { parseHttpDateMs } from "../request/retry-after.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import type { AttemptResult, SendAttempt } from "../request/transport.ts";
-import { Credentials, type Key, type RefreshEvent } from "./credentials.ts";
+import { Credentials, type CredentialsOptions, type ExchangedToken, type Key } from "./credentials.ts";
 import { sha256 } from "./sha256.ts";
-import type { Credential, ExchangedToken } from "./shared-token.ts";
 
 /** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
 export type ApiKeySource = string | (() => string | Promise<string>);
@@ -43,20 +40,17 @@ export const partnerLogin: KeyExchange = {
   readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
 };
 
-export interface KeyExchangeOptions {
+export interface KeyExchangeOptions extends Pick<CredentialsOptions, "random" | "onRefresh"> {
   readonly exchange: KeyExchange;
   readonly source: ApiKeySource;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly sendAttempt: SendAttempt;
   readonly clock: Clock;
-  readonly customClock: boolean;
-  readonly random: Random;
   readonly redactor: Redactor;
   readonly timeoutMs: number;
   readonly maxRetries: number;
   readonly clientScope: CallScope;
-  readonly onRefresh: (event: RefreshEvent) => void;
 }
 
 export function createCredentials(options: KeyExchangeOptions): Credentials {
@@ -64,10 +58,8 @@ export function createCredentials(options: KeyExchangeOptions): Credentials {
   if (typeof options.source === "string") options.redactor.remember(options.source);
   return new Credentials({
     ...options,
-    address: `${options.exchange.name} ${options.url.href}`,
-    onToken: options.redactor.remember,
-    key: (scope) => readKey(options, scope),
-    exchange: (key, work) => exchangeKey(options, key, work),
+    readKey: () => readKey(options),
+    exchange: (key, isAwaited) => exchangeKey(options, key, isAwaited),
   });
 }
 
@@ -76,9 +68,9 @@ export function isSendableKey(key: string): boolean {
   return key.length <= secretLengthMax && /^[\x21-\x7e]+$/.test(key);
 }
 
-async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<Key> {
+async function readKey(options: KeyExchangeOptions): Promise<Key> {
   const { source, exchange, redactor } = options;
-  const value: unknown = typeof source === "string" ? source : await callSource(options, source, scope);
+  const value: unknown = typeof source === "string" ? source : await callSource(options, source);
   if (typeof value !== "string" || !isSendableKey(value)) {
     const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
@@ -91,15 +83,14 @@ async function readKey(options: KeyExchangeOptions, scope: CallScope): Promise<K
 }
 
 async function callSource(
-  { exchange, redactor, timeoutMs }: KeyExchangeOptions,
+  { exchange, redactor, timeoutMs, clientScope }: KeyExchangeOptions,
   source: Exclude<ApiKeySource, string>,
-  scope: CallScope,
 ): Promise<unknown> {
   const unavailable = (what: string, cause?: unknown) =>
     failure("API_KEY_UNAVAILABLE", `${exchange.name}: the function that returns the key ${what}`, { cause });
   const onLimit = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
   try {
-    return await scope.within({ limitMs: timeoutMs, onLimit }, () => source());
+    return await clientScope.within({ limitMs: timeoutMs, onLimit }, () => source());
   } catch (error) {
     if (error instanceof FailureError) throw error;
     throw new FailureError(unavailable("failed", redactor.cause(error)));
@@ -109,12 +100,11 @@ async function callSource(
 async function exchangeKey(
   options: KeyExchangeOptions,
   key: Key,
-  work: SharedWork<Credential>,
+  isAwaited: () => boolean,
 ): Promise<ExchangedToken> {
-  const { exchange, redactor, url, headers, random, timeoutMs, maxRetries } = options;
+  const { exchange, redactor, url, headers, random, timeoutMs, maxRetries, clientScope: scope } = options;
   const { operation, readToken } = exchange;
   const variables = exchange.variables(key.value);
-  const { scope } = work;
   const onData = (data: unknown) => {
     const token = readToken(data);
     if (typeof token === "string") redactor.remember(token);
@@ -136,7 +126,7 @@ async function exchangeKey(
     } as const;
     const decision = decideRetry(failed, state, random);
     if (decision.type === "repeat") await scope.sleep(decision.delayMs);
-    if (decision.type !== "repeat" || !work.isAwaited) {
+    if (decision.type !== "repeat" || !isAwaited()) {
       throw new FailureError({ ...failed, data: undefined });
     }
   }

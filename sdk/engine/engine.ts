@@ -88,7 +88,6 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
       });
       await Promise.allSettled(calls.values());
       cancel();
-      routers.close();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import type { Emit } from "../call/diagnostics.ts";
 import { FailureError, failure } from "../call/failure.ts";
@@ -13,8 +14,8 @@ import {
 } from "../credentials/key-exchange.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { type LimiterReference, referToLimiter } from "../rate-limit/limiter-registry.ts";
-import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
+import { findLimiter } from "../rate-limit/limiter-registry.ts";
+import type { RateLimiter, RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import type { SendAttempt } from "../request/transport.ts";
 import { urlBelow } from "../validation/service-url.ts";
 
@@ -30,7 +31,7 @@ export interface Route {
 export interface RouterAccess {
   readonly credentials: Credentials;
   /** The limiter of the key with this hash; undefined without rate limiting. */
-  limiter(keyHash: string): LimiterReference | undefined;
+  limiter(keyHash: string): RateLimiter | undefined;
   snapshot(): RateLimitSnapshot | undefined;
 }
 
@@ -38,8 +39,6 @@ export interface Routers {
   /** Throws `FailureError` when the router's address was not given. */
   route(router: Router): Route;
   snapshot(router: Router): RateLimitSnapshot | undefined;
-  /** The client was closed: it binds no other client of its keys. */
-  close(): void;
 }
 
 export interface RoutersOptions {
@@ -56,19 +55,15 @@ export interface RoutersOptions {
  * the base address, not to a router.
  */
 export function createRouters(parts: RoutersOptions): Routers {
-  const { options } = parts;
-  const limiters = new Map<string, LimiterReference>();
-  const { headers } = options;
-  const base = { url: urlBelow(options.baseUrl, "/graphql"), headers };
-  const gateway = options.gatewayUrl && {
-    url: urlBelow(options.gatewayUrl, "/graphql"),
-    headers: {
-      ...headers,
-      ...(options.sourcePlatform && { "source-platform": options.sourcePlatform }),
-    },
+  const { headers, baseUrl, gatewayUrl, sourcePlatform, apiKey, partnerApiKey } = parts.options;
+  const finders = new Map<string, () => RateLimiter>();
+  const base = { url: urlBelow(baseUrl, "/graphql"), headers };
+  const gateway = gatewayUrl && {
+    url: urlBelow(gatewayUrl, "/graphql"),
+    headers: { ...headers, ...(sourcePlatform && { "source-platform": sourcePlatform }) },
   };
-  const workspace = openAccess(parts, limiters, workspaceExchange, options.apiKey, base);
-  const partner = openAccess(parts, limiters, partnerLogin, options.partnerApiKey, gateway);
+  const workspace = openAccess(parts, finders, workspaceExchange, apiKey, base);
+  const partner = openAccess(parts, finders, partnerLogin, partnerApiKey, gateway);
   const accesses = { base: workspace, gateway: partner ?? workspace };
   const routes = {
     base: { ...base, access: () => accesses.base ?? missing("apiKey") },
@@ -77,22 +72,21 @@ export function createRouters(parts: RoutersOptions): Routers {
   return {
     route: (router) => routes[router] ?? missing("gatewayUrl"),
     snapshot: (router) => accesses[router]?.snapshot(),
-    close() {
-      for (const limiter of limiters.values()) limiter.leave();
-    },
   };
 }
 
 function openAccess(
   { options, emit, ...parts }: RoutersOptions,
-  limiters: Map<string, LimiterReference>,
+  finders: Map<string, () => RateLimiter>,
   exchange: KeyExchange,
   source: ApiKeySource | undefined,
   route: Omit<Route, "access"> | undefined,
 ): RouterAccess | undefined {
   if (source === undefined || route === undefined) return undefined;
+  const { rateLimit, baseUrl } = options;
   const { router } = exchange.operation;
-  let latest: LimiterReference | undefined;
+  const redactCause = parts.redactor.cause;
+  let latest: (() => RateLimiter) | undefined;
   return {
     credentials: createCredentials({
       ...options,
@@ -103,26 +97,14 @@ function openAccess(
       onRefresh: (event) => emit("workspace-tasks:token:refresh", () => ({ router, ...event })),
     }),
     limiter(keyHash) {
-      latest = limiterOf(options, parts.redactor, limiters, keyHash);
-      return latest;
+      if (!rateLimit) return undefined;
+      latest = getOrCreate(finders, keyHash, () =>
+        findLimiter({ ...options, rateLimit, redactCause }, sha256(`${baseUrl.href}\n${keyHash}`)),
+      );
+      return latest();
     },
-    snapshot: () => latest?.snapshot(),
+    snapshot: () => latest?.().snapshot(),
   };
-}
-
-function limiterOf(
-  options: ResolvedOptions,
-  { cause: redactCause }: Redactor,
-  limiters: Map<string, LimiterReference>,
-  keyHash: string,
-): LimiterReference | undefined {
-  const { rateLimit, baseUrl } = options;
-  const existing = limiters.get(keyHash);
-  if (existing || !rateLimit) return existing;
-  const id = sha256(`${baseUrl.href}\n${keyHash}`);
-  const reference = referToLimiter({ ...options, rateLimit, id, redactCause });
-  limiters.set(keyHash, reference);
-  return reference;
 }
 
 function missing(option: string): never {

@@ -2,11 +2,9 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
-import type { Credentials } from "../credentials/credentials.ts";
-import type { Credential } from "../credentials/shared-token.ts";
+import type { Credential, Credentials } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
-import type { LimiterReference } from "../rate-limit/limiter-registry.ts";
-import type { Permit, Priority, QueueEntry } from "../rate-limit/rate-limiter.ts";
+import type { Permit, Priority, QueueEntry, RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
 import { type CallStep, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
@@ -67,7 +65,7 @@ class CallRecord {
   readonly #startedAtMs: number;
   #step: CallStep = "token";
   /** The call's position in the queue of a limiter, kept when the service rejects the request. */
-  #queued: { readonly reference: LimiterReference; readonly entry: QueueEntry } | undefined;
+  #queued: { readonly limiter: RateLimiter; readonly entry: QueueEntry } | undefined;
   #isSending = false;
   #response: ResponseHead | undefined;
   readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0 };
@@ -140,28 +138,28 @@ class CallRecord {
     const { operation, scope } = this.#request;
     if (scope.failure) throw new FailureError(scope.failure);
     if (!operation.authenticated) return {};
-    const { credentials, limiter } = route.access();
+    const { credentials, limiter: limiterOf } = route.access();
     const credential = credentials.current();
-    const reference = credential && limiter(credential.keyHash);
-    if (!credential || !reference) return credential && { credential };
-    const permit = reference.limiter().tryAcquire();
+    const limiter = credential && limiterOf(credential.keyHash);
+    if (!credential || !limiter) return credential && { credential };
+    const permit = limiter.tryAcquire();
     return permit && { credential, permit };
   }
 
   /** Waits for the token and a slot. */
   async #authorize(route: Route): Promise<Authorization> {
     const { priority, scope } = this.#request;
-    const { credentials, limiter } = route.access();
+    const maxQueued = this.#dependencies.options.rateLimit?.maxQueued ?? Number.POSITIVE_INFINITY;
+    const { credentials, limiter: limiterOf } = route.access();
     for (;;) {
       const credential = await credentials.get(scope);
       this.#step = "permit";
-      const reference = limiter(credential.keyHash);
-      if (!reference) return { credential };
-      const queue = reference.limiter();
-      if (this.#queued?.reference !== reference) this.#queued = { reference, entry: queue.enter(priority) };
+      const limiter = limiterOf(credential.keyHash);
+      if (!limiter) return { credential };
+      if (this.#queued?.limiter !== limiter) this.#queued = { limiter, entry: limiter.enter(priority) };
+      const { entry } = this.#queued;
       const permit =
-        queue.tryAcquire() ??
-        (await this.#queue(queue.acquire(this.#queued.entry, reference.queue, scope), credentials));
+        limiter.tryAcquire() ?? (await this.#queue(limiter.acquire(entry, maxQueued, scope), credentials));
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit };

@@ -1,100 +1,80 @@
-import type { Random } from "@workspace-tasks/kernel/random.ts";
-import { FailureError, failure } from "../call/failure.ts";
-import { SharedEntries, type SharedScope } from "../call/shared-entries.ts";
-import { type ClientQueue, RateLimiter, type RateLimitSnapshot } from "./rate-limiter.ts";
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { type LimiterParts, RateLimiter } from "./rate-limiter.ts";
 import type { RateLimitStore } from "./shared-permits.ts";
 
-// One limiter per key and address for all clients of the process, with the settings of the first of them. Each call looks
-// it up. When no other open client uses it, or it has been unused for a window, a client with other settings replaces it;
-// the new limiter counts what the old one has sent.
+// One limiter per key, address and limit for all clients of the process. It belongs to no client: one that is never closed
+// can be collected. The limiters are a property of `globalThis`, because a process can hold two copies of this module, for
+// example as an ES module and as CommonJS, and two limiters of one key would together use twice its limit.
 
 /** `RateLimitOptions` with defaults. */
-export interface RateLimitSettings extends Pick<ClientQueue, "maxQueued"> {
+export interface RateLimitSettings {
   readonly requests: number;
   readonly windowMs: number;
+  readonly maxQueued: number;
   readonly store?: RateLimitStore | undefined;
 }
 
-export interface LimiterRequest extends SharedScope {
-  /** A hash of key and address. */
-  readonly id: string;
+export interface LimiterScope extends LimiterParts {
   readonly rateLimit: RateLimitSettings;
-  readonly random: Random;
-  readonly redactCause: ClientQueue["redactCause"];
+  /** The limiters of different clocks are independent of each other. */
+  readonly customClock: boolean;
 }
 
-/** How a client reaches the limiter that it shares with other clients of the key. */
-export interface LimiterReference {
-  /** The calls of this client. */
-  readonly queue: ClientQueue;
-  /** Throws `FailureError` when another open client of the key has other settings. */
-  limiter(): RateLimiter;
-  snapshot(): RateLimitSnapshot;
-  /** The client was closed. */
-  leave(): void;
-}
-
-interface Entry {
-  readonly limiter: RateLimiter;
-  readonly rateLimit: RateLimitSettings;
-  /** Clients that have used it and are open. One that is never closed counts until the key is idle. */
-  users: number;
-  isIdle(): boolean;
-}
-
-export function referToLimiter(request: LimiterRequest): LimiterReference {
-  const { id, rateLimit, redactCause } = request;
-  const entries = new SharedEntries<Entry>("rate-limiters", request);
-  let used: Entry | undefined;
-
-  const find = () => entries.getOrCreate(id, () => createEntry(request));
-
-  function leave(): void {
-    if (used) used.users -= 1;
-    used = undefined;
-  }
-
-  function use(entry: Entry): RateLimiter {
-    if (entry !== used) {
-      leave();
-      entry.users += 1;
-      used = entry;
-    }
-    return entry.limiter;
-  }
-
-  return {
-    queue: { maxQueued: rateLimit.maxQueued, redactCause, queued: 0 },
-    limiter() {
-      const entry = find();
-      if (entry.rateLimit === rateLimit) return use(entry);
-      const option = settings.find((name) => entry.rateLimit[name] !== rateLimit[name]);
-      if (!option) return use(entry);
-      const others = entry.users - (entry === used ? 1 : 0);
-      if (others > 0 && !entry.isIdle()) throw new FailureError(differs(option, entry.rateLimit, rateLimit));
-      return use(entries.replace(id, createEntry(request, entry.limiter)));
-    },
-    snapshot: () => find().limiter.snapshot(),
-    leave,
-  };
-}
-
-function createEntry(request: LimiterRequest, before?: RateLimiter): Entry {
-  const { id, rateLimit, clock, random } = request;
+/** Returns the limiter of a key, for the next call: one that is idle may have been replaced. */
+export function findLimiter(scope: LimiterScope, key: string): () => RateLimiter {
+  const { clock, customClock, rateLimit } = scope;
   const { requests: limit, windowMs, store } = rateLimit;
-  const shared = store && { store, key: id };
-  const limiterSettings = { limit, windowMs, shared };
-  const limiter = new RateLimiter(limiterSettings, clock, random, before);
-  return { limiter, rateLimit, users: 0, isIdle: () => limiter.isIdle() };
+  if (store) {
+    // The store counts the requests of all clients.
+    const limiter = new RateLimiter({ limit, windowMs, shared: { store, key } }, scope);
+    return () => limiter;
+  }
+  const limiters = limitersOf(customClock ? clock : undefined);
+  const id = `${key} ${limit} ${windowMs}`;
+  return () => limiters.get(id) ?? limiters.add(id, new RateLimiter({ limit, windowMs }, scope));
 }
 
-const settings = ["requests", "windowMs", "store"] as const;
+type Idle = { isIdle(): boolean };
 
-function differs(option: (typeof settings)[number], expected: RateLimitSettings, got: RateLimitSettings) {
-  const difference =
-    option === "store"
-      ? "the store of the other clients of this key in this process, got another one or none"
-      : `${expected[option]}, as for the other clients of this key in this process, got ${got[option]}`;
-  const message = `rateLimit.${option}: expected ${difference}; use the same rateLimit for all of them`;
-  return failure("CONFIGURATION_INVALID", message);
+/** Entries by id. Those that are idle are dropped when there are twice as many as before. */
+export class Entries<Entry extends Idle> {
+  readonly #entries = new Map<string, Entry>();
+  #sweepAt = sweepAtMin;
+
+  get(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  add(id: string, entry: Entry): Entry {
+    // A search for idle entries reads all of them: with one for each new key, a key would cost more the more there are.
+    if (this.#entries.size >= this.#sweepAt) {
+      for (const [other, each] of this.#entries) if (each.isIdle()) this.#entries.delete(other);
+      this.#sweepAt = Math.max(sweepAtMin, 2 * this.#entries.size);
+    }
+    this.#entries.set(id, entry);
+    return entry;
+  }
+}
+
+const sweepAtMin = 16;
+
+const registryKey = Symbol.for("workspace-tasks/rate-limiters/v1");
+
+interface Registry {
+  readonly systemClock: Entries<RateLimiter>;
+  readonly byClock: WeakMap<Clock, Entries<RateLimiter>>;
+}
+
+function limitersOf(clock: Clock | undefined): Entries<RateLimiter> {
+  const registry = (Reflect.get(globalThis, registryKey) as Registry | undefined) ?? createRegistry();
+  if (!clock) return registry.systemClock;
+  const limiters = registry.byClock.get(clock) ?? new Entries();
+  registry.byClock.set(clock, limiters);
+  return limiters;
+}
+
+function createRegistry(): Registry {
+  const registry = { systemClock: new Entries<RateLimiter>(), byClock: new WeakMap() };
+  Object.defineProperty(globalThis, registryKey, { value: registry });
+  return registry;
 }

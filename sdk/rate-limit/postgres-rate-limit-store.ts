@@ -73,7 +73,7 @@ const sql = {
 
 /**
  * Lets processes that use one API key share its rate limit through PostgreSQL 9.5 or newer. Takes a pool of the package
- * `pg`; pass the result as `rateLimit.store`, the same one to all clients of the key in a process. Beyond the interface.
+ * `pg`; pass the result as `rateLimit.store`. Beyond the interface.
  *
  * Creates the table `workspace_tasks_rate_limit` on first use, in the first schema of the search path. Stores hashes of
  * keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at

@@ -48,16 +48,15 @@ export interface QueueEntry {
   rejections: number;
 }
 
-/** The calls of one client. */
-export interface ClientQueue {
-  readonly maxQueued: number;
-  readonly redactCause: (error: unknown) => unknown;
-  /** How many calls wait. */
-  queued: number;
-}
-
 export interface LimiterSettings extends WindowLimit {
   readonly shared?: SharedSettings | undefined;
+}
+
+export interface LimiterParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Redacts an error of the store. */
+  readonly redactCause: (error: unknown) => unknown;
 }
 
 /** The rate limit of one key at one moment. */
@@ -74,7 +73,6 @@ export interface RateLimitSnapshot {
 
 interface WaitingCall {
   readonly entry: QueueEntry;
-  readonly client: ClientQueue;
   readonly sinceMs: number;
   /** The scope ends it earlier, or this does. */
   readonly endsAtMs: number;
@@ -92,7 +90,7 @@ const sharedMarginMs = 2_000;
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #settings: LimiterSettings;
+  readonly #settings: WindowLimit;
   readonly #shared: SharedPermits | undefined;
   readonly #window: SlidingWindow;
   readonly #start: SlowStart;
@@ -101,17 +99,26 @@ export class RateLimiter {
   #entries = 0;
   #timer: { readonly atMs: number; cancel(): void } | undefined;
 
-  /** @param before the limiter that this one replaces; what it has sent still counts */
-  constructor(settings: LimiterSettings, clock: Clock, random: Random, before?: RateLimiter) {
+  constructor(settings: LimiterSettings, { clock, random, redactCause }: LimiterParts) {
+    const { shared, limit, windowMs } = settings;
     this.#settings = settings;
     this.#clock = clock;
     this.#random = random;
-    this.#window = new SlidingWindow(
-      settings,
-      before && { window: before.#window, nowMs: clock.monotonic() },
-    );
-    this.#start = new SlowStart(settings, settings.shared !== undefined, before ? before.#start : undefined);
-    this.#shared = this.#createShared(settings);
+    this.#window = new SlidingWindow(settings);
+    this.#start = new SlowStart(settings, shared !== undefined);
+    this.#shared =
+      shared &&
+      new SharedPermits({
+        ...shared,
+        limit,
+        windowMs: windowMs + sharedMarginMs,
+        clock,
+        onChange: () => this.#pump(),
+        onFailure: (error) => {
+          this.#failEach(() => storeFailed(redactCause(error)));
+          this.#pump();
+        },
+      });
   }
 
   enter(priority: Priority): QueueEntry {
@@ -129,18 +136,17 @@ export class RateLimiter {
   /**
    * Waits for a permit. Rejects with `FailureError` when the queue or the scope does not allow it.
    *
-   * @param client the same object for all calls of a client
+   * @param maxQueued how many calls may wait before it
    */
-  acquire(entry: QueueEntry, client: ClientQueue, scope: CallScope): Promise<Permit> {
+  acquire(entry: QueueEntry, maxQueued: number, scope: CallScope): Promise<Permit> {
     const sinceMs = this.#clock.monotonic();
     const leftMs = scope.remainingMs();
-    const reason = scope.failure ?? this.#reasonToFail(entry, client, leftMs, sinceMs);
+    const reason = scope.failure ?? this.#reasonToFail(entry, maxQueued, leftMs, sinceMs);
     if (reason) return Promise.reject(new FailureError(reason));
     return new Promise((resolve, reject) => {
       const endsAtMs = sinceMs + leftMs;
-      const call: WaitingCall = { entry, client, sinceMs, endsAtMs, resolve, reject, stopWaiting() {} };
+      const call: WaitingCall = { entry, sinceMs, endsAtMs, resolve, reject, stopWaiting() {} };
       this.#queue.splice(this.#indexOf(entry), 0, call);
-      client.queued += 1;
       this.#pump();
       if (!this.#isWaiting(call)) return;
       call.stopWaiting = scope.onEnd((ended) => {
@@ -168,15 +174,16 @@ export class RateLimiter {
   }
 
   /** Why a call fails at once instead of waiting. */
-  #reasonToFail(entry: QueueEntry, client: ClientQueue, leftMs: number, nowMs: number): Failure | undefined {
-    const leastMs = this.#leastWaitMs(this.#indexOf(entry), nowMs);
+  #reasonToFail(entry: QueueEntry, maxQueued: number, leftMs: number, nowMs: number): Failure | undefined {
+    const ahead = this.#indexOf(entry);
+    const leastMs = this.#leastWaitMs(ahead, nowMs);
     if (leastMs === 0) return undefined;
     // What waiting calls use soon: only the start holds them back.
     const isBlocked = this.#start.blockedMs(nowMs) > 0;
     const free = isBlocked ? 0 : Math.max(0, this.#settings.limit - this.#window.used(nowMs));
     // A call that was rejected keeps the place it had.
-    if (entry.rejections === 0 && client.queued >= client.maxQueued + free) {
-      return queueFull(client.maxQueued, leastMs);
+    if (entry.rejections === 0 && ahead >= maxQueued + free) {
+      return queueFull(maxQueued, leastMs);
     }
     return leastMs > leftMs ? waitExceeded(entry.rejections, leastMs) : undefined;
   }
@@ -214,7 +221,6 @@ export class RateLimiter {
 
   #leave(call: WaitingCall): void {
     this.#queue.splice(this.#indexOf(call.entry), 1);
-    call.client.queued -= 1;
     call.stopWaiting();
   }
 
@@ -268,25 +274,8 @@ export class RateLimiter {
     this.#timer = { atMs, cancel };
   }
 
-  #createShared({ shared, limit, windowMs }: LimiterSettings): SharedPermits | undefined {
-    if (!shared) return undefined;
-    return new SharedPermits({
-      ...shared,
-      limit,
-      windowMs: windowMs + sharedMarginMs,
-      clock: this.#clock,
-      onChange: () => this.#pump(),
-      onFailure: (error) => {
-        this.#failEach(({ client }) => storeFailed(client.redactCause(error)));
-        this.#pump();
-      },
-    });
-  }
-
   #createPermit(startedAtMs: number, queuedMs: number): Permit {
-    // Of the time before a reset of the clock, if there is one.
-    const window = this.#window;
-    const start = this.#start;
+    const [window, start] = [this.#window, this.#start];
     window.start();
     start.permitted(startedAtMs);
     const accept = () => {
@@ -327,7 +316,7 @@ export class RateLimiter {
 }
 
 function queueFull(maxQueued: number, waitMs: number): Failure {
-  const message = `expected at most ${maxQueued} calls of this client to wait for the rate limit`;
+  const message = `expected at most ${maxQueued} calls to wait before this one`;
   return failure("RATE_LIMIT_QUEUE_FULL", message, { retryAfterMs: Math.ceil(waitMs) });
 }
 

@@ -20,17 +20,9 @@ export class SlidingWindow {
   #arrivedByMs: number[] = [];
   #first = 0;
 
-  /** @param before a window whose requests count in this one, too; those in flight as if they were given up now */
-  constructor(
-    { limit, windowMs }: WindowLimit,
-    before?: { readonly window: SlidingWindow; readonly nowMs: number },
-  ) {
+  constructor({ limit, windowMs }: WindowLimit) {
     this.#limit = limit;
     this.#windowMs = windowMs;
-    if (!before) return;
-    const { window, nowMs } = before;
-    const onTheWay = Array.from({ length: window.#inFlight }, () => nowMs + onTheWayMs);
-    this.#arrivedByMs = [...window.#arrivedByMs.slice(window.#first), ...onTheWay].sort((a, b) => a - b);
   }
 
   get inFlight(): number {

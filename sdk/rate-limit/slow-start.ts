@@ -30,15 +30,11 @@ export class SlowStart {
   #spacedUntilMs = Number.NEGATIVE_INFINITY;
   #rejectionsInARow = 0;
 
-  /**
-   * @param isShared a store counts the requests of the others, so nothing has to be found out at the start
-   * @param before its block still holds
-   */
-  constructor({ limit, windowMs }: WindowLimit, isShared: boolean, before?: SlowStart) {
+  /** @param isShared a store counts the requests of the others, so nothing has to be found out at the start */
+  constructor({ limit, windowMs }: WindowLimit, isShared: boolean) {
     this.#limit = limit;
     this.#windowMs = windowMs;
     this.#accepted = isShared ? limit : 0;
-    if (before) this.#blockedUntilMs = before.#blockedUntilMs;
   }
 
   /** The time until the next request may be sent while others are in flight. */

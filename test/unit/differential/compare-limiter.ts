@@ -29,14 +29,11 @@ export async function runScenario(
   const { limit, windowMs, timeoutMs, calls, seed } = scenario;
   const clock = createVirtualClock();
   const service = new LimitedService(scenario);
-  const limiter = create({ limit, windowMs }, clock, createRandom(seed, "jitter").number);
+  const limiter = create(
+    { limit, windowMs },
+    { clock, random: createRandom(seed, "jitter").number, redactCause: () => undefined },
+  );
   const scope = new CallScope(clock);
-  const client = {
-    maxQueued: Number.POSITIVE_INFINITY,
-    maxWaitMs: Number.POSITIVE_INFINITY,
-    redactCause: () => undefined,
-    queued: 0,
-  };
   const arrivedAtMs: number[] = [];
   let rejected = 0;
   let unfinished = calls.length;
@@ -44,7 +41,7 @@ export async function runScenario(
   async function call(planned: PlannedCall): Promise<void> {
     const entry = limiter.enter(planned.priority);
     for (;;) {
-      const permit = await limiter.acquire(entry, client, scope);
+      const permit = await limiter.acquire(entry, Number.POSITIVE_INFINITY, scope);
       const retryAfterMs = await send(planned, permit);
       if (retryAfterMs === undefined) break;
       permit.rejected(retryAfterMs);

@@ -14,8 +14,8 @@ function isExchange(init: RequestInit | undefined): boolean {
   return String(init?.body).includes("ExchangeApiKey");
 }
 
-/** Clients in front of a service whose exchanges get this response, after 20 ms. */
-function setUp(clients: number, exchange: Fetch, options: { readonly legsMs?: number } = {}) {
+/** A client of a service whose exchanges get this response, after 20 ms. */
+function setUp(exchange: Fetch) {
   const service = createFakeService();
   const { clock } = service;
   let exchanges = 0;
@@ -24,10 +24,9 @@ function setUp(clients: number, exchange: Fetch, options: { readonly legsMs?: nu
     exchanges += 1;
     return exchange(url, init) as Promise<Response>;
   };
-  const fetch = withLatency(respond as typeof service.fetch, clock, constantLegs(options.legsMs ?? 20));
-  const open = () => openEngine(service, { apiKey: key, random: () => 0.5, fetch });
-  const engines = Array.from({ length: clients }, open);
-  return { service, clock, engines, exchanges: () => exchanges };
+  const fetch = withLatency(respond as typeof service.fetch, clock, constantLegs(20));
+  const engine = openEngine(service, { apiKey: key, random: () => 0.5, fetch });
+  return { clock, engine, exchanges: () => exchanges };
 }
 
 describe("the number of exchanges", () => {
@@ -52,21 +51,18 @@ describe("the number of exchanges", () => {
     ["200 without a token", async () => Response.json({ data: {} })],
     ["400", async () => new Response("no", { status: 400 })],
     ["a page", async () => new Response("<html></html>", { headers: { "content-type": "text/html" } })],
-  ])(
-    "is one per 5 s while the exchange gets %s, whatever the number of calls and clients",
-    async (_, respond) => {
-      const { clock, engines, exchanges } = setUp(3, respond);
-      const codes: Promise<string>[] = [];
-      for (let tick = 0; tick < 100; tick += 1) {
-        for (const engine of engines) codes.push(codeOf(engine.execute(probe.query, {})));
-        await clock.advance(100);
-      }
-      await clock.advance(1_000);
-      expect(await Promise.all(codes)).not.toContain("no error");
-      expect(exchanges()).toBe(2);
-      expect(clock.pending().timers).toBe(0);
-    },
-  );
+  ])("is one per 5 s while the exchange gets %s, whatever the number of calls", async (_, respond) => {
+    const { clock, engine, exchanges } = setUp(respond);
+    const codes: Promise<string>[] = [];
+    for (let tick = 0; tick < 100; tick += 1) {
+      codes.push(codeOf(engine.execute(probe.query, {})));
+      await clock.advance(100);
+    }
+    await clock.advance(1_000);
+    expect(await Promise.all(codes)).not.toContain("no error");
+    expect(exchanges()).toBe(2);
+    expect(clock.pending().timers).toBe(0);
+  });
 
   const lost: Fetch = async () => {
     throw new TypeError("fetch failed");
@@ -75,9 +71,9 @@ describe("the number of exchanges", () => {
   it.each<[string, string, Fetch]>([
     ["a 500", "SERVICE_UNAVAILABLE", async () => new Response("", { status: 500 })],
     ["no response", "NETWORK_FAILED", lost],
-  ])("is that of one client when ten wait for an exchange that gets %s", async (_, code, respond) => {
-    const { clock, engines, exchanges } = setUp(10, respond);
-    const codes = engines.map((engine) => codeOf(engine.execute(probe.query, {})));
+  ])("is that of one call when ten wait for an exchange that gets %s", async (_, code, respond) => {
+    const { clock, engine, exchanges } = setUp(respond);
+    const codes = Array.from({ length: 10 }, () => codeOf(engine.execute(probe.query, {})));
     await clock.advance(4_000);
     expect(new Set(await Promise.all(codes))).toEqual(new Set([code]));
     expect(exchanges()).toBe(4);
@@ -102,10 +98,9 @@ describe("the number of exchanges", () => {
 });
 
 describe("an exchange that no call waits for", () => {
-  it("ends after 2 s and is not repeated", async () => {
+  it("ends after timeoutMs and is not repeated", async () => {
     const ended: unknown[] = [];
-    const { clock, engines, exchanges } = setUp(
-      1,
+    const { clock, engine, exchanges } = setUp(
       (_, init) =>
         new Promise((_resolve, reject) => {
           init.signal.addEventListener("abort", () => {
@@ -115,12 +110,12 @@ describe("an exchange that no call waits for", () => {
         }),
     );
     const startedAtMs = clock.monotonic();
-    const codes = engines.map((engine) => codeOf(engine.execute(probe.query, {}, { deadlineMs: 200 })));
+    const code = codeOf(engine.execute(probe.query, {}, { deadlineMs: 200 }));
     await clock.advance(200);
-    expect(await Promise.all(codes)).toEqual(["DEADLINE_EXCEEDED"]);
-    await clock.advance(2_000);
+    expect(await code).toBe("DEADLINE_EXCEEDED");
+    await clock.advance(15_000);
     expect(clock.pending().timers).toBe(0);
-    expect(ended).toEqual([startedAtMs + 200 + 2_000]);
+    expect(ended).toEqual([startedAtMs + 15_000]);
     expect(exchanges()).toBe(1);
   });
 
@@ -162,14 +157,14 @@ describe("an exchange that no call waits for", () => {
 });
 
 describe("a key function that does not return", () => {
-  it("ends 2 s after the last call that waited for it", async () => {
+  it("ends after timeoutMs", async () => {
     const service = createFakeService();
     const { clock } = service;
     const engine = openEngine(service, { apiKey: () => new Promise(() => {}) });
     const code = codeOf(engine.execute(probe.query, {}, { deadlineMs: 100 }));
     await clock.advance(100);
     expect(await code).toBe("DEADLINE_EXCEEDED");
-    await clock.advance(2_000);
+    await clock.advance(15_000);
     expect(clock.pending().timers).toBe(0);
   });
 });

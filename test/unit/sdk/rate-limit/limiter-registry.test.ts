@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { VirtualClock } from "../../../../mock-server/time/virtual-clock.ts";
-import type { RateLimitOptions } from "../../../../sdk/options.ts";
 import type { RateLimitStore } from "../../../../sdk/rate-limit/shared-permits.ts";
 import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
@@ -30,63 +28,22 @@ describe("clients of one process", () => {
     expect([a.log.accepted, b.log.accepted]).toEqual([120, 120]);
   });
 
-  function setUpDiffering() {
+  it("clients with another rateLimit have limits of their own, and share all else than maxQueued", async () => {
     const service = createFakeService();
-    const { clock } = service;
-    const open = (rateLimit: RateLimitOptions) => openEngine(service, { rateLimit });
-    const run = async (engine: TestEngine) => {
-      const failure = engine.execute(probe.query, {}).then(
-        () => "no error",
-        (error: Error) => error.message,
-      );
-      await clock.advance(1_000);
-      return failure;
-    };
-    return { clock, open, run };
-  }
-
-  it.each([
-    [
-      "requests",
-      { requests: 30 },
-      "expected 120, as for the other clients of this key in this process, got 30",
-    ],
-    ["windowMs", { windowMs: 30_000 }, "expected 60000, as for"],
-  ] as const)(
-    "a client whose rateLimit.%s differs from the first client's gets a configuration error",
-    async (option, rateLimit, message) => {
-      const { open, run } = setUpDiffering();
-      expect(await run(open({}))).toBe("no error");
-      expect(await run(open(rateLimit))).toContain(`rateLimit.${option}: ${message}`);
-    },
-  );
-
-  it("clients may differ in what concerns their own calls only", async () => {
-    const { open, run } = setUpDiffering();
-    expect(await run(open({}))).toBe("no error");
-    expect(await run(open({ maxQueued: 1 }))).toBe("no error");
-  });
-
-  it("the settings of another client count when the key has been unused for a window", async () => {
-    const { clock, open, run } = setUpDiffering();
-    const [first, second] = [open({}), open({ requests: 30 })];
-    expect(await run(first)).toBe("no error");
-    expect(await run(second)).toContain("rateLimit.requests: expected 120");
-    await clock.advance(minuteMs);
-    expect(await run(second)).toBe("no error");
-    expect(second.rateLimitSnapshot()).toMatchObject({ limit: 30, used: 1 });
-  });
-
-  it("the settings of a client count at once when all others are closed, and so do their requests", async () => {
-    const { open, run } = setUpDiffering();
-    const [first, second, third] = [open({}), open({}), open({ requests: 30 })];
-    for (const engine of [first, second]) expect(await run(engine)).toBe("no error");
-    await first.close();
-    expect(await run(third)).toContain("rateLimit.requests: expected 120");
-    await second.close();
-    expect(await run(third)).toBe("no error");
-    expect(third.rateLimitSnapshot()).toMatchObject({ limit: 30, used: 3 });
-    expect(await run(open({}))).toContain("rateLimit.requests: expected 30");
+    const engines = [{}, { requests: 30 }, { maxQueued: 1 }].map((rateLimit) =>
+      openEngine(service, { rateLimit }),
+    );
+    for (const engine of engines) {
+      const call = engine.execute(probe.query, {});
+      await service.clock.advance(1_000);
+      await call;
+    }
+    const snapshots = engines.map((engine) => engine.rateLimitSnapshot());
+    expect(snapshots.map((each) => each && [each.limit, each.used])).toEqual([
+      [120, 2],
+      [30, 1],
+      [120, 2],
+    ]);
   });
 
   it("a client keeps its limiter although limiters of idle keys are dropped when another key is used", async () => {
@@ -132,66 +89,26 @@ describe("clients of one process", () => {
 });
 
 describe("clients of one key with a rate limit store", () => {
-  /** A store that counts its calls and fails when it is broken. */
-  function countingStore(clock: VirtualClock) {
-    const state = { calls: 0, isBroken: false };
-    const inner = memoryRateLimitStore(clock, () => 5);
-    const acquire: RateLimitStore["acquire"] = async (request) => {
-      state.calls += 1;
-      if (state.isBroken) throw new Error("Cannot use a pool after calling end on the pool");
-      return inner.acquire(request);
-    };
-    return { state, store: { ...inner, acquire } };
-  }
-
-  function setUp() {
+  it("share its limit, whatever store other clients have or had", async () => {
     const service = createFakeService();
     const { clock } = service;
-    const open = (store?: RateLimitStore) => openEngine(service, { maxRetries: 0, rateLimit: { store } });
-    const run = async (engine: TestEngine) => {
-      const code = codeOf(engine.execute(probe.query, {}));
-      await clock.advance(1_000);
-      return code;
-    };
-    return { ...countingStore(clock), clock, open, run };
-  }
-
-  it("share it when it is the same", async () => {
-    const { open, run, store, state } = setUp();
-    expect(await run(open(store))).toBe("no error");
-    expect(await run(open(store))).toBe("no error");
-    expect(state.calls).toBe(2);
-  });
-
-  it("do not share that of a client that was closed", async () => {
-    const { open, run, store, clock } = setUp();
-    const other = countingStore(clock);
-    for (const each of [undefined, store, other.store, undefined]) {
-      const engine = open(each);
-      expect(await run(engine)).toBe("no error");
-      await engine.close();
-    }
-    expect(other.state.calls).toBe(1);
-  });
-
-  it.each(["the second has none", "the first has none", "both have one"] as const)(
-    "get a configuration error when theirs differ (%s)",
-    async (which) => {
-      const { open, run, store, clock } = setUp();
-      const other = countingStore(clock);
-      expect(await run(open(which === "the first has none" ? undefined : store))).toBe("no error");
-      const second = open(
-        { "the second has none": undefined, "the first has none": store, "both have one": other.store }[
-          which
-        ],
+    const [store, other] = [memoryRateLimitStore(clock, () => 5), memoryRateLimitStore(clock, () => 5)];
+    const run = async (engine: TestEngine, count: number) => {
+      const calls = Array.from({ length: count }, () =>
+        codeOf(engine.execute(probe.query, {}, { deadlineMs: 5_000 })),
       );
-      const failure = failureOf(second.execute(probe.query, {}));
-      await clock.advance(1_000);
-      expect(await failure).toMatchObject({ name: "ConfigurationError", outcome: "not_sent", attempts: 0 });
-      expect((await failure).message).toContain("rateLimit.store: expected the store of the other clients");
-      expect(other.state.calls).toBe(0);
-    },
-  );
+      await clock.advance(10_000);
+      return (await Promise.all(calls)).filter((code) => code === "no error").length;
+    };
+    const open = (each: RateLimitStore) => openEngine(service, { rateLimit: { store: each } });
+    const first = open(store);
+    expect(await run(first, 80)).toBe(80);
+    expect(await run(open(store), 80)).toBe(40);
+    await first.close();
+    expect(await run(open(other), 1)).toBe(0);
+    await clock.advance(minuteMs);
+    expect(await run(open(other), 1)).toBe(1);
+  });
 });
 
 describe("a block by the service", () => {

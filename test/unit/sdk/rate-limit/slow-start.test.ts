@@ -88,12 +88,6 @@ describe("the start after a 429", () => {
     const pauses = [0, 10, 20].map((atMs) => reject(start, atMs, undefined) + atMs);
     expect(new Set(pauses.map((untilMs) => Math.round(untilMs / 100)))).toEqual(new Set([12]));
   });
-
-  it("keeps the block of the start that it replaces", () => {
-    const before = new SlowStart(limit, false);
-    reject(before, 0, 20_000);
-    expect(new SlowStart(limit, true, before).blockedMs(0)).toBe(20_000 + returnMs);
-  });
 });
 
 describe("the pause after a 429", () => {

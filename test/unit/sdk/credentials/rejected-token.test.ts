@@ -1,16 +1,11 @@
-import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { ApiKeySource } from "../../../../sdk/credentials/key-exchange.ts";
-import type { Fetch } from "../../../../sdk/request/fetch.ts";
 import {
   constantLegs,
   createEngineFixture,
-  createTestEngine,
   openEngine,
   type TestEngine,
 } from "../../../support/engine-fixture.ts";
 import { createFakeService, type FakeService, type Fault } from "../../../support/fake-service.ts";
-import { withLatency } from "../../../support/latency.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { probe } from "../../../support/probe-operations.ts";
 
@@ -123,107 +118,26 @@ describe("Unauthorized without a code", () => {
   });
 });
 
-/** Clients of one key in one process. */
-function clientsOf(service: FakeService, count: number, fetch: Fetch = service.fetch) {
-  return Array.from({ length: count }, () => openEngine(service, { fetch }));
-}
-
-describe("clients of one key in one process", () => {
-  it("share the token, also when their first calls are concurrent", async () => {
-    const service = createFakeService();
-    const { clock } = service;
-    const engines = clientsOf(service, 5, withLatency(service.fetch, clock, constantLegs(100)));
-    const calls = engines.map((engine) => engine.execute(probe.query, {}));
-    await clock.advance(1_000);
-    await Promise.all(calls);
-    expect(service.log.exchanges).toBe(1);
-    await Promise.all(engines.map((engine) => engine.close()));
-  });
-
-  it("continue with an exchange of their own when the client that started it is closed", async () => {
-    const service = createFakeService();
-    const { clock } = service;
-    const [first, second] = clientsOf(service, 2, withLatency(service.fetch, clock, constantLegs(1_000)));
-    const codes = [first, second].map((engine) => engine && codeOf(engine.execute(probe.query, {})));
-    await clock.advance(200);
-    await first?.close();
-    await clock.advance(5_000);
-    expect(await Promise.all(codes)).toEqual(["CLIENT_CLOSED", "no error"]);
-  });
-
-  it("use a rotated key from the next token on that they exchange themselves", async () => {
-    const service = createFakeService();
-    const { clock } = service;
-    let reads = 0;
-    let key = service.apiKey;
-    const apiKey = () => {
-      reads += 1;
-      return key;
-    };
-    const engine = openEngine(service, { apiKey });
-    const poll = async (ticks: number) => {
-      const codes: string[] = [];
-      for (let tick = 0; tick < ticks; tick += 1) {
-        codes.push(await codeOf(engine.execute(probe.query, {})));
-        await clock.advance(10_000);
-      }
-      return codes;
-    };
-    expect(new Set(await poll(60))).toEqual(new Set(["no error"]));
-    expect(reads).toBe(service.log.exchanges);
-    key = "rotated_key_123456";
-    expect((await poll(30)).at(-1)).toBe("API_KEY_REJECTED");
-  });
-
-  describe("redact the token that another client exchanged", () => {
-    /** Issues tokens that only the redactor's memory can recognise, and echoes them in errors. */
-    function setUp() {
-      const { clock } = createFakeService();
-      const baseUrl = `http://echo-${echoes++}.localhost`;
-      const tokens: string[] = [];
-      const fetch: Fetch = async (_, init) => {
-        const authorization = new Headers(init?.headers).get("authorization");
-        if (authorization !== null)
-          return Response.json({ errors: [{ message: `bad ${authorization.slice(7)}` }] });
-        const workspaceToken = `opaque value ${tokens.length}`.replaceAll(" ", "-");
-        tokens.push(workspaceToken);
-        return Response.json({ data: { exchangeSurfaceRefreshTokenForAccessTokens: { workspaceToken } } });
-      };
-      const open = (apiKey: ApiKeySource = "key_1234567890") =>
-        createTestEngine({ apiKey, baseUrl, clock, fetch });
-      return { clock, open, tokens };
+it("a rotated key is used from the next token on", async () => {
+  const service = createFakeService();
+  const { clock } = service;
+  let reads = 0;
+  let key = service.apiKey;
+  const apiKey = () => {
+    reads += 1;
+    return key;
+  };
+  const engine = openEngine(service, { apiKey });
+  const pollFor = async (ticks: number) => {
+    const codes: string[] = [];
+    for (let tick = 0; tick < ticks; tick += 1) {
+      codes.push(await codeOf(engine.execute(probe.query, {})));
+      await clock.advance(10_000);
     }
-
-    it("when they adopt it", async () => {
-      const { open, tokens } = setUp();
-      await failureOf(open().execute(probe.query, {}));
-      const failure = await failureOf(open().execute(probe.query, {}));
-      expect(tokens).toEqual(["opaque-value-0"]);
-      expect(inspect(failure)).toContain("bad [redacted]");
-    });
-
-    it("before they have read their key again", async () => {
-      const { clock, open, tokens } = setUp();
-      let isSlow = false;
-      const first = open();
-      const second = open(() => (isSlow ? new Promise<string>(() => {}) : "key_1234567890"));
-      await failureOf(second.execute(probe.query, {}));
-      isSlow = true;
-      await failureOf(first.execute(probe.query, {}));
-      await clock.advance(175_000);
-      await failureOf(first.execute(probe.query, {}));
-      const failure = await failureOf(second.execute(probe.query, {}));
-      expect(tokens).toEqual(["opaque-value-0", "opaque-value-1"]);
-      expect(inspect(failure)).toContain("bad [redacted]");
-    });
-
-    it("and the registry prints none", async () => {
-      const { open, tokens } = setUp();
-      await failureOf(open().execute(probe.query, {}));
-      const registry: unknown = Reflect.get(globalThis, Symbol.for("workspace-tasks/tokens/v1"));
-      expect(inspect(registry, { depth: 9, showHidden: true })).not.toContain(tokens[0]);
-    });
-  });
+    return codes;
+  };
+  expect(new Set(await pollFor(60))).toEqual(new Set(["no error"]));
+  expect(reads).toBe(service.log.exchanges);
+  key = "rotated_key_123456";
+  expect((await pollFor(30)).at(-1)).toBe("API_KEY_REJECTED");
 });
-
-let echoes = 0;

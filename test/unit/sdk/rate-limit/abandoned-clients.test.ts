@@ -2,8 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
-import { SharedEntries } from "../../../../sdk/call/shared-entries.ts";
-import { systemClock } from "../../../../sdk/kernel/clock.ts";
+import { Entries } from "../../../../sdk/rate-limit/limiter-registry.ts";
 import { openEngine } from "../../../support/engine-fixture.ts";
 import { createFakeService } from "../../../support/fake-service.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
@@ -60,16 +59,13 @@ it("a client that is never closed is collected while other clients use its key",
 it("a new key costs as much with many keys in use as with few, and those that are idle are dropped", () => {
   let asked = 0;
   let isUsed = true;
-  const entries = new SharedEntries<{ isIdle(): boolean }>(`test-${Math.random()}`, {
-    clock: systemClock,
-    customClock: false,
-  });
+  const entries = new Entries<{ isIdle(): boolean }>();
   const open = (id: string) => {
     const isIdle = () => {
       asked += 1;
       return !isUsed;
     };
-    return entries.getOrCreate(id, () => ({ isIdle }));
+    return entries.get(id) ?? entries.add(id, { isIdle });
   };
   for (let key = 0; key < 10_000; key += 1) open(`${key}`);
   expect(asked).toBeLessThan(2 * 10_000);
