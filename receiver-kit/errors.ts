@@ -20,6 +20,7 @@ export const rejectionStatuses = {
   BODY_TOO_LARGE: 413,
   BODY_ENCODED: 415,
   BODY_CONSUMED: 500,
+  RESPONSE_FAILED: 500,
   RECEIVING_FULL: 503,
   SECRETS_UNAVAILABLE: 503,
 } as const;

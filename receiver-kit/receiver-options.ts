@@ -77,7 +77,7 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
   readonly retention?: RetentionOptions | undefined;
   /** Default: warnings and errors on stderr; `silentLogger` for none. A pino logger fits. */
   readonly logger?: ReceiverLogger | undefined;
-  /** Called for every rejected request. The log shows only the first per code. */
+  /** Called for every rejected request. The log has a line per code and ten minutes. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called for every event that became dead. */
   readonly onDead?: ((row: InboxRowReference, error: unknown) => void) | undefined;

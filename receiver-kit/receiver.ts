@@ -220,6 +220,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
     telemetry,
     onRejected,
     onError,
+    isClosing: () => closing !== undefined,
     async accept(webhook, context) {
       if (closing) throw new ReceiverError("INBOX_UNAVAILABLE", "the receiver is closing");
       const result = await ingest.accept(webhook, context);

@@ -32,6 +32,8 @@ export interface DeliverySink {
    * @throws {WebhookRejectedError} `WORKSPACE_MISMATCH`: 403
    */
   accept(webhook: VerifiedWebhook, context?: AcceptContext): Promise<AcceptResult>;
+  /** True from the call of `close` on: each response then asks the sender to close its connection. */
+  readonly isClosing?: (() => boolean) | undefined;
   /** Called for every rejected request. What it throws is ignored. */
   readonly onRejected?: ((rejection: WebhookRejectedError) => void) | undefined;
   /** Called with what `accept` threw, or with an unexpected error before it. What it throws is ignored. */
@@ -65,8 +67,12 @@ export async function handleWebhook(sink: DeliverySink, request: WebhookRequest)
   const { telemetry, source = "" } = sink;
   const traceparent = readTraceparent(request.headers);
   const accept = (kept = traceparent) => acceptRequest(sink, request, kept);
-  if (!telemetry) return (await accept()).response;
-  return (await reported(accept, (run) => telemetry.accept({ source, traceparent }, run))).response;
+  const { response } = telemetry
+    ? await reported(accept, (run) => telemetry.accept({ source, traceparent }, run))
+    : await accept();
+  if (sink.isClosing?.() !== true) return response;
+  // On a connection that is kept alive, a proxy would send to a server that no longer listens for as long as it has deliveries.
+  return { ...response, headers: { ...response.headers, connection: "close" } };
 }
 
 type Accepted = AcceptEnd & { readonly response: WebhookResponse };

@@ -7,6 +7,7 @@ import { ReceiverError } from "../errors.ts";
 import { type EventColumns, emptyColumns } from "../event/event-columns.ts";
 import type { ParsedDelivery } from "../event/parse-delivery.ts";
 import { acknowledged, responseFor } from "../http/responses.ts";
+import { endFailed } from "../http/send-response.ts";
 import { type Inbox, inboxOption } from "../inbox/inbox.ts";
 import { defaults, sharedOptions } from "../options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
@@ -91,10 +92,12 @@ export function afterVerify(
       const message = `${name}: no verified webhook on the request; mount verifyWebhook({ secrets }) before it`;
       return next(new ReceiverError("MIDDLEWARE_MISSING", message));
     }
-    handle(webhook, response, next).catch((error: unknown) => {
-      notifyListener(onError, error, webhook);
-      endResponse(response, responseFor(error));
-    });
+    handle(webhook, response, next)
+      .catch((error: unknown) => {
+        notifyListener(onError, error, webhook);
+        endResponse(response, responseFor(error));
+      })
+      .catch((error: unknown) => endFailed(error, response, next));
   };
 }
 
@@ -113,7 +116,10 @@ export function interceptEnd(response: ServerResponse, settle: () => Promise<voi
   const end = response.end;
   const intercepted = (...args: unknown[]): ServerResponse => {
     response.end = end;
-    void settle().then(() => Reflect.apply(end, response, args));
+    settle()
+      .then(() => Reflect.apply(end, response, args))
+      // The handler has passed the request on, so nothing can take the error but the connection.
+      .catch(() => response.destroy());
     return response;
   };
   response.end = intercepted as ServerResponse["end"];

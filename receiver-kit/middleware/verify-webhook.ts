@@ -1,11 +1,11 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
-import { isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
+import { isReceiverError, isWebhookRejectedError, type WebhookRejectedError } from "../errors.ts";
 import { parseDelivery } from "../event/parse-delivery.ts";
 import { ReceivingBodies } from "../http/receiving-bodies.ts";
-import { readRequestBody, targetOf } from "../http/request-body.ts";
+import { nodeRequest } from "../http/request-body.ts";
 import { responseFor } from "../http/responses.ts";
-import { sendResponse } from "../http/send-response.ts";
+import { endFailed, requireUnsent, sendResponse } from "../http/send-response.ts";
 import { type DeliverySink, verifyRequest } from "../http/webhook-handler.ts";
 import { parseOptions, type RequestLimitOptions, sharedOptions } from "../options.ts";
 import { requireEventsVersion } from "../require-events-version.ts";
@@ -58,25 +58,25 @@ export function verifyWebhook(options: VerifyWebhookOptions): WebhookMiddleware 
   const verifier = createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const bodies = new ReceivingBodies(limits);
   return (request, response, next) => {
-    const verified = verifyRequest(verifier, {
-      method: request.method,
-      url: targetOf(request),
-      headers: request.rawHeaders,
-      readBody: () => readRequestBody(request, bodies, clock),
-    });
+    const verified = verifyRequest(verifier, nodeRequest("verifyWebhook", request, response, bodies, clock));
     const pass = (webhook: VerifiedWebhook) => {
       const parsed = parseDelivery(webhook.body, clock.now(), webhook.tenant !== undefined);
       throwIfOtherWorkspace(webhook, parsed.workspace);
       setReceived(request, webhook, parsed);
+      requireUnsent(response);
     };
-    const reject = (error: unknown) => {
+    const respond = (error: unknown) => {
+      if (isReceiverError(error, "RESPONSE_FAILED")) throw error;
       if (isWebhookRejectedError(error)) notifyListener(onRejected, error);
       sendResponse(request, response, responseFor(error), limits, clock);
     };
     verified
       .then(pass)
-      .then(() => next(), reject)
-      .catch(next);
+      .then(() => next(), respond)
+      .catch((error: unknown) => {
+        if (isWebhookRejectedError(error)) notifyListener(onRejected, error);
+        endFailed(error, response, next);
+      });
   };
 }
 

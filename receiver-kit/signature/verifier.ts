@@ -114,13 +114,13 @@ export function createVerifier(options: VerifierOptions): Verifier {
 function checkAge({ id, timestamp }: SignedHeaders, receivedAt: number, toleranceSeconds: number): void {
   const ageSeconds = Math.floor(receivedAt / 1000) - timestamp;
   if (ageSeconds > toleranceSeconds) {
-    const message = `webhook-timestamp: signed ${ageSeconds} s ago, expected at most ${toleranceSeconds} s`;
+    const message = `webhook-timestamp: signed ${ageSeconds} s ago, expected at most ${toleranceSeconds} s; is this machine's clock ahead, or did a queue hold it?`;
     throw new WebhookRejectedError("TIMESTAMP_TOO_OLD", message, { webhookId: id });
   }
   // Negated, so that NaN is rejected too.
   if (!(ageSeconds >= -toleranceSeconds)) {
     const ahead = `signed ${-ageSeconds} s in the future, expected at most ${toleranceSeconds} s`;
-    const message = `webhook-timestamp: ${ahead}; is this machine's clock right?`;
+    const message = `webhook-timestamp: ${ahead}; is this machine's clock behind?`;
     throw new WebhookRejectedError("TIMESTAMP_TOO_NEW", message, { webhookId: id });
   }
 }

@@ -57,6 +57,9 @@ const markerMsMax = 2 * markerMs;
 const pollMs = 250;
 const roundsMax = 10;
 const graceSecondsDefault = 86_400;
+/** Of a secret that the store has lost: a program that loses its store at each start must not fill the signatures of a delivery. */
+const lostGraceSeconds = 3_600;
+const issuesMax = 3;
 
 export type EndpointRun = ReturnType<typeof createEndpointRun>;
 
@@ -69,6 +72,8 @@ export function createEndpointRun({ endpoints, store, scope, clock, random, call
   /** A secret was or may have been issued that is not stored, so another is needed, whatever others have stored since. */
   let hasLostSecret = false;
   let unknown: Error | undefined;
+  /** Secrets that were stored, and are not there when the store is read again. */
+  let forgotten = 0;
 
   /** A request may take what remains of the call. Sent twice, it would issue two secrets. */
   function requestOptions(limitMs = Number.POSITIVE_INFINITY): CallOptions {
@@ -148,9 +153,11 @@ export function createEndpointRun({ endpoints, store, scope, clock, random, call
         const { kept, duplicates, others } = chooseEndpoint(all, wanted, { endpointId, url });
         const isStored = endpointId === kept?.id && secrets.length > 0 && !pending && !hasLostSecret;
         if (!kept || !isStored) {
+          if (forgotten === issuesMax) throw new FailureError(failure("SECRET_STORE_FAILED", forgets));
+          const lost = { gracePeriodSeconds: lostGraceSeconds };
           const send = (call: CallOptions) =>
-            kept ? endpoints.rotateSecret(kept.id, {}, call) : endpoints.create(wanted, call);
-          await issue(send, text, wanted.url);
+            kept ? endpoints.rotateSecret(kept.id, lost, call) : endpoints.create(wanted, call);
+          if (await issue(send, text, wanted.url)) forgotten += 1;
           return undefined;
         }
         for (const duplicate of duplicates) await deleteEndpoint(duplicate);
@@ -169,6 +176,8 @@ export function createEndpointRun({ endpoints, store, scope, clock, random, call
       }),
   };
 }
+
+const forgets = `secrets.read: expected the secret that was written, got a store without it, ${issuesMax} times; each one is issued by the service and signs for an hour`;
 
 export interface EndpointChoice {
   readonly kept?: WebhookEndpoint | undefined;

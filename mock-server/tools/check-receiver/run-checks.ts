@@ -73,7 +73,7 @@ const isForgedDelivery = ({ id }: AuditCheck) => id === forgedDelivery;
 
 const unverifiedBy = ({ received }: Finding): AuditCause => ({
   check: forgedDelivery,
-  message: `no signature is checked: a forged delivery was accepted (${received})`,
+  message: `no signature is checked, or other code responds before the receiver (an async Fastify route without reply.hijack(), NestJS' @Res({ passthrough: true }), an early res.send): a forged delivery was accepted (${received})`,
 });
 
 const followsFrom = ({ check }: AuditCause): Finding => ({

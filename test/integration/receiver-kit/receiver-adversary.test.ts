@@ -193,7 +193,7 @@ describe("webhookMiddleware", () => {
 
   it.each<[string, number, express.RequestHandler]>([
     ["express.json()", 500, express.json()],
-    ["express.text() for every type", 500, express.text({ type })],
+    ["express.text() for every type", 200, express.text({ type })],
     ["a middleware that reads the body", 500, reader],
     ["express.raw() for every type", 200, express.raw({ type })],
     ["express.json() that keeps rawBody", 200, express.json({ verify: keepRaw as never })],
@@ -255,7 +255,7 @@ describe("a receiver's secrets and clock", () => {
     await subject.settled();
     subject.clock.ms -= 600_000;
     expect(await statusOf(subject, delivery)).toBe(401);
-    expect(subject.rejections.at(-1)?.message).toContain("is this machine's clock right?");
+    expect(subject.rejections.at(-1)?.message).toContain("is this machine's clock behind?");
     subject.clock.ms += 600_000;
     expect(await statusOf(subject, delivery)).toBe(200);
     await subject.settled();

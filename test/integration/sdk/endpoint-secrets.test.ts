@@ -43,6 +43,28 @@ describe("ensureEndpoint", () => {
       expect(await requests("rotateWebhookEndpointSecret")).toBe(0);
     }));
 
+  it("stops after three secrets when the store forgets them, which then sign for an hour", () =>
+    withStore(async ({ client, mock, requests }) => {
+      const forgets = { read: async () => null, write: async () => true };
+      const failure = await failureOf(client.webhooks.ensureEndpoint({ url, secrets: forgets }));
+      expect(failure).toMatchObject({
+        code: "SECRET_STORE_FAILED",
+        message: expect.stringContaining("got a store without it, 3 times"),
+      });
+      expect(await requests("createWebhookEndpoint")).toBe(1);
+      expect(await requests("rotateWebhookEndpointSecret")).toBe(2);
+      const signatures = async () => {
+        await mock.control.startTask({ taskType: "TAX_PREP", progression: "manual" });
+        await mock.clock.advance("1m");
+        const delivery = (await mock.control.listDeliveries({ event: "task.running" })).data.at(-1);
+        const { attempts } = await mock.control.getDelivery(delivery?.id ?? "");
+        return attempts.at(-1)?.requestHeaders["webhook-signature"]?.split(" ").length;
+      };
+      expect(await signatures()).toBe(3);
+      await mock.clock.advance("1h");
+      expect(await signatures()).toBe(1);
+    }));
+
   it("updates what differs: events, a given description, and that it is paused", () =>
     withStore(async ({ client, secrets, requests }) => {
       const wanted = { url, secrets, description: "a", eventTypes: ["task.failed", "task.running"] };

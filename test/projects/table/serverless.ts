@@ -105,4 +105,20 @@ export const handler = serverlessExpress({ app });
     },
     servers: true,
   },
+  {
+    part: "frameworks",
+    of: "serverless-http",
+    how: "Express in Lambda; azure-function-express, supertest, fastify.inject and HTTP/2 alike",
+    install: [
+      "@workspace-tasks/receiver-kit",
+      "express",
+      "serverless-http",
+      "azure-function-express",
+      "supertest",
+      "fastify",
+    ],
+    files: { "try.mjs": program("composed-requests.mjs") },
+    run: "node try.mjs",
+    prints: /stored each/,
+  },
 ];

@@ -3,7 +3,7 @@ import { createReceiver, memoryInbox } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it, vi } from "vitest";
 import { storeOf } from "../../../../receiver-kit/inbox/inbox.ts";
 import { consoleLogger } from "../../../../receiver-kit/logger.ts";
-import { createReceiverFixture } from "../../../support/receiver-fixture.ts";
+import { createReceiverFixture, type ReceiverFixtureOptions } from "../../../support/receiver-fixture.ts";
 import { sampleEvent } from "../../../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../../../support/signed-delivery.ts";
 import { overrideInbox } from "../../../support/wrap-inbox.ts";
@@ -14,16 +14,24 @@ function request(atMs: number, secret: string): Request {
   return new Request("http://receiver.example/webhooks", { method: "POST", headers, body });
 }
 
+const changed = (given: Request, headers: Record<string, string>) =>
+  new Request(given, { headers: { ...Object.fromEntries(given.headers), ...headers } });
+
+function consumed(given: Request): Request {
+  void given.text();
+  return given;
+}
+
 describe("the log of rejected requests", () => {
-  it("shows the first rejection of each code, and onRejected receives all", async () => {
+  it("shows the first rejection of each code at once, and onRejected receives all", async () => {
     const rejected: string[] = [];
     await using fixture = createReceiverFixture({ onRejected: ({ code }) => void rejected.push(code) });
     for (let i = 0; i < 3; i++) await fixture.receiver.fetch(request(fixture.clock.now(), secretX));
     await fixture.receiver.fetch(request(fixture.clock.now() - 3_600_000, secretA));
     const warnings = fixture.log.filter(({ level }) => level === "warn");
     expect(warnings.map(({ fields }) => fields)).toEqual([
-      { code: "SIGNATURE_MISMATCH", status: 401 },
-      { code: "TIMESTAMP_TOO_OLD", status: 401 },
+      { code: "SIGNATURE_MISMATCH", status: 401, requests: 1 },
+      { code: "TIMESTAMP_TOO_OLD", status: 401, requests: 1 },
     ]);
     expect(warnings[0]?.message).toContain("another endpoint's secret");
     expect(rejected).toEqual([
@@ -34,6 +42,37 @@ describe("the log of rejected requests", () => {
     ]);
     expect(JSON.stringify(fixture.log)).not.toContain(secretA);
   });
+
+  it.each<[string, Partial<ReceiverFixtureOptions>, (atMs: number) => Request]>([
+    ["SIGNATURE_MISMATCH", {}, (atMs) => request(atMs, secretX)],
+    ["TIMESTAMP_TOO_OLD", {}, (atMs) => request(atMs - 361_000, secretA)],
+    ["TIMESTAMP_TOO_NEW", {}, (atMs) => request(atMs + 361_000, secretA)],
+    ["BODY_TOO_LARGE", { limits: { bodyBytesMax: 10 } }, (atMs) => request(atMs, secretA)],
+    ["BODY_ENCODED", {}, (atMs) => changed(request(atMs, secretA), { "content-encoding": "gzip" })],
+    ["BODY_CONSUMED", {}, (atMs) => consumed(request(atMs, secretA))],
+    ["BACKLOG_FULL", { backlogMax: 1 }, (atMs) => request(atMs, secretA)],
+    ["TENANT_UNKNOWN", { secrets: { byTenant: () => undefined } }, (atMs) => request(atMs, secretA)],
+  ])(
+    "shows %s within one request when it begins an hour after a single case, then every ten minutes",
+    async (code, options, next) => {
+      await using fixture = createReceiverFixture(options);
+      const { receiver, clock, log } = fixture;
+      const requestsShown = () =>
+        log.flatMap(({ fields }) =>
+          "code" in fields && fields.code === code && "requests" in fields ? [fields.requests] : [],
+        );
+      if (code === "BACKLOG_FULL") await receiver.fetch(next(clock.now()));
+      await receiver.fetch(next(clock.now()));
+      expect(requestsShown()).toEqual([1]);
+      await clock.advance("1h");
+      for (let minute = 0; minute < 25; minute++) {
+        await receiver.fetch(next(clock.now()));
+        if (minute === 0) expect(requestsShown()).toEqual([1, 1]);
+        await clock.advance("1m");
+      }
+      expect(requestsShown()).toEqual([1, 1, 10, 10]);
+    },
+  );
 
   it("shows why the function of the secrets fails, without what may be a secret in it", async () => {
     const secrets = () => JSON.parse(`${secretA}`) as string[];
