@@ -1,5 +1,5 @@
-// `npm run prove`: planted bugs and the model, then every scope of the explorer, seeds of the simulation and of imports,
-// imports that stop at every pair of steps, and the differential tests. Each part has an equal share of the time; nothing is
+// `npm run prove`: planted bugs, then every scope of the explorer, seeds of the simulation and of imports,
+// imports that stop at every pair of steps, and requests for the verifier beside another library. Each part has an equal share of the time; nothing is
 // kept between runs.
 
 import { parseArgs } from "node:util";
@@ -16,12 +16,9 @@ import {
 } from "../integration/sdk/imports/import-stops.ts";
 import { formatFailure } from "../integration/simulation/failure-report.ts";
 import { loadSimulation } from "../integration/simulation/load-simulation.ts";
-import { createLimiterPart } from "../unit/differential/compare-limiter.ts";
-import { createVerifierPart } from "../unit/differential/compare-verifiers.ts";
-import { runPart } from "../unit/differential/differential-part.ts";
+import { compareVerifiers } from "../unit/differential/compare-verifiers.ts";
 import { plantedBugs } from "./planted-bugs.ts";
 import { indented, type Proof, withoutStacks } from "./proof.ts";
-import { proveModel } from "./prove-model.ts";
 
 interface Options {
   readonly minutes: number;
@@ -43,7 +40,6 @@ const parts = {
       );
     }
   },
-  model: proveModel,
   async explorer({ leftMs, report }, { scopes: names }) {
     using products = await loadProducts();
     for (const [index, name] of names.entries()) {
@@ -94,14 +90,8 @@ const parts = {
       }
   },
   async differential({ leftMs, report }) {
-    for (const [part, share] of [
-      [createVerifierPart(), 0.5],
-      [createLimiterPart(), 1],
-    ] as const) {
-      const endMs = performance.now() + share * leftMs();
-      const { count, failure } = await runPart(part, 1, () => performance.now() >= endMs);
-      report(failure === undefined, `${count} ${part.what}${failure === undefined ? "" : `\n${failure}`}`);
-    }
+    const { count, failure } = await compareVerifiers(1, () => leftMs() <= 0);
+    report(failure === undefined, `${count} requests${failure === undefined ? "" : `\n${failure}`}`);
   },
 } satisfies Readonly<Record<string, Part>>;
 

@@ -10,10 +10,8 @@ type Unpacked = { readonly folder: string } | { readonly missing: string };
 
 /**
  * The folder with the files of a package and of everything that is not installed and that it depends on.
- *
- * @param others packages that it needs and does not depend on
  */
-export function unpackedPackage(name: string, others: readonly string[] = []): Unpacked {
+export function unpackedPackage(name: string): Unpacked {
   const folder = path.join(tmpdir(), `workspace-tasks-${name}-${process.getuid?.() ?? "user"}`);
   if (fs.existsSync(folder)) {
     const { uid, mode } = fs.lstatSync(folder);
@@ -30,7 +28,7 @@ export function unpackedPackage(name: string, others: readonly string[] = []): U
   const unpacking = fs.mkdtempSync(path.join(tmpdir(), "workspace-tasks-unpacking-"));
   try {
     const root = path.join(unpacking, "root");
-    for (const file of download([name, ...others], unpacking)) run("dpkg-deb", ["-x", file, root], unpacking);
+    for (const file of download(name, unpacking)) run("dpkg-deb", ["-x", file, root], unpacking);
     fs.renameSync(root, folder);
     return { folder };
   } catch (error) {
@@ -43,13 +41,13 @@ export function unpackedPackage(name: string, others: readonly string[] = []): U
   }
 }
 
-function download(wanted: readonly string[], folder: string): readonly string[] {
+function download(wanted: string, folder: string): readonly string[] {
   const packages = path.join(folder, "packages");
   fs.mkdirSync(packages);
   const fetch = (options: readonly string[]) => {
     const simulated = run(
       "apt-get",
-      [...options, "--simulate", "--no-install-recommends", "install", ...wanted],
+      [...options, "--simulate", "--no-install-recommends", "install", wanted],
       folder,
     );
     const names = [...simulated.matchAll(/^Inst (\S+)/gm)].map(([, found]) => found ?? "");

@@ -32,23 +32,6 @@ export class LimitedService {
   }
 }
 
-/**
- * The earliest times at which requests can arrive that could arrive at `readyAtMs`, in ascending order, when no window,
- * wherever it begins, may contain more than `limit` of them. No schedule has its n-th request earlier: each either
- * arrives when it is ready or exactly one window after the one that is `limit` places before it.
- */
-export function earliestArrivals(
-  readyAtMs: readonly number[],
-  { limit, windowMs }: Limit,
-): readonly number[] {
-  const times: number[] = [];
-  for (const readyMs of readyAtMs.toSorted((a, b) => a - b)) {
-    const previousMs = times[times.length - limit] ?? Number.NEGATIVE_INFINITY;
-    times.push(Math.max(readyMs, times.at(-1) ?? 0, previousMs + windowMs));
-  }
-  return times;
-}
-
 /** The most requests in any window of the service. */
 export function busiest(
   timesMs: readonly number[],

@@ -3,7 +3,6 @@ export const longestFiles: readonly string[] = [
   "test/system/chaos/chaos.test.ts",
   "test/system/browser/site.test.ts",
   "test/integration/simulation/seeds.test.ts",
-  "test/system/model/model.test.ts",
   "test/integration/sdk/imports/crash.test.ts",
   "test/system/sdk/imports/import-processes.test.ts",
   "test/system/mock-server/compare-command.test.ts",

@@ -9,7 +9,6 @@ const probes = {
   postgres: async () => reasonOf((await import("./postgres-binaries.ts")).findPostgres()),
   rabbitmq: async () => reasonOf((await import("./rabbitmq-binaries.ts")).findRabbitmq()),
   python: async () => reasonOf((await import("./receivers/served-receiver.ts")).findPython()),
-  spin: async () => reasonOf((await import("./spin.ts")).findSpin()),
   pseudoTerminal: async () => (await import("./pseudo-terminal.ts")).pseudoTerminalMissing(),
   chromium: async () => (await import("../system/browser/support/chromium.ts")).chromiumMissing(),
 } satisfies Readonly<Record<string, () => Promise<string | undefined>>>;

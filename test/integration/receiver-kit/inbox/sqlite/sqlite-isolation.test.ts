@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createReceiver, silentLogger } from "@workspace-tasks/receiver-kit";
-import type { SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
+import type { SqliteOpener, SqliteTransaction } from "@workspace-tasks/receiver-kit/sqlite";
 import { describe, expect, it } from "vitest";
 import { loadSqliteDriver } from "../../../../../receiver-kit/inbox/sqlite/sqlite-driver.ts";
 import { type Clock, systemClock } from "../../../../../sdk/kernel/clock.ts";
@@ -33,9 +33,9 @@ async function handleAll(set: Use, probe: Use) {
   let writes = 0;
   let sharedBy = 0;
   let connections = 0;
-  const driver = (name: string) => {
-    connections += 1;
-    return interceptSqlite(opener(name), (statement, call) => {
+  const driver: SqliteOpener = (name, openOptions) => {
+    if (!openOptions?.isReadOnly) connections += 1;
+    return interceptSqlite(opener(name, openOptions), (statement, call) => {
       if (statement.startsWith("BEGIN")) writes = 0;
       if (statement.startsWith("INSERT INTO effects")) writes += 1;
       sharedBy = Math.max(sharedBy, writes);
