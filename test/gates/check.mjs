@@ -21,9 +21,10 @@ const gates = [
   ["the build", "npm run --silent build"],
   ["generated code is up to date", "npm run --silent codegen -- --check"],
   ["examples in the documents are up to date", "npm run --silent docs -- --check"],
-  ["tests, at full depth", "npm test --silent", "alone"],
+  ["tests", "npm test --silent", "alone"],
   ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
   // The longest first.
+  ["the site", "WORKSPACE_TASKS_DEPTH=full npx --no-install vitest run test/system/browser/site.test.ts"],
   ["the two commands on a fresh machine", "node --import tsx test/gates/fresh-machine-matrix.mjs --quick"],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
@@ -54,9 +55,6 @@ if (gates.length === 0) {
   console.error(`there is no gate named ${JSON.stringify(values.only)}`);
   process.exit(2);
 }
-// Seeds and generated cases: `npm test` takes some of each, always the same ones; this takes all, and new random ones. A
-// property that fails prints its seed.
-process.env.WORKSPACE_TASKS_DEPTH ??= "full";
 const gatesAtOnce = 3;
 const startedAt = performance.now();
 const waiting = [...gates];
