@@ -10,7 +10,7 @@ if (!isBuilt()) {
   console.log(`building ${packages.length} packages`);
   setUnbuilt();
   await Promise.all([
-    run("typescript/bin/tsc", "-b", ...packages.map(({ folder }) => folder)).then(buildPackages),
+    run("typescript-7/bin/tsc", "-b", ...packages.map(({ folder }) => folder)).then(buildPackages),
     run(
       "vite/bin/vite.js",
       "build",
