@@ -1,20 +1,58 @@
 // What one test of a file leaves behind meets the next: a page shows one test, its reader writes several.
+import ts from "typescript";
 
-/** At the start of a line or in a block, to the end of its call. */
-const testCall = /^( *)(?:it|test|mockTest|onVirtualTime)\([\s\S]*?^\1\}\)?\)?;\n/gm;
-const title = /\("([^"]*)"/;
+interface Test {
+  readonly start: number;
+  readonly end: number;
+  readonly endOfTitle: number;
+  /** Tests of one block can be exchanged. */
+  readonly block: ts.Node;
+}
 
-/** The tests of a file, each four times. */
+const runner = /^(?:it|test|mockTest|onVirtualTime|itWithPostgres)\b/;
+
+/** The tests of a file, each four times, in random order. */
 export function fourTimes(text: string): string {
-  if (!text.match(testCall)) throw new Error(`expected a test in:\n${text}`);
-  const copy = (test: string, time: number) => test.replace(title, (_, words) => `("${words}, time ${time}"`);
-  return text.replace(testCall, (test) => [1, 2, 3, 4].map((time) => copy(test, time)).join("\n"));
+  const tests = testsOf(text);
+  if (tests.length === 0) throw new Error(`expected a test in:\n${text}`);
+  const copiesOf = ({ start, end, endOfTitle }: Test) =>
+    [1, 2, 3, 4].map(
+      (time) => `${text.slice(start, endOfTitle)}, time ${time}${text.slice(endOfTitle, end)}\n`,
+    );
+  return replaced(text, tests, (test) => {
+    const together = tests.filter(({ block }) => block === test.block);
+    // Below what every one of them uses.
+    return test === together.at(-1) ? shuffled(together.flatMap(copiesOf)).join("\n") : "";
+  });
 }
 
 /** A file for each of the tests of a file, without the others. */
 export function oneByOne(text: string): readonly string[] {
-  return (text.match(testCall) ?? []).map((_, chosen) => {
-    let index = 0;
-    return text.replace(testCall, (test) => (index++ === chosen ? test : ""));
-  });
+  const tests = testsOf(text);
+  return tests.map((chosen) =>
+    replaced(text, tests, (test) => (test === chosen ? text.slice(test.start, test.end) : "")),
+  );
 }
+
+function testsOf(text: string): readonly Test[] {
+  const tests: Test[] = [];
+  const visit = (node: ts.Node): void => {
+    const call = ts.isExpressionStatement(node) && ts.isCallExpression(node.expression) && node.expression;
+    const title = call && call.arguments[0];
+    if (title && ts.isStringLiteralLike(title) && runner.test(call.expression.getText()))
+      tests.push({ start: node.getStart(), end: node.end, endOfTitle: title.end - 1, block: node.parent });
+    else ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("page.test.ts", text, ts.ScriptTarget.Latest, true));
+  return tests;
+}
+
+/** The last first, so that the places of the others stay. */
+const replaced = (text: string, tests: readonly Test[], textOf: (test: Test) => string) =>
+  tests.reduceRight((rest, test) => rest.slice(0, test.start) + textOf(test) + rest.slice(test.end), text);
+
+const shuffled = (texts: readonly string[]) =>
+  texts
+    .map((text) => ({ text, place: Math.random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ text }) => text);

@@ -34,7 +34,7 @@ export interface Project {
   readonly serve?: string;
   /** Uses what `serve` serves. Rejects when something is not as expected. */
   readonly uses?: (served: Served) => Promise<void>;
-  /** The variables DATABASE_URL and RABBITMQ_URL. */
+  /** The variables DATABASE_URL, RABBITMQ_URL and SERVERS. */
   readonly servers?: true;
   /** Also a part of what CI runs. */
   readonly quick?: true;

@@ -5,7 +5,7 @@ import { type SharedPostgres, type SharedServers, shareServers } from "../suppor
 export class ServersOfRows implements AsyncDisposable {
   #shared: Promise<SharedServers> | undefined;
 
-  /** @returns the URLs of a database of the row's own, and of the broker */
+  /** @returns the URLs of a database of the row's own, of the broker, and of what knows both */
   async environment(): Promise<Readonly<Record<string, string>>> {
     this.#shared ??= shareServers();
     const { origin } = await this.#shared;
@@ -19,7 +19,7 @@ export class ServersOfRows implements AsyncDisposable {
       ask<readonly string[]>("/rabbitmq"),
     ]);
     const { url } = await new PostgresDatabases(port).database();
-    return { DATABASE_URL: url, RABBITMQ_URL: rabbitmqUrl };
+    return { DATABASE_URL: url, RABBITMQ_URL: rabbitmqUrl, SERVERS: origin };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

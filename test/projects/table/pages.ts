@@ -1,6 +1,6 @@
-// Whatever a page shows as a test: four times in one file in random order, and as the only test of a project.
+// Whatever a page shows as a test: four times in one file in random order, and as the only test of a process.
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { root } from "../../../scripts/packages.ts";
 import { fourTimes, oneByOne } from "../four-times.ts";
 import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
@@ -16,15 +16,25 @@ const readme = [
   ...installedBy("README.md", "Install"),
   ...installedBy("README.md", "Tests against the mock"),
 ];
-const vitest = "vitest run --sequence.shuffle --no-file-parallelism";
+const vitest = "vitest run --no-file-parallelism";
 
 const examples = readdirSync(join(root, "examples")).filter(
   // It runs a program in Python.
   (file) => file.endsWith(".test.ts") && file !== "parallel-tests.test.ts",
 );
-const supported = ["express-server", "listen", "sample-event", "signed-delivery", "with-folder"].map(
-  (name) => `test/support/${name}.ts`,
-);
+/** What a file of this repository imports from others of it, by path. */
+function importsOf(path: string, found: Record<string, string> = {}): Files {
+  for (const [, imported = ""] of program(path).matchAll(/ from "(\.[^"]+)"/g)) {
+    const file = join(dirname(path), imported);
+    if (found[file] !== undefined) continue;
+    found[file] = program(file);
+    importsOf(file, found);
+  }
+  return found;
+}
+const vitestConfig = {
+  "vitest.config.ts": "export default { test: { provide: { sharedServers: process.env.SERVERS } } };\n",
+};
 
 const proxied = shownBy("docs/sdk.md", "ProxyAgent");
 
@@ -66,8 +76,10 @@ export const pages: readonly Project[] = [
       ],
       files: {
         ...inManyWays(file.replace(".test.ts", ""), text, "examples"),
-        ...Object.fromEntries(supported.map((path) => [path, program(path)])),
+        ...importsOf(`examples/${file}`),
+        ...vitestConfig,
       },
+      ...(text.includes("shared-server.ts") && { servers: true }),
       run: `${vitest} --testTimeout=60000`,
       prints: /Tests +\d+ passed/,
     };

@@ -2,16 +2,11 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { completedEvent, sampleEvent } from "../../support/sample-event.ts";
-import { secretA, secretX, signDelivery } from "../../support/signed-delivery.ts";
+import { secretX } from "../../support/signed-delivery.ts";
 import { installedBy, type Project, program, type Served, shownBy } from "../project.ts";
+import { deliver } from "../webhook-calls.ts";
 
 const page = "docs/recipes/serverless.md";
-
-const deliver = async (origin: string, path: string, event: object, secret = secretA) => {
-  const body = JSON.stringify(event, null, 2);
-  const { headers } = signDelivery({ body, timestampSeconds: Math.floor(Date.now() / 1000), secret });
-  return (await fetch(`${origin}${path}`, { method: "POST", headers: { ...headers }, body })).status;
-};
 
 async function storesAndHandles({ origin }: Served): Promise<void> {
   const call = async (path: string) => {
@@ -22,22 +17,22 @@ async function storesAndHandles({ origin }: Served): Promise<void> {
   for (const path of ["/v1", "/v1/base64", "/v2", "/v2/base64"]) {
     const event = sampleEvent({ clientName: "Müller & Söhne" });
     const statusOf = () => call(`/status/${event["taskId"]}`);
-    assert.equal(await deliver(origin, path, event, secretX), 401, path);
-    assert.equal(await deliver(origin, path, event), 200, path);
+    assert.equal(await deliver(origin + path, event, secretX), 401, path);
+    assert.equal(await deliver(origin + path, event), 200, path);
     assert.equal(await statusOf(), "none");
     await call("/handle/30000");
     assert.equal(await statusOf(), "RUNNING");
     const { occurredAt, taskId } = event;
     const later = completedEvent({ taskId, occurredAt: String(occurredAt).replace("09:30", "09:31") });
-    assert.equal(await deliver(origin, path, later), 200);
+    assert.equal(await deliver(origin + path, later), 200);
     await call("/handle/30000");
     assert.equal(await statusOf(), "COMPLETED");
   }
-  assert.equal(await deliver(origin, "/v2", sampleEvent({ note: "x".repeat(1_200_000) })), 413);
+  assert.equal(await deliver(`${origin}/v2`, sampleEvent({ note: "x".repeat(1_200_000) })), 413);
   // As connections end while the function is frozen.
   await call("/end-connections");
   const afterwards = sampleEvent();
-  for (let tries = 100; (await deliver(origin, "/v2", afterwards)) !== 200; tries--) {
+  for (let tries = 100; (await deliver(`${origin}/v2`, afterwards)) !== 200; tries--) {
     assert.ok(tries > 0, "stores deliveries again");
     await pause(100);
   }
@@ -59,6 +54,35 @@ const compilerOptions = {
   noEmit: true,
 };
 
+/** Express in an adapter for Lambda. */
+const expressIn = (of: string, argument: string): Project => ({
+  part: "frameworks",
+  of,
+  install: ["node@22", "@workspace-tasks/receiver-kit", "express", "pg", of],
+  files: {
+    "receive.ts": `import adapt from "${of}";
+import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
+import express from "express";
+${shownBy(page, "lambdaHandler(receiver)")
+  .replace(/^import .*lambda";$/m, "")
+  .replace(/\/\/ Without handlers[\s\S]*/, "")}
+const app = express();
+app.post("/webhooks", webhookMiddleware(receiver));
+export const handler = adapt(${argument});
+`,
+    "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
+    "gateway.mjs": program("gateway.mjs"),
+  },
+  serve: "exec node gateway.mjs",
+  uses: async ({ origin }) => {
+    for (const path of ["/v1", "/v1/base64", "/v2", "/v2/base64"]) {
+      assert.equal(await deliver(origin + path, sampleEvent(), secretX), 401, path);
+      assert.equal(await deliver(origin + path, sampleEvent({ clientName: "Zoë" })), 200, path);
+    }
+  },
+  servers: true,
+});
+
 export const serverless: readonly Project[] = [
   {
     part: "frameworks",
@@ -77,38 +101,12 @@ export const serverless: readonly Project[] = [
     uses: storesAndHandles,
     servers: true,
   },
-  {
-    part: "frameworks",
-    of: "@codegenie/serverless-express",
-    how: "Express in Lambda",
-    install: ["node@22", "@workspace-tasks/receiver-kit", "express", "pg", "@codegenie/serverless-express"],
-    files: {
-      "receive.ts": `import serverlessExpress from "@codegenie/serverless-express";
-import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
-import express from "express";
-${shownBy(page, "lambdaHandler(receiver)")
-  .replace(/^import .*lambda";$/m, "")
-  .replace(/\/\/ Without handlers[\s\S]*/, "")}
-const app = express();
-app.post("/webhooks", webhookMiddleware(receiver));
-export const handler = serverlessExpress({ app });
-`,
-      "handle.ts": shownBy(page, "getRemainingTimeInMillis()"),
-      "gateway.mjs": program("gateway.mjs"),
-    },
-    serve: "exec node gateway.mjs",
-    uses: async ({ origin }) => {
-      for (const path of ["/v1", "/v1/base64", "/v2", "/v2/base64"]) {
-        assert.equal(await deliver(origin, path, sampleEvent(), secretX), 401, path);
-        assert.equal(await deliver(origin, path, sampleEvent({ clientName: "Zoë" })), 200, path);
-      }
-    },
-    servers: true,
-  },
+  expressIn("@codegenie/serverless-express", "{ app }"),
+  expressIn("serverless-http", "app"),
   {
     part: "frameworks",
     of: "serverless-http",
-    how: "Express in Lambda; azure-function-express, supertest, fastify.inject and HTTP/2 alike",
+    how: "azure-function-express, supertest, fastify.inject and HTTP/2",
     install: [
       "@workspace-tasks/receiver-kit",
       "express",

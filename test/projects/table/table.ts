@@ -2,7 +2,7 @@
 import type { Project } from "../project.ts";
 import { bundlers } from "./bundlers.ts";
 import { frameworks } from "./frameworks.ts";
-import { nextApplications } from "./next.ts";
+import { pageFrameworks } from "./page-frameworks.ts";
 import { pages } from "./pages.ts";
 import { peers } from "./peers.ts";
 import { readme } from "./readme.ts";
@@ -15,7 +15,7 @@ export const table: readonly Project[] = [
   ...runtimes,
   ...bundlers,
   ...frameworks,
-  ...nextApplications,
+  ...pageFrameworks,
   ...serverless,
   ...testRunners,
   ...peers,

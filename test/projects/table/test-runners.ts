@@ -28,14 +28,14 @@ const vitest = (pool: string, environment: string, node = "node@24", version = "
     ...[node, "@workspace-tasks/sdk", "jsdom", "happy-dom"],
   ].map((name) => (name === "vitest" ? version : name)),
   files: environment === "node" ? readme : inDocument,
-  run: `vitest run --pool ${pool} --environment ${environment} --sequence.shuffle`,
+  run: `vitest run --pool ${pool} --environment ${environment}`,
   prints: /Tests +8 passed/,
 });
 
 const jestTest = shownBy(page, "worldPerTest(");
 const inJest = {
   "four-times.test.ts": fourTimes(jestTest),
-  "alone.test.ts": oneByOne(jestTest)[0] ?? "",
+  "alone.test.ts": jestTest,
   "tsconfig.json": shownBy(page, '"nodenext"'),
 };
 /** Jest's own settings: a file of CommonJS unless it says otherwise. */
@@ -55,6 +55,7 @@ test("has another world", async () => {
   expect((await fixture.world.control.listTasks()).data).toEqual([]);
 });
 `;
+const jestWorlds = shownBy("docs/parallel-tests.md", "mock-server/jest");
 const imports = `import { worldPerTest } from "@workspace-tasks/mock-server/jest";
 import { createClient } from "@workspace-tasks/sdk";
 `;
@@ -113,18 +114,20 @@ const onFreePorts = (text: string) =>
       `\`${before}\${process.env.${port === "3000" ? "PORT" : "MOCK_PORT"}}${after}\``,
   );
 
+const playwrightTest = shownBy(page, "test.beforeEach");
+
 export const testRunners: readonly Project[] = [
   ...pools.flatMap((pool) => environments.map((environment) => vitest(pool, environment))),
   ...pools.map((pool) => vitest(pool, "node", "node@20.19.0", "vitest@4")),
   jest("with ts-jest", {
     files: { ...inJest, "package.json": commonJs },
-    run: "ts-jest config:init && jest --randomize",
+    run: "ts-jest config:init && jest",
     prints: /Tests: .*5 passed/,
     quick: true,
   }),
   jest("CommonJS", {
     files: { "package.json": commonJs, "fixture.test.js": required + fourTimes(inJavaScript) },
-    run: "jest --randomize",
+    run: "jest",
     prints: /Tests: .*8 passed/,
   }),
   jest("ES modules", {
@@ -132,19 +135,18 @@ export const testRunners: readonly Project[] = [
       "jest.config.json": '{ "transform": {} }',
       "fixture.test.js": imports + fourTimes(inJavaScript),
     },
-    run: "NODE_OPTIONS=--experimental-vm-modules jest --randomize",
+    run: "NODE_OPTIONS=--experimental-vm-modules jest",
     prints: /Tests: .*8 passed/,
   }),
   jest("with SWC", {
     files: {
       "package.json": commonJs,
       "jest.config.json": JSON.stringify({ transform: { "\\.ts$": "@swc/jest" } }),
-      "fixture.test.ts": fourTimes(
-        shownBy("docs/parallel-tests.md", "mock-server/jest").replaceAll(/^it\(/gm, "test("),
-      ),
+      "four-times.test.ts": fourTimes(jestWorlds),
+      "alone.test.ts": jestWorlds,
     },
-    run: "jest --randomize",
-    prints: /Tests: .*4 passed/,
+    run: "jest",
+    prints: /Tests: .*5 passed/,
   }),
   fakeTimers("by default", {}),
   fakeTimers("with doNotFake", { doNotFake }),
@@ -155,10 +157,11 @@ export const testRunners: readonly Project[] = [
     how: "node:test",
     install: ["node@22", ...ours],
     files: {
-      "example.test.mjs": fourTimes(inNodeTest),
+      "four-times.test.mjs": fourTimes(inNodeTest),
+      "alone.test.mjs": inNodeTest,
     },
     run: "node --test",
-    prints: /pass 4/,
+    prints: /pass 5/,
   },
   {
     part: "test runners",
@@ -173,9 +176,12 @@ export const testRunners: readonly Project[] = [
         "use: {",
         `use: { launchOptions: ${JSON.stringify(launchOptions())},`,
       ),
-      "playwright-tasks.ts": onFreePorts(fourTimes(shownBy(page, "test.beforeEach"))),
+      "playwright-tasks.ts": onFreePorts(fourTimes(playwrightTest)),
+      ...Object.fromEntries(
+        oneByOne(playwrightTest).map((text, index) => [`alone-${index}.ts`, onFreePorts(text)]),
+      ),
     },
-    run: "playwright test",
-    prints: /8 passed/,
+    run: "playwright test && for test in alone-*.ts; do mv $test playwright-tasks.ts && playwright test || exit 1; done",
+    prints: /8 passed[\s\S]+1 passed[\s\S]+1 passed/,
   },
 ];
