@@ -1,6 +1,6 @@
 // A row of the table of real projects: what a user has, what the user runs, and what must come out.
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { root } from "../../scripts/packages.ts";
 import { blocksOf } from "../support/marked-blocks.ts";
 import { linesOf } from "../support/shown-commands.ts";
@@ -54,6 +54,23 @@ export interface Served {
 /** A file of test/projects/programs, or of another folder of this repository. */
 export const program = (name: string): string =>
   readFileSync(join(root, name.includes("/") ? name : `test/projects/programs/${name}`), "utf8");
+
+/** What a test of this repository imports from other files of it, and from the process that runs all tests. */
+export function importsOf(path: string): Files {
+  const found: Record<string, string> = {
+    "vitest.config.ts": "export default { test: { provide: { sharedServers: process.env.SERVERS } } };\n",
+  };
+  const add = (importer: string): void => {
+    for (const [, imported = ""] of program(importer).matchAll(/ from "(\.[^"]+)"/g)) {
+      const file = join(dirname(importer), imported);
+      if (found[file] !== undefined) continue;
+      found[file] = program(file);
+      add(file);
+    }
+  };
+  add(path);
+  return found;
+}
 
 /** What a page tells its reader to install: the words of all lines with `npm install`, below a heading or in the whole page. */
 export function installedBy(page: string, heading?: string): readonly string[] {

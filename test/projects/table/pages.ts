@@ -1,14 +1,14 @@
 // Whatever a page shows as a test: four times in one file in random order, and as the only test of a process.
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { root } from "../../../scripts/packages.ts";
-import { fourTimes, oneByOne } from "../four-times.ts";
-import { type Files, installedBy, type Project, program, shownBy } from "../project.ts";
+import { type Files, importsOf, installedBy, type Project, program, shownBy } from "../project.ts";
+import { oneByOne, repeated } from "../repeated-tests.ts";
 
 /** In folders of their own, so that vitest runs the first together, and each of the others in a process of its own. */
 function inManyWays(name: string, text: string, folder = "."): Files {
   const alone = oneByOne(text).map((each, index) => [`${folder}/${name}-alone-${index}.test.ts`, each]);
-  return { [`${folder}/${name}-four-times.test.ts`]: fourTimes(text), ...Object.fromEntries(alone) };
+  return { [`${folder}/${name}-four-times.test.ts`]: repeated(text), ...Object.fromEntries(alone) };
 }
 
 const readme = [
@@ -22,20 +22,6 @@ const examples = readdirSync(join(root, "examples")).filter(
   // It runs a program in Python.
   (file) => file.endsWith(".test.ts") && file !== "parallel-tests.test.ts",
 );
-/** What a file of this repository imports from others of it, by path. */
-function importsOf(path: string, found: Record<string, string> = {}): Files {
-  for (const [, imported = ""] of program(path).matchAll(/ from "(\.[^"]+)"/g)) {
-    const file = join(dirname(path), imported);
-    if (found[file] !== undefined) continue;
-    found[file] = program(file);
-    importsOf(file, found);
-  }
-  return found;
-}
-const vitestConfig = {
-  "vitest.config.ts": "export default { test: { provide: { sharedServers: process.env.SERVERS } } };\n",
-};
-
 const proxied = shownBy("docs/sdk.md", "ProxyAgent");
 
 export const pages: readonly Project[] = [
@@ -51,18 +37,20 @@ export const pages: readonly Project[] = [
     run: "node proxy.mjs",
     prints: /WorkspaceUser[\s\S]*through the proxy: [1-9]/,
   },
-  ...["vitest", "msw"].map(
-    (name): Project => ({
+  ...["vitest", "msw"].map((name): Project => {
+    const text = shownBy("README.md", name === "vitest" ? "mockTest(" : "setupServer");
+    return {
       part: "pages",
       of: "vitest",
       how: `README, ${name}`,
       install: readme,
-      files: inManyWays(name, shownBy("README.md", name === "vitest" ? "mockTest(" : "setupServer")),
+      // More calls than the service permits in a minute.
+      files: { ...inManyWays(name, text), "many.test.ts": repeated(text, 130) },
       run: vitest,
-      prints: /Tests +5 passed/,
+      prints: /Tests +135 passed/,
       quick: true,
-    }),
-  ),
+    };
+  }),
   ...examples.map((file): Project => {
     const text = readFileSync(join(root, "examples", file), "utf8");
     return {
@@ -77,7 +65,6 @@ export const pages: readonly Project[] = [
       files: {
         ...inManyWays(file.replace(".test.ts", ""), text, "examples"),
         ...importsOf(`examples/${file}`),
-        ...vitestConfig,
       },
       ...(text.includes("shared-server.ts") && { servers: true }),
       run: `${vitest} --testTimeout=60000`,

@@ -1,7 +1,7 @@
 // Tests of an application in the runners that people have.
 import { launchOptions } from "../../system/browser/support/chromium.ts";
-import { fourTimes, oneByOne } from "../four-times.ts";
 import { installedBy, type Project, program, shownBy } from "../project.ts";
+import { oneByOne, repeated } from "../repeated-tests.ts";
 
 const page = "docs/recipes/test-runners.md";
 const ours = ["@workspace-tasks/sdk", "@workspace-tasks/receiver-kit", "@workspace-tasks/mock-server"];
@@ -9,8 +9,8 @@ const ours = ["@workspace-tasks/sdk", "@workspace-tasks/receiver-kit", "@workspa
 const pools = ["threads", "forks", "vmThreads", "vmForks"];
 const environments = ["node", "jsdom", "happy-dom"];
 const readme = {
-  "fixture.test.ts": fourTimes(shownBy("README.md", "mockTest(")),
-  "msw.test.ts": fourTimes(shownBy("README.md", "setupServer")),
+  "fixture.test.ts": repeated(shownBy("README.md", "mockTest(")),
+  "msw.test.ts": repeated(shownBy("README.md", "setupServer")),
 };
 
 const asThePageSays = /`(\/\/ @vitest-environment node)`/.exec(program(page))?.[1] ?? "";
@@ -34,7 +34,7 @@ const vitest = (pool: string, environment: string, node = "node@24", version = "
 
 const jestTest = shownBy(page, "worldPerTest(");
 const inJest = {
-  "four-times.test.ts": fourTimes(jestTest),
+  "four-times.test.ts": repeated(jestTest),
   "alone.test.ts": jestTest,
   "tsconfig.json": shownBy(page, '"nodenext"'),
 };
@@ -126,14 +126,14 @@ export const testRunners: readonly Project[] = [
     quick: true,
   }),
   jest("CommonJS", {
-    files: { "package.json": commonJs, "fixture.test.js": required + fourTimes(inJavaScript) },
+    files: { "package.json": commonJs, "fixture.test.js": required + repeated(inJavaScript) },
     run: "jest",
     prints: /Tests: .*8 passed/,
   }),
   jest("ES modules", {
     files: {
       "jest.config.json": '{ "transform": {} }',
-      "fixture.test.js": imports + fourTimes(inJavaScript),
+      "fixture.test.js": imports + repeated(inJavaScript),
     },
     run: "NODE_OPTIONS=--experimental-vm-modules jest",
     prints: /Tests: .*8 passed/,
@@ -142,7 +142,7 @@ export const testRunners: readonly Project[] = [
     files: {
       "package.json": commonJs,
       "jest.config.json": JSON.stringify({ transform: { "\\.ts$": "@swc/jest" } }),
-      "four-times.test.ts": fourTimes(jestWorlds),
+      "four-times.test.ts": repeated(jestWorlds),
       "alone.test.ts": jestWorlds,
     },
     run: "jest",
@@ -157,7 +157,7 @@ export const testRunners: readonly Project[] = [
     how: "node:test",
     install: ["node@22", ...ours],
     files: {
-      "four-times.test.mjs": fourTimes(inNodeTest),
+      "four-times.test.mjs": repeated(inNodeTest),
       "alone.test.mjs": inNodeTest,
     },
     run: "node --test",
@@ -176,7 +176,7 @@ export const testRunners: readonly Project[] = [
         "use: {",
         `use: { launchOptions: ${JSON.stringify(launchOptions())},`,
       ),
-      "playwright-tasks.ts": onFreePorts(fourTimes(playwrightTest)),
+      "playwright-tasks.ts": onFreePorts(repeated(playwrightTest)),
       ...Object.fromEntries(
         oneByOne(playwrightTest).map((text, index) => [`alone-${index}.ts`, onFreePorts(text)]),
       ),

@@ -11,13 +11,14 @@ interface Test {
 
 const runner = /^(?:it|test|mockTest|onVirtualTime|itWithPostgres)\b/;
 
-/** The tests of a file, each four times, in random order. */
-export function fourTimes(text: string): string {
+/** The tests of a file, each several times, in random order. */
+export function repeated(text: string, times = 4): string {
   const tests = testsOf(text);
   if (tests.length === 0) throw new Error(`expected a test in:\n${text}`);
   const copiesOf = ({ start, end, endOfTitle }: Test) =>
-    [1, 2, 3, 4].map(
-      (time) => `${text.slice(start, endOfTitle)}, time ${time}${text.slice(endOfTitle, end)}\n`,
+    Array.from(
+      { length: times },
+      (_, index) => `${text.slice(start, endOfTitle)}, time ${index + 1}${text.slice(endOfTitle, end)}\n`,
     );
   return replaced(text, tests, (test) => {
     const together = tests.filter(({ block }) => block === test.block);
@@ -37,11 +38,15 @@ export function oneByOne(text: string): readonly string[] {
 function testsOf(text: string): readonly Test[] {
   const tests: Test[] = [];
   const visit = (node: ts.Node): void => {
-    const call = ts.isExpressionStatement(node) && ts.isCallExpression(node.expression) && node.expression;
-    const title = call && call.arguments[0];
-    if (title && ts.isStringLiteralLike(title) && runner.test(call.expression.getText()))
-      tests.push({ start: node.getStart(), end: node.end, endOfTitle: title.end - 1, block: node.parent });
-    else ts.forEachChild(node, visit);
+    if (ts.isExpressionStatement(node) && ts.isCallExpression(node.expression)) {
+      const { expression: callee, arguments: values } = node.expression;
+      const [title] = values;
+      if (title && ts.isStringLiteralLike(title) && runner.test(callee.getText())) {
+        tests.push({ start: node.getStart(), end: node.end, endOfTitle: title.end - 1, block: node.parent });
+        return;
+      }
+    }
+    ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile("page.test.ts", text, ts.ScriptTarget.Latest, true));
   return tests;
