@@ -30,6 +30,8 @@ export function sendResponse(
   requireUnsent(response);
   if (response.destroyed) return;
   try {
+    // Adapters of platforms send what it has at the end.
+    response.statusCode = status;
     if (isRestSmall(request, limits, status)) {
       response.writeHead(status, headers["connection"] ? closing(request, headers) : headers);
       response.end(body);

@@ -104,6 +104,7 @@ export function afterVerify(
 /** Responds to a request whose body was read. */
 export function endResponse(response: ServerResponse, { status, headers, body } = acknowledged): void {
   if (response.headersSent || response.destroyed) return;
+  response.statusCode = status;
   response.writeHead(status, headers);
   response.end(body);
 }
