@@ -1,12 +1,12 @@
 // Bodies that are arriving. None of them is verified, so a stranger decides on their number, their length, the size of their
 // parts and whether they end.
 
-import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
+import { ByteBuffer, isFragmented } from "@workspace-tasks/kernel/bytes.ts";
 import { WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
 
 export interface ReceivingBody {
-  /** Rejects the body when it is too large. */
+  /** Rejects the body when it is too large, or consists of too many parts. */
   append(part: Uint8Array): void;
   toBytes(): Uint8Array;
   /** Forgets the body. Safe to repeat. */
@@ -15,6 +15,7 @@ export interface ReceivingBody {
 
 interface Entry {
   bytes: ByteBuffer | undefined;
+  parts: number;
   readonly reject: (error: WebhookRejectedError) => void;
 }
 
@@ -34,7 +35,7 @@ export class ReceivingBodies {
 
   /** `reject` is called at most once, from within `append` of this body or of another one. */
   start(reject: (error: WebhookRejectedError) => void): ReceivingBody {
-    const entry: Entry = { bytes: new ByteBuffer(), reject };
+    const entry: Entry = { bytes: new ByteBuffer(), parts: 0, reject };
     return {
       append: (part) => this.#append(entry, part),
       toBytes: () => (entry.bytes ?? new ByteBuffer()).toBytes(),
@@ -48,6 +49,11 @@ export class ReceivingBodies {
     const length = bytes.length + part.byteLength;
     if (length > this.limits.bodyBytesMax) {
       this.#reject(entry, tooLarge(this.limits, length));
+      return;
+    }
+    entry.parts += 1;
+    if (isFragmented(entry.parts, length)) {
+      this.#reject(entry, fragmented(entry.parts, length));
       return;
     }
     bytes.append(part);
@@ -85,6 +91,11 @@ const bodiesBySink = new WeakMap<object, ReceivingBodies>();
 export function tooLarge({ bodyBytesMax }: RequestLimits, bytes: number): WebhookRejectedError {
   const message = `request body: expected at most ${bodyBytesMax} bytes, got ${bytes} or more`;
   return new WebhookRejectedError("BODY_TOO_LARGE", message);
+}
+
+function fragmented(parts: number, bytes: number): WebhookRejectedError {
+  const message = `request body: expected parts of 16 bytes or more on average, got ${parts} with ${bytes} bytes in all`;
+  return new WebhookRejectedError("BODY_FRAGMENTED", message);
 }
 
 function receivingFull({ receivingBytesMax }: RequestLimits): WebhookRejectedError {

@@ -58,7 +58,7 @@ export function headersOf({ rawHeaders, headersDistinct, headers }: IncomingMess
  *
  * Must be called in the same tick as the middleware, before any `await`, or bytes may be missed. Rejects with a
  * `WebhookRejectedError`: BODY_ENCODED, BODY_TOO_LARGE, BODY_TIMEOUT, BODY_ABORTED, BODY_CONSUMED,
- * RECEIVING_FULL.
+ * BODY_FRAGMENTED, RECEIVING_FULL.
  */
 export async function readRequestBody(
   request: IncomingMessage,
@@ -102,6 +102,15 @@ export const tooSlow = ({ bodyTimeoutMs }: RequestLimits) =>
 export const aborted = (cause?: unknown) =>
   new WebhookRejectedError("BODY_ABORTED", "request body: the connection closed before its end", { cause });
 
+/**
+ * Closes the connection without a response. Node passes on each part that is left of what it has read of the socket, up to 64 KB,
+ * also to a request that was destroyed, and would keep them.
+ */
+export function cutOff(request: IncomingMessage): void {
+  request.push = () => true;
+  request.destroy();
+}
+
 /** The target as sent: a router of Express removes from `url` what it is mounted on. */
 function targetOf(request: IncomingMessage): string | undefined {
   const { originalUrl } = request as { originalUrl?: unknown };
@@ -132,7 +141,10 @@ function collect(request: IncomingMessage, bodies: ReceivingBodies, clock: Clock
       request.off("data", onData);
       settle(() => reject(error));
     };
-    const body = bodies.start(fail);
+    const body = bodies.start((error) => {
+      fail(error);
+      if (error.code === "BODY_FRAGMENTED") cutOff(request);
+    });
     const onData = (chunk: Uint8Array) => body.append(chunk);
     const onEnd = () => settle(() => resolve(body.toBytes()));
     const onLost = (cause?: unknown) => {

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isFragmented } from "@workspace-tasks/kernel/bytes.ts";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isReceiverError, WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
 import { findHeader } from "../signature/signature-headers.ts";
-import { headersOf } from "./request-body.ts";
+import { cutOff, headersOf } from "./request-body.ts";
 import type { WebhookResponse } from "./responses.ts";
 
 const lingerMs = 1_000;
@@ -16,7 +17,8 @@ const respondedHint =
  *
  * Closing a socket with unread bytes makes the other side's system discard the response, and a sender would see a
  * network error in place of a 413. So when more of the body is coming than the kit reads, the response is written at
- * once, and the connection is closed after the bytes of the next second were discarded.
+ * once, and the connection is closed after the bytes of the next second were discarded, or at once where they come in tiny
+ * parts.
  *
  * @throws {WebhookRejectedError} `RESPONSE_FAILED` when the sender has been told something else, or could be told nothing
  */
@@ -86,15 +88,18 @@ function isRestSmall(request: IncomingMessage, limits: RequestLimits, status: nu
 }
 
 function discardRest(request: IncomingMessage, limits: RequestLimits, clock: Clock, done: () => void): void {
-  let bytesLeft = limits.bodyBytesMax;
+  let bytes = 0;
+  let parts = 0;
   const finish = () => {
     cancelTimeout();
     request.off("data", onData).off("end", finish).off("close", finish);
     done();
   };
   const onData = (chunk: Uint8Array) => {
-    bytesLeft -= chunk.length;
-    if (bytesLeft < 0) finish();
+    bytes += chunk.length;
+    parts += 1;
+    if (isFragmented(parts, bytes)) cutOff(request);
+    else if (bytes > limits.bodyBytesMax) finish();
   };
   const cancelTimeout = clock.schedule(lingerMs, finish);
   request.on("data", onData).on("end", finish).on("close", finish);

@@ -24,6 +24,16 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
+const partsFree = 512;
+const bytesPerPartMin = 16;
+
+/**
+ * True for more parts of a body than a sender makes without the intent to cost its reader time: a part of one byte takes about
+ * as much as one of a thousand.
+ */
+export const isFragmented = (parts: number, bytes: number): boolean =>
+  parts > partsFree + bytes / bytesPerPartMin;
+
 /**
  * Bytes that arrive in parts, in at most about twice as much memory as there are bytes. A list of the parts would take hundreds
  * of times as much where a sender makes each of one byte.
