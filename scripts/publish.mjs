@@ -1,45 +1,70 @@
-// Publishes every package, or none: before the first one is sent, all are packed, and the registry is asked for each. What
-// others depend on goes first, so that no package is there before its dependencies when a release ends in the middle; run
-// again, this sends what is missing and skips what the registry already has, byte for byte.
+// Publishes every package, or none: before the first one is sent, the registry is asked for each. What others depend on goes
+// first, so that no package is there before its dependencies when a release ends in the middle; run again, this sends what is
+// missing and skips what the registry already has, byte for byte.
 //
-//   node --import tsx scripts/publish.mjs [options of npm publish]
+//   node scripts/publish.mjs <folder of tarballs> [options of npm publish]
 //
-// Needs a build. The names of packages lead to their sources when WORKSPACE_TASKS_REPOSITORY is set.
+// The tarballs are those of scripts/pack.ts, which ran where there is no identity to publish with. So this uses Node and npm
+// alone: no dependency, and no script of a package.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { capture } from "./capture.mjs";
-import { packPackages } from "./pack.ts";
-import { packages } from "./packages.ts";
 
-const options = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), "workspace-tasks-publish-"));
+const [folder = ".", ...options] = process.argv.slice(2);
 try {
-  if (process.env.WORKSPACE_TASKS_REPOSITORY === undefined)
-    throw new Error("expected WORKSPACE_TASKS_REPOSITORY, the URL of the repository that the packages name");
+  const packages = inOrder(
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".tgz"))
+      .map(readPackage),
+  );
+  if (packages.length === 0) throw new Error(`expected tarballs in ${folder}, got none`);
   const versions = new Set(packages.map(({ manifest }) => manifest.version));
   if (versions.size > 1) throw new Error(`expected one version, got ${[...versions].join(", ")}`);
-  const tarballs = packPackages(folder);
   const missing = [];
   for (const each of packages) {
-    const tarball = tarballs.get(each.name);
-    if (await isPublished(each, tarball)) console.log(`${each.name}: is published`);
-    else missing.push({ ...each, tarball });
+    if (await isPublished(each)) console.log(`${each.name}: is published`);
+    else missing.push(each);
   }
   for (const { name, tarball } of missing) {
-    await npm("publish", tarball, ...options);
+    await npm("publish", tarball, "--ignore-scripts", ...options);
     console.log(`${name}: published`);
   }
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+}
+
+function readPackage(file) {
+  // npm takes a path without a folder for the name of a package.
+  const tarball = join(process.cwd(), folder, file);
+  const { status, stdout, stderr } = spawnSync("tar", ["-xzOf", tarball, "package/package.json"], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`${file} is not the tarball of a package:\n${stderr}`);
+  const manifest = JSON.parse(stdout);
+  if (manifest.repository === undefined)
+    throw new Error(`${file} names no repository: pack with WORKSPACE_TASKS_REPOSITORY, its URL`);
+  return { name: manifest.name, manifest, tarball };
+}
+
+/** Those without dependencies among the others first. */
+function inOrder(packages) {
+  const ordered = [];
+  for (let left = packages; left.length > 0; ) {
+    const needs = ({ manifest: { dependencies = {}, peerDependencies = {} } }) =>
+      left.some(({ name }) => name in dependencies || name in peerDependencies);
+    const next = left.filter((each) => !needs(each));
+    if (next.length === 0) throw new Error(`${left.map(({ name }) => name).join(", ")} depend on each other`);
+    ordered.push(...next);
+    left = left.filter((each) => !next.includes(each));
+  }
+  return ordered;
 }
 
 /** @throws when the registry has this version with another content, or does not respond */
-async function isPublished({ name, manifest }, tarball) {
+async function isPublished({ name, manifest, tarball }) {
   const { code, stdout, output } = await capture("npm", [
     "view",
     `${name}@${manifest.version}`,

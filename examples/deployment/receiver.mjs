@@ -9,11 +9,6 @@ const receiver = createReceiver({
   secrets: [process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? ""],
   inbox: memoryInbox(),
 });
-const receive = webhookMiddleware(receiver);
-const server = createServer((request, response) => {
-  if (request.url === "/ready") response.end("ready\n");
-  else receive(request, response);
-});
 await receiver.start();
-server.listen(Number(process.env.PORT ?? 3000));
+createServer(webhookMiddleware(receiver)).listen(Number(process.env.PORT ?? 3000));
 // #endregion

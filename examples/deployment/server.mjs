@@ -20,6 +20,7 @@ const cannotStart = ({ message }) => {
 process.once("uncaughtException", cannotStart);
 
 const { DATABASE_URL, PORT = "3000", CONCURRENCY = "8", DRAIN_MS = "5000" } = process.env;
+const { OPERATIONS_HOST = "127.0.0.1", OPERATIONS_PORT = "9464" } = process.env;
 const concurrency = Number(CONCURRENCY);
 
 const pool = new pg.Pool({
@@ -40,14 +41,19 @@ receiver.onState("task", ({ taskId, status }) => console.log(`task ${taskId} is 
 
 let ready = false;
 const receive = webhookMiddleware(receiver);
-const server = createServer(async (request, response) => {
+const server = createServer({ requestTimeout: 15_000 }, (request, response) => {
   if (request.url === "/webhooks") return receive(request, response);
+  return response.writeHead(404).end();
+});
+// On a port that strangers do not reach: numbers cost time, and say how much is received.
+const operations = createServer((request, response) => {
   if (request.url === "/live") return response.end("live\n");
   if (request.url === "/ready") return response.writeHead(ready ? 200 : 503).end(`${ready}\n`);
   if (request.url === "/metrics") return exporter.getMetricsRequestHandler(request, response);
   return response.writeHead(404).end();
 });
 
+operations.listen(Number(OPERATIONS_PORT), OPERATIONS_HOST);
 server.listen(Number(PORT));
 await receiver.start();
 process.off("uncaughtException", cannotStart);
@@ -60,6 +66,7 @@ async function stop() {
   server.close();
   await receiver.close({ graceMs: 10_000 }); // running handlers end, other events are released
   await pool.end();
+  operations.close();
 }
 process.once("SIGTERM", stop);
 process.once("SIGINT", stop);

@@ -29,11 +29,13 @@ const documentsOf = (file: string): readonly Loose[] =>
 /** The variables that a program reads. */
 const variablesOf = (program: string) => [
   ...[...read(program).matchAll(/process\.env\.(\w+)/g)].map(([, name]) => name),
-  ...(/const \{([^}]*)\} = process\.env/.exec(read(program))?.[1]?.match(/\b[A-Z_]{4,}\b/g) ?? []),
+  ...[...read(program).matchAll(/const \{([^}]*)\} = process\.env/g)].flatMap(
+    ([, names = ""]) => names.match(/\b[A-Z_]{4,}\b/g) ?? [],
+  ),
 ];
 const serverVariables = variablesOf("server.mjs");
 const at = (port: number, command: readonly string[]) =>
-  command.map((part) => part.replaceAll(/\b(3000|4010)\b/g, String(port)));
+  command.map((part) => part.replaceAll(/\b(3000|4010|9464)\b/g, String(port)));
 
 let folder: string;
 let server: PostgresServer;
@@ -94,24 +96,27 @@ describe("the Dockerfile of the receiver", () => {
     using inbox = new RunningCommand(list, image, env);
     expect(await inbox.ended, inbox.output).toBe(0);
 
-    const port = await freePort();
-    const settings = { PORT: String(port), DRAIN_MS: "1000", WORKSPACE_TASKS_SIGNING_SECRET: secretA };
+    const [port, operations] = [await freePort(), await freePort()];
+    const ports = { PORT: String(port), OPERATIONS_PORT: String(operations) };
+    const settings = { ...ports, DRAIN_MS: "1000", WORKSPACE_TASKS_SIGNING_SECRET: secretA };
     using receiver = new RunningCommand(command, image, { ...database, ...settings });
-    await expect.poll(async () => (await get(port, "/ready")).status, { timeout: 20_000 }).toBe(200);
-    using health = new RunningCommand(at(port, check), image, env);
+    await expect.poll(async () => (await get(operations, "/ready")).status, { timeout: 20_000 }).toBe(200);
+    using health = new RunningCommand(at(operations, check), image, env);
     expect(await health.ended, health.output).toBe(0);
     expect(await deliver(port)).toBe(200);
-    expect((await get(port, "/metrics")).body).toMatch(/deliveries_total\{.*accepted.*\} 1/);
-    expect((await get(port, "/other")).status).toBe(404);
+    expect((await get(operations, "/metrics")).body).toMatch(/deliveries_total\{.*accepted.*\} 1/);
+    for (const path of ["/metrics", "/ready", "/live", "/other"])
+      expect((await get(port, path)).status, path).toBe(404);
+    expect((await get(operations, "/webhooks")).status).toBe(404);
 
     receiver.terminate();
-    await expect.poll(async () => (await get(port, "/ready")).status).toBe(503);
+    await expect.poll(async () => (await get(operations, "/ready")).status).toBe(503);
     // The load balancer may not have noticed.
     expect(await deliver(port)).toBe(200);
-    expect((await get(port, "/live")).status).toBe(200);
+    expect((await get(operations, "/live")).status).toBe(200);
     expect(await receiver.ended).toBe(0);
     expect(receiver.output).toMatch(/ready for webhooks/);
-    using deadHealth = new RunningCommand(at(port, check), image, env);
+    using deadHealth = new RunningCommand(at(operations, check), image, env);
     expect(await deadHealth.ended).toBe(1);
   });
 
@@ -123,7 +128,8 @@ describe("the Dockerfile of the receiver", () => {
   });
 
   it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {
-    const settings = { PORT: String(await freePort()), DATABASE_URL: "postgres://127.0.0.1:1/none" };
+    const ports = { PORT: String(await freePort()), OPERATIONS_PORT: String(await freePort()) };
+    const settings = { ...ports, DATABASE_URL: "postgres://127.0.0.1:1/none" };
     const env = { ...settings, WORKSPACE_TASKS_SIGNING_SECRET: secretA };
     const { image } = await imageOf("Dockerfile");
     using receiver = new RunningCommand(["node", "server.mjs"], image, env);
@@ -173,7 +179,7 @@ describe("the compose file", () => {
     expect(Object.keys(database.environment ?? {})).toEqual(["POSTGRES_PASSWORD"]);
     expect([ports, mock.ports]).toEqual([["127.0.0.1:3000:3000"], ["127.0.0.1:4010:4010"]]);
 
-    const [mockPort, receiverPort] = [await freePort(), await freePort()];
+    const [mockPort, receiverPort, operations] = [await freePort(), await freePort(), await freePort()];
     const { image } = await imageOf("Dockerfile");
     const { image: mockImage } = await imageOf("mock.Dockerfile");
     using migrating = new RunningCommand(["node", "migrate.mjs"], image, { DATABASE_URL: server.url() });
@@ -182,10 +188,11 @@ describe("the compose file", () => {
       ...environment,
       DATABASE_URL: server.url(),
       PORT: String(receiverPort),
+      OPERATIONS_PORT: String(operations),
       DRAIN_MS: "0",
     };
     using receiving = new RunningCommand(["node", "server.mjs"], image, settings);
-    await expect.poll(async () => (await get(receiverPort, "/ready")).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await get(operations, "/ready")).status, { timeout: 20_000 }).toBe(200);
     // In place of the container's name: not a loopback name, but it leads to this computer.
     const here = (part: string) =>
       part
@@ -213,14 +220,17 @@ describe("the Kubernetes manifests", () => {
     expect(names.toSorted()).toEqual(serverVariables.toSorted());
     const numberOf = (name: string) =>
       Number(container.env.find((entry: Loose) => entry.name === name)?.value);
-    const port = numberOf("PORT");
-    expect(container.ports).toEqual([{ containerPort: port }]);
+    expect(container.ports).toEqual([
+      { name: "webhooks", containerPort: numberOf("PORT") },
+      { name: "operations", containerPort: numberOf("OPERATIONS_PORT") },
+    ]);
     for (const probe of ["startupProbe", "readinessProbe", "livenessProbe"] as const) {
-      const { path, port: probed } = container[probe].httpGet;
-      expect(probed).toBe(port);
+      const { path, port } = container[probe].httpGet;
+      expect(port).toBe("operations");
       expect(read("server.mjs")).toContain(`request.url === "${path}"`);
     }
-    expect(service.spec.ports[0].targetPort).toBe(port);
+    // Strangers reach the webhooks alone.
+    expect(service.spec.ports).toEqual([{ port: 80, targetPort: "webhooks" }]);
     expect(service.spec.selector).toEqual(metadata.labels);
     const { periodSeconds, failureThreshold } = container.readinessProbe;
     expect(numberOf("DRAIN_MS")).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
@@ -257,29 +267,42 @@ describe("the systemd unit", () => {
 });
 
 describe("the workflow that releases", () => {
-  it("the workflow that releases runs programs of the repository, in versions of actions that the other workflow has", () => {
-    const [release] = documentsOf("../../.ci/release.yaml");
-    const { environment, steps } = release.jobs.publish;
-    expect([release.permissions["id-token"], release.on.push.tags, environment]).toEqual([
-      "write",
-      ["v*"],
-      "npm",
+  it("the workflow that releases has its identity in a job alone that installs nothing and publishes what the other has packed", () => {
+    const [{ permissions, on, jobs }] = documentsOf("../../.ci/release.yaml");
+    const { pack, publish } = jobs;
+    expect([permissions, on.push.tags, pack.permissions]).toEqual([{}, ["v*"], { contents: "read" }]);
+    expect([publish.permissions["id-token"], publish.environment, publish.needs]).toEqual([
+      ...["write", "npm", "pack"],
     ]);
-    const used = (text: string) => [...text.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
-    expect(used(read("../../.ci/release.yaml"))).toEqual(
-      expect.arrayContaining(used(read("github-actions.yaml"))),
+    const commandsOf = ({ steps }: Loose): string[] => steps.flatMap(({ run }: Loose): string[] => run ?? []);
+    expect(commandsOf(publish)).toEqual([
+      expect.stringMatching(/^node scripts\/publish\.mjs tarballs --provenance /),
+    ]);
+    const programs = [...commandsOf(pack), ...commandsOf(publish)].map(
+      (command) => /^(?:node (?:--import tsx )?)?(\S+)/.exec(command)?.[1] ?? "",
     );
-    const commands = steps.flatMap(({ run }: Loose): string[] => run ?? []);
-    expect(commands).toHaveLength(4);
-    const missing = commands.filter((command: string) => {
-      const [, program = ""] = /^(?:node (?:--import tsx )?)?(\S+)/.exec(command) ?? [];
-      return !existsSync(join(deployment, "../..", program));
+    expect(programs).toHaveLength(5);
+    expect(programs.filter((program) => !existsSync(join(deployment, "../..", program)))).toEqual([]);
+    // Folders that a step writes are kept, and one of them is what is published.
+    const kept = pack.steps.flatMap((step: Loose) => (step.uses?.includes("upload") ? [step.with.path] : []));
+    expect(kept).toEqual(["tarballs", "sbom"]);
+    for (const name of kept)
+      expect(commandsOf(pack).some((command) => command.endsWith(` ${name}`))).toBe(true);
+    expect(publish.steps.find((step: Loose) => step.uses?.includes("download")).with).toEqual({
+      ...{ name: "tarballs", path: "tarballs" },
     });
-    expect(missing).toEqual([]);
-    // The folder that a step writes is the one that the last step keeps.
-    expect(commands.some((command: string) => command.endsWith("sbom.mjs sbom"))).toBe(true);
-    expect(steps.at(-1).with).toEqual({ name: "sbom", path: "sbom" });
   });
+
+  it.each(["../../.ci/release.yaml", "../../.ci/site.yaml", "github-actions.yaml"])(
+    "the actions of %s are named by the hash of a commit, with its version",
+    (file) => {
+      const actions = [...read(file).matchAll(/uses: (.+)$/gm)].map(([, action = ""]) => action);
+      const isPinned = (action: string) => /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action);
+      expect(actions.length).toBeGreaterThan(1);
+      expect(actions.filter((action) => !isPinned(action))).toEqual([]);
+      expect(isPinned("actions/checkout@v5")).toBe(false);
+    },
+  );
 });
 
 describe.concurrent("the pipeline", () => {

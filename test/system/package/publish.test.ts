@@ -1,14 +1,14 @@
 // scripts/publish.mjs against a registry in this process, which speaks as much of npm's protocol as publishing needs.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { packages } from "../../../scripts/packages.ts";
+import { packages, root } from "../../../scripts/packages.ts";
 import { RunningProgram } from "../../support/running-program.ts";
 
 interface Document {
@@ -21,6 +21,7 @@ interface Document {
 
 let server: Server;
 let folder: string;
+let packed: string;
 let documents = new Map<string, Document>();
 let accepts = (_name: string) => true;
 
@@ -40,7 +41,8 @@ beforeAll(async () => {
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   folder = mkdtempSync(join(tmpdir(), "workspace-tasks-registry-"));
-});
+  packed = await pack("tarballs", { WORKSPACE_TASKS_REPOSITORY: "https://example.com/a/b" });
+}, 120_000);
 
 afterEach(() => {
   documents = new Map();
@@ -52,15 +54,26 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function publish(
-  env: Readonly<Record<string, string>> = { WORKSPACE_TASKS_REPOSITORY: "https://example.com/a/b" },
-) {
+/** Packs as the first job of a release does. */
+async function pack(into: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const tarballs = join(folder, into);
+  using packing = new RunningProgram(["--import", "tsx", "scripts/pack.ts", tarballs], { env });
+  const { code, output } = await packing.ended();
+  expect(code, output).toBe(0);
+  return tarballs;
+}
+
+/** Publishes as its second job does: from a folder without dependencies. */
+async function publish(tarballs = packed) {
   const { port } = server.address() as AddressInfo;
   const registry = `http://127.0.0.1:${port}/`;
   const settings = join(folder, "npmrc");
   writeFileSync(settings, `registry=${registry}\n//127.0.0.1:${port}/:_authToken=token\nfetch-retries=0\n`);
-  using running = new RunningProgram(["--import", "tsx", "scripts/publish.mjs"], {
-    env: { ...env, npm_config_userconfig: settings, npm_config_registry: registry },
+  for (const file of ["publish.mjs", "capture.mjs"])
+    cpSync(join(root, "scripts", file), join(folder, "scripts", file));
+  using running = new RunningProgram([join(folder, "scripts/publish.mjs"), tarballs], {
+    cwd: "/",
+    env: { npm_config_userconfig: settings, npm_config_registry: registry },
   });
   return await running.ended();
 }
@@ -115,10 +128,13 @@ describe("publishing", { timeout: 120_000 }, () => {
     expect([...documents.keys()]).toEqual([name]);
   });
 
-  it("publishing without the URL of the repository ends before it sends anything", async () => {
-    const { code, output } = await publish({});
-    expect(code).toBe(1);
-    expect(output).toContain("expected WORKSPACE_TASKS_REPOSITORY");
+  it("publishing ends before it sends anything when the tarballs do not name their repository, or there are none", async () => {
+    const unnamed = await publish(await pack("unnamed", {}));
+    expect(unnamed.code).toBe(1);
+    expect(unnamed.output).toContain("pack with WORKSPACE_TASKS_REPOSITORY");
+    const none = await publish(join(folder, "scripts"));
+    expect(none.code).toBe(1);
+    expect(none.output).toContain("expected tarballs in");
     expect(documents.size).toBe(0);
   });
 });
