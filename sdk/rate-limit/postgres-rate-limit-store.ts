@@ -1,5 +1,6 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError } from "../errors.ts";
+import { type PostgresTableOptions, postgresTable } from "../postgres-table.ts";
 import type { RateLimitStore } from "./shared-permits.ts";
 
 // One row per key, with when permits were granted in the last window and how many. Each statement changes one row, which
@@ -27,26 +28,19 @@ const lockTimeoutMs = 3_000;
 
 const poolArgument = s.objectWith<PostgresPool>("a pool with query", "query");
 
-const undefinedTable = "42P01";
+/** Of a table, or its schema. */
+const undefinedNames: ReadonlySet<unknown> = new Set(["42P01", "3F000"]);
 
-const table = "workspace_tasks_rate_limit";
+const columns = `
+  key_hash text primary key,
+  blocked_until timestamptz not null default '-infinity',
+  granted_at timestamptz[] not null default '{}',
+  permits integer[] not null default '{}'`;
+
 // For the rest of the statement.
 const withLockTimeout = `set_config('lock_timeout', '${lockTimeoutMs}', true)`;
 const milliseconds = (parameter: string) => `${parameter}::float8 * interval '1 millisecond'`;
-const sql = {
-  // Without the lock two processes that start together collide inside `create table if not exists`. Any role can hold
-  // it, so it is waited for briefly.
-  createTable: `
-    begin;
-    set local lock_timeout = ${lockTimeoutMs};
-    select pg_advisory_xact_lock(hashtext('workspace-tasks rate limit table'));
-    create table if not exists ${table} (
-      key_hash text primary key,
-      blocked_until timestamptz not null default '-infinity',
-      granted_at timestamptz[] not null default '{}',
-      permits integer[] not null default '{}'
-    );
-    commit;`,
+const statementsOf = (table: string) => ({
   // The last permits are those of this statement, 0 of them if none are free.
   acquire: `
     insert into ${table} as existing (key_hash, granted_at, permits)
@@ -69,14 +63,14 @@ const sql = {
     select $1, clock_timestamp() + ${milliseconds("$2")} from ${withLockTimeout}
     on conflict (key_hash)
     do update set blocked_until = greatest(existing.blocked_until, excluded.blocked_until)`,
-};
+});
 
 /**
  * Lets processes that use one API key share its rate limit through PostgreSQL 9.5 or newer. Takes a pool of the package
  * `pg`; pass the result as `rateLimit.store`. Beyond the interface.
  *
- * Creates the table `workspace_tasks_rate_limit` on first use, in the first schema of the search path. Stores hashes of
- * keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at
+ * Creates the schema and in it the table `rate_limit` on first use; what another role owns is not used: `CONFIGURATION_INVALID`,
+ * as the cause of `RATE_LIMIT_STORE_FAILED`. Stores hashes of keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at
  * most, after which its client is destroyed.
  *
  * @example examples/sdk.test.ts#rate-limit-store
@@ -85,7 +79,10 @@ const sql = {
  * const client = createClient({ baseUrl, apiKey, rateLimit: { store: postgresRateLimitStore(pool) } });
  * ```
  */
-export function postgresRateLimitStore(pool: PostgresPool): RateLimitStore {
+export function postgresRateLimitStore(
+  pool: PostgresPool,
+  options: PostgresTableOptions = {},
+): RateLimitStore {
   s.parse(
     poolArgument,
     pool,
@@ -93,14 +90,33 @@ export function postgresRateLimitStore(pool: PostgresPool): RateLimitStore {
       new ConfigurationError(`postgresRateLimitStore: pool: ${message}; pass a Pool of the package pg`),
   );
 
+  const table = postgresTable("postgresRateLimitStore", "rate_limit", columns, options, lockTimeoutMs);
+  const sql = statementsOf(table.name);
+  let prepared: Promise<void> | undefined;
+
+  async function query(text: string, values?: unknown[]) {
+    const { rows } = await pool.query({ text, ...(values && { values }), query_timeout: queryTimeoutMs });
+    return rows as readonly Record<string, unknown>[];
+  }
+
+  function prepare(): Promise<void> {
+    prepared ??= table.prepare(query).catch((error: unknown) => {
+      prepared = undefined;
+      throw error;
+    });
+    return prepared;
+  }
+
   async function run(text: string, values: unknown[]): Promise<readonly unknown[]> {
-    const query = { text, values, query_timeout: queryTimeoutMs };
+    await prepare();
     try {
-      return (await pool.query(query)).rows;
+      return await query(text, values);
     } catch (error) {
-      if (fieldOf(error, "code") !== undefinedTable) throw error;
-      await pool.query({ text: sql.createTable, query_timeout: queryTimeoutMs });
-      return (await pool.query(query)).rows;
+      if (!undefinedNames.has(fieldOf(error, "code"))) throw error;
+      // Removed meanwhile.
+      prepared = undefined;
+      await prepare();
+      return query(text, values);
     }
   }
 

@@ -15,6 +15,7 @@
 // migration waits; so the migration waits for a short time only, and is repeated.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import * as version from "../sql/schema-version.ts";
 import { codeOf, type GuardedClient, type GuardedPool } from "./guarded-pool.ts";
@@ -217,25 +218,11 @@ async function readVersion(
   schema: string,
   mustOwn: boolean,
 ): Promise<version.SchemaVersion | undefined> {
-  const objects = await read(
-    `SELECT class.relname AS name, pg_catalog.pg_get_userbyid(class.relowner) AS owner, current_user AS role,
-       class.relkind = 'r' AND class.relowner = space.nspowner AS is_regular,
-       pg_catalog.pg_has_role(space.nspowner, 'USAGE') AS is_own
-     FROM pg_catalog.pg_namespace AS space
-     LEFT JOIN pg_catalog.pg_class AS class ON class.relnamespace = space.oid
-       AND class.relkind IN ('r', 'p', 'v', 'm', 'f') AND class.relname = ANY ($2::text[])
-     WHERE space.nspname = $1`,
-    [schema, Object.values(tablesOf("")).map((name) => name.slice(1))],
-  );
-  for (const { name, owner, role, is_regular: isRegular, is_own: isOwn } of objects) {
-    if (mustOwn && !isOwn) {
-      throw openFailed(
-        `the schema ${schema} belongs to another role than ${role}, which could read and change what it has: remove it, name another schema, or pass migrate: false if that role has created the inbox for this one`,
-      );
-    }
-    if (name !== null && !isRegular && mustOwn) {
-      throw openFailed(`${schema}.${name} belongs to ${owner}, not to the owner of the schema: remove it`);
-    }
+  const tables = Object.values(tablesOf("")).map((name) => name.slice(1));
+  const objects = await read(ownersQuery, [schema, tables]);
+  const foreign = mustOwn ? foreignOwner(schema, objects) : undefined;
+  if (foreign !== undefined) {
+    throw openFailed(`${foreign}, or pass migrate: false if another role has created the inbox for this one`);
   }
   if (!objects.some(({ name }) => name === "inbox_version")) return undefined;
   const [row] = await read(

@@ -1,5 +1,6 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError } from "../../errors.ts";
+import { type PostgresTableOptions, postgresTable } from "../../postgres-table.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
 
 /** The method of pg's pool that the journal uses. */
@@ -19,27 +20,22 @@ export interface PostgresPoolClient {
 
 // Below the limit of the import for a journal, whose error says less.
 const queryTimeoutMs = 20_000;
-const table = "workspace_tasks_import_journal";
+const lockTimeoutMs = 10_000;
+const columns = "journal text, line bigint, entry text not null, primary key (journal, line)";
 // Any role can take an advisory lock; two numbers are its name.
 const lockName = "hashtext('workspace-tasks import journal'), hashtext($1)";
 
-const sql = {
+const statementsOf = (table: string) => ({
   lock: `select pg_try_advisory_lock(${lockName}) as is_locked`,
   holder: `select activity.pid, application_name, client_addr::text from pg_locks
     left join pg_stat_activity as activity using (pid)
     where locktype = 'advisory' and granted and (classid, objid) = (
       (hashtext('workspace-tasks import journal')::bigint & 4294967295)::oid, (hashtext($1)::bigint & 4294967295)::oid)`,
-  createTable: `begin;
-    set local lock_timeout = 10000;
-    select pg_advisory_xact_lock(hashtext('workspace-tasks import journal table'));
-    create table if not exists ${table} (
-      journal text, line bigint, entry text not null, primary key (journal, line));
-    commit;`,
   read: `select line::float8, entry from ${table} where journal = $1 and line > $2 order by line limit 1000`,
   append: `insert into ${table} (journal, line, entry)
     select $1, $2::bigint + number, entry from unnest($3::text[]) with ordinality as new(entry, number)`,
   unlock: `select pg_advisory_unlock(${lockName})`,
-};
+});
 
 const poolArgument = s.objectWith<PostgresClientPool>("a pool with connect", "connect");
 
@@ -47,16 +43,23 @@ const poolArgument = s.objectWith<PostgresClientPool>("a pool with connect", "co
  * A journal in PostgreSQL 10 or newer, for imports that continue on another computer. Takes a pool of the package `pg` and a
  * name, of which there is one journal.
  *
- * Creates the table `workspace_tasks_import_journal` on first use. It holds one client of the pool, with an advisory lock,
+ * Creates the schema and in it the table `import_journal` on first use; what another role owns is not used
+ * (`CONFIGURATION_INVALID`). It holds one client of the pool, with an advisory lock,
  * until the import ends: a connection that is lost ends the import, and the next process can continue. A pooler must not
  * give the connection to others (`pool_mode=session` of PgBouncer). The pool stays yours. A query takes 20 s at most.
  * Errors: `CONFIGURATION_INVALID`, thrown at once; of the import, `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
  */
-export function postgresJournal(pool: PostgresClientPool, name: string): ImportJournal {
+export function postgresJournal(
+  pool: PostgresClientPool,
+  name: string,
+  options: PostgresTableOptions = {},
+): ImportJournal {
   const invalid = (argument: string) => (error: s.ValidationError) =>
     new ConfigurationError(`postgresJournal: ${argument}: ${error.message}`);
   s.parse(poolArgument, pool, invalid("pool"));
   s.parse(s.nonBlankString, name, invalid("name"));
+  const table = postgresTable("postgresJournal", "import_journal", columns, options, lockTimeoutMs);
+  const sql = statementsOf(table.name);
   let client: PostgresPoolClient | undefined;
   let lost: Error | undefined;
   let lines = 0;
@@ -85,7 +88,7 @@ export function postgresJournal(pool: PostgresClientPool, name: string): ImportJ
     });
     const [row] = await query(sql.lock, [name]);
     if (row?.["is_locked"] !== true) throw journalError("JOURNAL_IN_USE", await describeHolder());
-    await query(sql.createTable);
+    await table.prepare(query);
   }
 
   async function describeHolder(): Promise<string> {

@@ -118,7 +118,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     expect((await store.acquire(acquire)).granted).toBe(3);
     await expect.poll(async () => (await store.acquire(acquire)).granted).toBe(3);
     const pool = database.pool();
-    const { rows } = await pool.query("select cardinality(permits) as kept from workspace_tasks_rate_limit");
+    const { rows } = await pool.query("select cardinality(permits) as kept from workspace_tasks.rate_limit");
     // What is older than a window is dropped.
     expect(rows[0]?.kept).toBeLessThanOrEqual(3);
   });
@@ -135,7 +135,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const store = postgresRateLimitStore(database.pool());
     expect((await store.acquire({ ...permits, count: 1 })).granted).toBe(1);
     const pool = database.pool();
-    await pool.query("alter table workspace_tasks_rate_limit add column added text not null default 'x'");
+    await pool.query("alter table workspace_tasks.rate_limit add column added text not null default 'x'");
     expect((await store.acquire({ ...permits, count: 5 })).granted).toBe(2);
   });
 
@@ -185,9 +185,9 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const acquire = { ...permits, count: 1 };
     await postgresRateLimitStore(database.pool()).acquire(acquire);
     const other = database.pool();
-    await other.query("select pg_advisory_lock(hashtext('workspace-tasks rate limit table'))");
+    await other.query("select pg_advisory_lock(hashtext('workspace-tasks tables'))");
     expect((await postgresRateLimitStore(database.pool()).acquire(acquire)).granted).toBe(1);
-    await other.query("drop table workspace_tasks_rate_limit");
+    await other.query("drop table workspace_tasks.rate_limit");
     await expect(postgresRateLimitStore(database.pool()).acquire(acquire)).rejects.toThrow("lock timeout");
   });
 
@@ -197,7 +197,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const store = postgresRateLimitStore(pool);
     await store.acquire({ ...permits, count: 1 });
     const holder = await database.pool().connect();
-    await holder.query("begin; update workspace_tasks_rate_limit set permits = permits");
+    await holder.query("begin; update workspace_tasks.rate_limit set permits = permits");
     await expect(store.acquire({ ...permits, count: 1 })).rejects.toThrow("lock timeout");
     await expect(store.block("k", 1)).rejects.toThrow("lock timeout");
     await holder.query("rollback");
@@ -213,7 +213,7 @@ describeWithPostgres("a rate limit in PostgreSQL", () => {
     const client = createClient({ apiKey, baseUrl, rateLimit: { store: postgresRateLimitStore(pool) } });
     await client.me();
     await client.close();
-    const { rows } = await pool.query("select * from workspace_tasks_rate_limit");
+    const { rows } = await pool.query("select * from workspace_tasks.rate_limit");
     expect(rows).toEqual([
       expect.objectContaining({ key_hash: expect.stringMatching(/^[0-9a-f]{64}$/), permits: [1] }),
     ]);

@@ -66,7 +66,7 @@ describeWithPostgres("a journal in PostgreSQL", () => {
     await openJournal(journal);
     await journal.append(["a", "b", "c"]);
     await journal.close();
-    await database.pool().query("delete from workspace_tasks_import_journal where line = 2");
+    await database.pool().query("delete from workspace_tasks.import_journal where line = 2");
     const error = await failureOf(openJournal(journal));
     expect(error).toMatchObject({
       code: "JOURNAL_DAMAGED",

@@ -1,0 +1,66 @@
+import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
+import * as s from "@workspace-tasks/kernel/schema.ts";
+import { ConfigurationError } from "./errors.ts";
+
+/** Where `postgresRateLimitStore` and `postgresJournal` keep what they have. */
+export interface PostgresTableOptions {
+  /** Its owner must be the role of the pool, or one of which that is a member. Default `workspace_tasks`, as that of the inbox. */
+  readonly schema?: string | undefined;
+}
+
+const tableOptions = s.strictOptions<PostgresTableOptions>()({
+  schema: s.withDefault(s.stringLike(/^[a-z_][a-z0-9_]{0,62}$/, "1 to 63 of a-z 0-9 _"), "workspace_tasks"),
+});
+
+export interface PostgresTable {
+  /** With its schema: the search path decides nothing. */
+  readonly name: string;
+  /**
+   * Creates the schema and the table unless they exist.
+   *
+   * @throws {ConfigurationError} when another role owns one of them
+   */
+  prepare(query: PostgresQueryFunction): Promise<void>;
+}
+
+export type PostgresQueryFunction = (
+  text: string,
+  values?: unknown[],
+) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+
+export function postgresTable(
+  caller: string,
+  table: string,
+  columns: string,
+  options: PostgresTableOptions,
+  lockTimeoutMs: number,
+): PostgresTable {
+  const invalid = (message: string) => new ConfigurationError(`${caller}: ${message}`);
+  const { schema } = s.parse(tableOptions, options, ({ messageWithValue }) => invalid(messageWithValue));
+  const name = `"${schema}".${table}`;
+
+  async function find(query: PostgresQueryFunction) {
+    const found = await query(ownersQuery, [schema, [table]]);
+    const foreign = foreignOwner(schema, found);
+    if (foreign !== undefined) throw invalid(foreign);
+    return { hasSchema: found.length > 0, hasTable: found.some((each) => each["name"] === table) };
+  }
+
+  return {
+    name,
+    async prepare(query) {
+      const { hasSchema, hasTable } = await find(query);
+      if (hasTable) return;
+      // Without the lock two processes that start together collide inside `create … if not exists`. Any role can hold it, so
+      // it is waited for briefly. To create a schema needs a right on the database, also when it exists.
+      await query(`
+        begin;
+        set local lock_timeout = ${lockTimeoutMs};
+        select pg_advisory_xact_lock(hashtext('workspace-tasks tables'));
+        ${hasSchema ? "" : `create schema if not exists "${schema}";`}
+        create table if not exists ${name} (${columns});
+        commit;`);
+      await find(query);
+    },
+  };
+}
