@@ -4,6 +4,7 @@
 import type { Stats } from "node:fs";
 import { access, constants, mkdtemp, open, readlink, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { privacyOf } from "./private-file.ts";
 import { isError } from "./realm.ts";
 
 /** What a command writes. */
@@ -17,7 +18,7 @@ export interface OutputKind {
 export interface OutputFile {
   /** Without links: a link stays, its target is written. */
   readonly path: string;
-  /** Of the file that is replaced; 0600 for a new one. */
+  /** Of the own file that is replaced; 0600 otherwise. */
   readonly mode: number;
 }
 
@@ -39,7 +40,7 @@ export async function findOutputFile(path: string, kind: OutputKind): Promise<Ou
   await access(dirname(real), constants.W_OK);
   if (found.size > 0 && !kind.mark.test(await startOf(real)))
     throw new Error(`the file there is not ${kind.name}`);
-  return { path: real, mode: found.mode & 0o777 };
+  return { path: real, mode: privacyOf(found) === "foreign" ? 0o600 : found.mode & 0o777 };
 }
 
 /**

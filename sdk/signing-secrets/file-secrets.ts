@@ -1,4 +1,5 @@
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { foreignFile, privacyOf } from "@workspace-tasks/kernel/private-file.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import { ConfigurationError } from "../errors.ts";
@@ -21,7 +22,11 @@ export function fileSecrets(path: string): SecretStore {
   s.parse(s.nonEmptyString, path, ({ message }) => new ConfigurationError(`fileSecrets: path: ${message}`));
   const fs = filesOfRuntime();
 
-  const read = () => fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
+  async function read(): Promise<string | null> {
+    const found = await fs.stat(path).catch(ignore("ENOENT", null));
+    if (found?.isFile() && privacyOf(found) === "foreign") throw new Error(foreignFile(path, found));
+    return fs.readFile(path, "utf8").catch(ignore("ENOENT", null));
+  }
 
   /** The file itself, where the path is a link. Another kind of file, such as a device, would be replaced by one. */
   async function fileToReplace(): Promise<string> {

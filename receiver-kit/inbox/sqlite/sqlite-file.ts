@@ -13,6 +13,7 @@
 import * as fs from "node:fs";
 import path from "node:path";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
+import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
 import { migrateSqlite, sqliteTables } from "./sqlite-migrations.ts";
@@ -298,24 +299,18 @@ function createPrivateFile(filePath: string): void {
   }
 }
 
-/**
- * A file that another user owns, who could read and change it, is not used. One that others may read, as a restored backup
- * is, is closed to them; what the group may do is kept.
- */
 function makePrivate(filePath: string): void {
   const found = fs.statSync(filePath, { throwIfNoEntry: false });
-  const user = process.getuid?.();
-  // Root may look at the files of others.
-  if (!found || user === undefined || found.isDirectory()) return;
-  if (user !== 0 && found.uid !== user && found.uid !== 0) {
-    throw codedError("EOWNER", `${JSON.stringify(filePath)} belongs to another user (${found.uid})`);
-  }
-  const others = found.mode & 0o007;
-  if (others === 0) return;
+  if (!found || found.isDirectory()) return;
+  const privacy = privacyOf(found);
+  if (privacy === "foreign") throw codedError("EOWNER", foreignFile(filePath, found));
+  if (privacy === "private") return;
   try {
-    fs.chmodSync(filePath, found.mode & 0o770);
+    fs.chmodSync(filePath, 0o600);
+    warnOfOpenFile(filePath);
   } catch (cause) {
-    if ((others & 0o002) !== 0) throw codedError("EMODE", `everybody may write ${JSON.stringify(filePath)}`);
+    if ((found.mode & 0o002) !== 0)
+      throw codedError("EMODE", `everybody may write ${JSON.stringify(filePath)}`);
     // A file of root that others may read, on a file system that is read-only.
     if ((cause as { code?: unknown }).code !== "EPERM" && (cause as { code?: unknown }).code !== "EROFS")
       throw cause;
@@ -392,7 +387,7 @@ const reasons: readonly (readonly [code: RegExp, reason: string])[] = [
     /READONLY|EROFS/,
     "it may not be written; remount the file system for writing, or use another path, and grant the permission to write to the file and its directory",
   ],
-  [/EOWNER/, "%s; give it to the user of this process (chown), or use another path"],
+  [/EOWNER/, "%s"],
   [/EMODE/, "%s; take the permission away (chmod 600), or use another path"],
   [
     /CANTOPEN|EACCES|EPERM/,

@@ -9,6 +9,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError, isWorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
@@ -23,7 +24,7 @@ const headerBytes = header(0).length;
  * One process at a time has it: a file beside it, `<path>.lock`, names the process, which rewrites it every 10 s; for a link,
  * it is beside the target. A process that was killed here is replaced at once, one in another container or on another
  * computer after its lock did not change for a minute. A process that was halted for so long ends with `JOURNAL_IN_USE`
- * when it continues. Needs `node:fs`. Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import,
+ * when it continues. A file of another user is not used. Needs `node:fs`. Errors: `CONFIGURATION_INVALID` without a path, thrown at once; of the import,
  * `JOURNAL_IN_USE`, `JOURNAL_DAMAGED`, `JOURNAL_FAILED`.
  */
 export function fileJournal(path: string): ImportJournal {
@@ -53,6 +54,7 @@ export function fileJournal(path: string): ImportJournal {
       signal.throwIfAborted();
     }
     file = await openOrCreate(path);
+    await makePrivate(file, path);
     await writeNewHeader(file, path);
     return file;
   }
@@ -121,6 +123,15 @@ async function openOrCreate(path: string): Promise<FileHandle> {
     if (error.code === "ENOENT") return open(path, "wx+", 0o600);
     throw error;
   });
+}
+
+async function makePrivate(file: FileHandle, path: string): Promise<void> {
+  const found = await file.stat();
+  const privacy = privacyOf(found);
+  if (privacy === "foreign") throw new Error(foreignFile(path, found));
+  if (privacy === "private") return;
+  await file.chmod(0o600);
+  warnOfOpenFile(path);
 }
 
 /** The header of a new file, or of one whose creation was interrupted; syncs its folder: its name is durable too. */

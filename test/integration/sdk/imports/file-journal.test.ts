@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileJournal } from "@workspace-tasks/sdk";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openJournal } from "../../../support/memory-journal.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 import { withFolder } from "../../../support/with-folder.ts";
@@ -165,3 +165,41 @@ describe("a journal in a file", () => {
     expect(await entriesOf(path)).toEqual([]);
   });
 });
+
+const isPosix = process.platform !== "win32";
+
+it.runIf(isPosix)("a journal that all users could read is closed to them, and a warning says so", () =>
+  inFile(async (path) => {
+    await write(path);
+    await chmod(path, 0o644);
+    const warnings: string[] = [];
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation((warning) => {
+      warnings.push(String(warning));
+    });
+    expect(await entriesOf(path)).toEqual(groups.flat());
+    await entriesOf(path);
+    warned.mockRestore();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(warnings).toEqual([expect.stringContaining('import.journal" was open to all users')]);
+  }),
+);
+
+it.runIf(isPosix && process.getuid?.() === 0).each([
+  ["another user", 1_234, 0o600],
+  ["root, which others can write", 0, 0o666],
+])("a journal that another user has created is not used by %s", (_, uid, mode) =>
+  inFile(async (path) => {
+    await write(path);
+    await chown(path, 4_242, 4_242);
+    await chmod(path, mode);
+    const before = await readFile(path, "utf8");
+    const user = vi.spyOn(process, "getuid").mockReturnValue(uid);
+    const failure = await failureOf(entriesOf(path, ['["client"]']));
+    user.mockRestore();
+    expect(failure).toMatchObject({
+      code: "JOURNAL_FAILED",
+      message: expect.stringContaining("belongs to another user (4242); give it to the user"),
+    });
+    expect(await readFile(path, "utf8")).toBe(before);
+  }),
+);

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmod, lstat, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, chown, lstat, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigurationError, fileSecrets } from "@workspace-tasks/sdk";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { withFolder } from "../../../support/with-folder.ts";
 
 /** The link that changes this text, as a process that was killed leaves it. */
@@ -33,6 +33,22 @@ it.skipIf(process.platform === "win32")(
       await chmod(path, 0o644);
       await fileSecrets(path).write("b", "a");
       expect((await stat(path)).mode & 0o777).toBe(0o600);
+    }),
+);
+
+it.runIf(process.getuid?.() === 0)(
+  "a file that another user has created is neither believed nor replaced",
+  () =>
+    withFolder(async (folder) => {
+      const path = join(folder, "secrets.json");
+      await writeFile(path, "theirs");
+      await chown(path, 4_242, 4_242);
+      const user = vi.spyOn(process, "getuid").mockReturnValue(1_234);
+      const store = fileSecrets(path);
+      await expect(store.read()).rejects.toThrow("belongs to another user (4242)");
+      await expect(store.write("ours", "theirs")).rejects.toThrow("belongs to another user (4242)");
+      user.mockRestore();
+      expect(await readFile(path, "utf8")).toBe("theirs");
     }),
 );
 

@@ -49,15 +49,19 @@ describe("the files of a SQLite inbox", () => {
 
   it.runIf(isPosix).each([
     [0o640, "640"],
-    [0o644, "640"],
-    [0o666, "660"],
-  ])("of mode %o are closed to others than the owner and the group", async (before, after) => {
-    await using file = await temporaryFile();
-    await writeFile(file.path, "");
-    await chmod(file.path, before);
-    await openAndClose(file.path);
-    expect(modeOf(file.path)).toBe(after);
-  });
+    [0o644, "600"],
+    [0o666, "600"],
+    [0o660, "660"],
+  ])(
+    "of mode %o are closed to others than the owner, and the group where others had no part",
+    async (before, after) => {
+      await using file = await temporaryFile();
+      await writeFile(file.path, "");
+      await chmod(file.path, before);
+      await openAndClose(file.path);
+      expect(modeOf(file.path)).toBe(after);
+    },
+  );
 
   it.runIf(isPosix && process.getuid?.() === 0).each(["", "-wal"])(
     "are not used when another user has created the file%s",
