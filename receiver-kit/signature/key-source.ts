@@ -1,4 +1,4 @@
-import type { KeyObject } from "node:crypto";
+import { type KeyObject, randomBytes } from "node:crypto";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { strictOptions } from "@workspace-tasks/kernel/schema.ts";
@@ -48,6 +48,8 @@ export type Secrets = readonly string[] | SecretsFunction | TenantSecrets;
 export interface SigningKeys {
   readonly keys: readonly KeyObject[];
   readonly tenant: TenantIdentity | undefined;
+  /** There is no such tenant, and the keys belong to none: the same work is done, so that its time does not show who is a customer. */
+  readonly isUnknown?: boolean;
 }
 
 /** The request as received; its path and headers are read only when a function asks for them. */
@@ -57,7 +59,7 @@ export interface ReceivedRequest {
   readonly url?: string | undefined;
 }
 
-/** @throws {WebhookRejectedError} SECRETS_UNAVAILABLE, TENANT_UNKNOWN */
+/** @throws {WebhookRejectedError} SECRETS_UNAVAILABLE */
 export type KeySource = (request: ReceivedRequest) => SigningKeys | Promise<SigningKeys>;
 
 const secretsTimeoutMs = 5_000;
@@ -107,15 +109,19 @@ const tenantSchema = strictOptions<Tenant>()({
   secrets: sharedOptions.secrets,
 });
 
+const unknownTenant: Tenant = {
+  ...{ id: "unknown", workspaceId: "unknown" },
+  secrets: [`whsec_${randomBytes(32).toString("base64")}`],
+};
+
 function tenantKeys(
   given: Tenant | null | undefined,
   keysOf: (secrets: unknown) => readonly KeyObject[],
 ): SigningKeys {
-  if (given === undefined || given === null) {
-    throw new WebhookRejectedError("TENANT_UNKNOWN", "secrets.byTenant: the request belongs to no tenant");
-  }
-  const { id, workspaceId, secrets } = parseOptions("secrets.byTenant", tenantSchema, given);
-  return { keys: keysOf(secrets), tenant: { id, workspaceId } };
+  const isUnknown = given === undefined || given === null;
+  const tenant = isUnknown ? unknownTenant : given;
+  const { id, workspaceId, secrets } = parseOptions("secrets.byTenant", tenantSchema, tenant);
+  return { keys: keysOf(secrets), tenant: { id, workspaceId }, isUnknown };
 }
 
 /** A promise within what a function returned is no secret; that it is rejected must not end the process. */

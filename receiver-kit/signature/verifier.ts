@@ -128,15 +128,20 @@ function checkAge({ id, timestamp }: SignedHeaders, receivedAt: number, toleranc
 function matchSignature(
   rawBody: Uint8Array,
   { id, timestamp, signedPrefix, signatures }: SignedHeaders,
-  { keys, tenant }: SigningKeys,
+  { keys, tenant, isUnknown }: SigningKeys,
 ): VerifiedWebhook {
   if (signatures.length > 0) {
     for (const [secretIndex, key] of keys.entries()) {
       const expected = signatureOf(key, signedPrefix, rawBody);
-      if (!includesInConstantTime(signatures, expected)) continue;
+      if (!includesInConstantTime(signatures, expected) || isUnknown) continue;
       rejectMovedDots(rawBody, id);
       return { id, timestamp, body: rawBody, secretIndex, ...(tenant && { tenant }) };
     }
+  }
+  if (isUnknown) {
+    throw new WebhookRejectedError("TENANT_UNKNOWN", "secrets.byTenant: the request belongs to no tenant", {
+      webhookId: id,
+    });
   }
   throw new WebhookRejectedError(
     "SIGNATURE_MISMATCH",

@@ -7,14 +7,24 @@ export const visible = (text: string): string =>
 /** As `visible`, with line feeds and tabs as they are. */
 export const visibleLines = (text: string): string => text.replace(obeyed, codeEscape);
 
+/**
+ * What a program writes to a terminal or a file: as `visibleLines`, except its own colours, and the start of a line that overwrites
+ * itself. JSON has the same meaning afterwards.
+ */
+export const visibleOutput = (text: string): string =>
+  text.replace(ownOrObeyed, (found: string, kept?: string) => kept ?? codeEscape(found));
+
 // Control characters, halves of surrogate pairs, line and paragraph separators, directions, and what has no width except the
 // joiners of words and emoji.
 const obeyed =
   /(?![\t\n])[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const own = "\\u001b\\[(?:(?:0|1|2|3[1-6]|90)m|K)|\\r(?=\\u001b\\[K)";
+const ownOrObeyed = new RegExp(`(${own})|${obeyed.source}`, "gu");
 
 const shortEscape = (character: string): string => JSON.stringify(character).slice(1, -1);
 
-function codeEscape(character: string): string {
-  const hex = (character.codePointAt(0) ?? 0).toString(16);
-  return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, "0")}`;
-}
+/** One for each half of a pair, as in JSON. */
+const codeEscape = (character: string): string =>
+  Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
+    .join("");

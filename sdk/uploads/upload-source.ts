@@ -1,7 +1,7 @@
 // After a cut connection some bytes are sent again. Bytes and Blobs can be read at any offset; a stream cannot, so the
 // part of it that the service has not confirmed is kept in memory: one chunk, never the whole document.
 
-import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
+import { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import { isWebStream } from "../request/fetch.ts";
@@ -71,15 +71,14 @@ function sizedSource(
 const emptyPartsMax = 10_000;
 
 function streamSource(parts: PartReader): UploadSource {
-  let buffered: Uint8Array[] = [];
-  let bufferedBytes = 0;
+  let buffered = new ByteBuffer();
   let startOffset = 0;
   let ended = false;
   let emptyParts = 0;
 
   /** Reads until more than `lengthMax` bytes are buffered, so that a last chunk is known to be the last. */
   async function fillPast(lengthMax: number): Promise<void> {
-    while (!ended && bufferedBytes <= lengthMax) {
+    while (!ended && buffered.length <= lengthMax) {
       const step = await parts.next();
       if (step.done === true) {
         ended = true;
@@ -89,8 +88,7 @@ function streamSource(parts: PartReader): UploadSource {
       if (!part)
         throw new TypeError(`expected the stream to yield Uint8Array parts, got ${typeof step.value}`);
       // Copied, because some streams reuse the memory of a part, and it may have to be sent again.
-      buffered.push(new Uint8Array(part));
-      bufferedBytes += part.byteLength;
+      buffered.append(new Uint8Array(part));
       // They may come without a pause in which a time limit could end the upload.
       emptyParts = part.byteLength === 0 ? emptyParts + 1 : 0;
       if (emptyParts > emptyPartsMax)
@@ -100,15 +98,15 @@ function streamSource(parts: PartReader): UploadSource {
 
   /** Drops what is before `offset`, reading further if necessary. */
   async function skipTo(offset: number): Promise<boolean> {
-    while (!ended && startOffset + bufferedBytes < offset) {
-      startOffset += bufferedBytes;
-      buffered = [];
-      bufferedBytes = 0;
+    while (!ended && startOffset + buffered.length < offset) {
+      startOffset += buffered.length;
+      buffered = new ByteBuffer();
       await fillPast(0);
     }
-    if (offset > startOffset + bufferedBytes) return false;
-    buffered = [joinBytes(buffered).subarray(offset - startOffset)];
-    bufferedBytes -= offset - startOffset;
+    if (offset > startOffset + buffered.length) return false;
+    const rest = buffered.toBytes().subarray(offset - startOffset);
+    buffered = new ByteBuffer();
+    buffered.append(rest);
     startOffset = offset;
     return true;
   }
@@ -118,8 +116,8 @@ function streamSource(parts: PartReader): UploadSource {
     async chunkAt(offset, lengthMax) {
       if (offset < startOffset || !(await skipTo(offset))) return null;
       await fillPast(lengthMax);
-      const bytes = joinBytes(buffered).subarray(0, lengthMax);
-      return { bytes, last: ended && bytes.byteLength === bufferedBytes };
+      const bytes = buffered.toBytes().subarray(0, lengthMax);
+      return { bytes, last: ended && bytes.byteLength === buffered.length };
     },
     release() {
       // The upload has ended, whether or not the stream can be cancelled.

@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sampleEvent } from "../support/sample-event.ts";
 import { secretA, secretX, signDelivery } from "../support/signed-delivery.ts";
 import type { Served } from "./project.ts";
+import { attack } from "./stranger.ts";
 
 interface Response {
   readonly status: number;
@@ -49,6 +50,10 @@ export const receivesWebhooks =
       const sent = { text: "Zoë", list: [1, 2] };
       assert.deepEqual(JSON.parse((await post(`${origin}/echo`, json, JSON.stringify(sent))).body), sent);
     }
+
+    const close = await attack(origin);
+    assert.equal((await deliver(JSON.stringify(sampleEvent()))).status, 200, "beside a stranger");
+    close();
 
     const inbox = join(folder, "webhooks.db");
     renameSync(inbox, `${inbox}.away`);

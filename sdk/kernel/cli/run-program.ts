@@ -1,5 +1,6 @@
 import { isatty } from "node:tty";
 import { version } from "../version.ts";
+import { visible, visibleLines, visibleOutput } from "../visible.ts";
 import { ask } from "./ask.ts";
 import { type CommandIo, type RunCommand, writeNotice, writeUnexpected } from "./command-line.ts";
 
@@ -26,19 +27,20 @@ export async function runProgram(program: Program): Promise<void> {
     if (code === "EPIPE" || outputFailed) return;
     outputFailed = true;
     process.exitCode ||= notRun;
-    stderr.write(`${program.name}: cannot write the output: ${message}\n`);
+    stderr.write(`${program.name}: cannot write the output: ${visible(message)}\n`);
   });
   stderr.on("error", () => {});
   const exitCode = await main(program, process.argv.slice(2), {
     program: program.name,
-    stdout,
-    stderr,
+    stdout: shown(stdout),
+    stderr: shown(stderr),
     env,
     isTTY: stdout.isTTY === true,
     // The question is written to stderr.
     ask:
       isatty(0) && isatty(2)
-        ? (question) => ask(question, { input: process.stdin, output: stderr, signal: stop.signal })
+        ? (question) =>
+            ask(visibleLines(question), { input: process.stdin, output: stderr, signal: stop.signal })
         : undefined,
     stop: stop.signal,
     unread: unread.signal,
@@ -49,6 +51,10 @@ export async function runProgram(program: Program): Promise<void> {
   });
   process.exitCode = outputFailed ? exitCode || notRun : exitCode;
 }
+
+/** The stream, to which no text can be written that a terminal obeys, wherever a command has it from. */
+const shown = <Stream extends NodeJS.WriteStream>(stream: Stream): Stream =>
+  Object.create(stream, { write: { value: (text: string) => stream.write(visibleOutput(text)) } });
 
 /** No command could run, or its output is lost. Another code than those of commands, for some of which 1 is a result. */
 const notRun = 70;
@@ -81,7 +87,7 @@ function onSignals(stop: AbortController, killText: () => string): void {
       const end = () => process.kill(process.pid, signal);
       const text = killText();
       if (text === "") end();
-      else process.stderr.write(text, end);
+      else process.stderr.write(visibleLines(text), end);
     });
   }
 }

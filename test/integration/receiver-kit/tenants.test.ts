@@ -1,3 +1,5 @@
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import * as kit from "@workspace-tasks/receiver-kit";
 import {
   dedupeWebhook,
@@ -6,7 +8,7 @@ import {
   webhookMiddleware,
 } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import {
@@ -23,6 +25,8 @@ const tenants = new Map([acme, bolt].map((tenant) => [`/webhooks/${tenant.id}`, 
 const secrets: kit.Secrets = { byTenant: ({ path }) => tenants.get(path) };
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+const tenantReceiver = () => kit.createReceiver({ secrets, inbox: memoryInbox(), logger: kit.silentLogger });
 
 type SentOptions = { readonly id?: string; readonly headers?: Record<string, string> };
 
@@ -311,6 +315,30 @@ describe("the secrets option", () => {
       code: "HEADER_REPEATED",
     });
     await expect(verify([])).rejects.toMatchObject({ code: "TENANT_UNKNOWN", status: 401 });
+  });
+
+  it("hashes the body for an unknown tenant, too, so that the time of the response does not show who is a customer", async () => {
+    const hashed = vi.spyOn(crypto, "createHmac");
+    syncBuiltinESMExports();
+    try {
+      const receiver = tenantReceiver();
+      const counts: number[] = [];
+      for (const path of ["/webhooks/bolt", "/webhooks/stranger"]) {
+        const { headers, body } = signDelivery({
+          body: "{}",
+          secret: secretX,
+          timestampSeconds: nowSeconds(),
+        });
+        hashed.mockClear();
+        const request = new Request(`https://receiver.example${path}`, { method: "POST", headers, body });
+        expect((await receiver.fetch(request)).status).toBe(401);
+        counts.push(hashed.mock.calls.length);
+      }
+      expect(counts).toEqual([1, 1]);
+    } finally {
+      hashed.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it("has at most 16 secrets in a list, so that a forged request costs at most 16 hashes", () => {

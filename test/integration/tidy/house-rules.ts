@@ -61,6 +61,10 @@ const edges: Record<string, RegExp> = {
   "process.env": /\/(cli|commands)\//,
 };
 
+/** Escapes what commands print; the default logger; and what prints no text of others. */
+const printers =
+  /^sdk\/kernel\/cli\/run-program\.ts$|^receiver-kit\/logger\.ts$|^mock-server\/host-process\.ts$|\/bin\//;
+
 const contractImports = ["zod", "@workspace-tasks/kernel/version.ts"];
 
 export const houseRules: readonly HouseRule[] = [
@@ -157,6 +161,17 @@ export const houseRules: readonly HouseRule[] = [
       return Object.entries(edges)
         .filter(([token, edge]) => code.includes(token) && !edge.test(file.path))
         .map(([token]) => `uses ${token}`);
+    },
+  },
+  {
+    name: "nothing prints but the output of a command, and the default logger",
+    reason: "a text of others could control the terminal",
+    check(file) {
+      if (!productOf(file.path) || printers.test(file.path) || file.path.includes("/inspector/page/"))
+        return [];
+      return (withoutComments(file.text).match(/\bprocess\.std(?:out|err)\b|\bconsole\.\w+\(/g) ?? []).map(
+        (found) => `uses ${found}`,
+      );
     },
   },
   {

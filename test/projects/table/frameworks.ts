@@ -1,5 +1,6 @@
 // Receivers in HTTP frameworks: the programs of docs/recipes/http-frameworks.md, with what that page tells to install.
 import { installedBy, type Project, shownBy } from "../project.ts";
+import { underAttack } from "../stranger.ts";
 import { receivesWebhooks } from "../webhook-calls.ts";
 
 const page = "docs/recipes/http-frameworks.md";
@@ -44,7 +45,7 @@ function nest(major: string, how: string, code: string, echo: boolean): Project 
     },
     run: "tsc && echo compiled",
     prints: /compiled/,
-    serve: "exec node dist/server.js",
+    serve: underAttack("node dist/server.js"),
     uses: receivesWebhooks(echo),
   };
 }
@@ -70,7 +71,7 @@ const nextReceiver = (how: string, build: string): Project => ({
   },
   run: `${build} && echo built`,
   prints: /built/,
-  serve: "exec next start --port $PORT",
+  serve: underAttack("next start --port $PORT"),
   uses: receivesWebhooks(),
 });
 
@@ -96,7 +97,7 @@ const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): 
   files: { ...receiver, ...tsconfig, "server.ts": code ?? shownBy(page, "await receiver.start()", heading) },
   run: "tsc && echo compiled",
   prints: /compiled/,
-  serve: "exec node server.ts",
+  serve: underAttack("node server.ts"),
   uses: receivesWebhooks(echo),
   ...others,
 });

@@ -99,6 +99,7 @@ export const flaws = {
   "fails-on-compressed-bodies": by("transfer.gzip-bomb"),
   "inflates-bodies": by("transfer.gzip"),
   "reads-without-limit": by("limits.too-large"),
+  "stalls-after-many-pieces": alone("limits.tiny-chunks baseline.still-responding", { timeoutMs: 1_000 }),
   "allows-10-kb": by("limits.ordinary-size limits.large-event"),
   "allows-100-kb": by("limits.large-event"),
   "waits-forever-for-bodies": by("slow.stalled-body"),

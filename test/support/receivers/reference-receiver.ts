@@ -50,6 +50,7 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
   const tasks = new Map<string, TaskState>();
   const seen = new Set<string>();
   const trusted = new WeakSet<object>();
+  let isStalled = false;
   const keys = options.secrets
     .slice(0, has("has-the-new-secret-only") ? 1 : undefined)
     .map((secret) => Buffer.from(secret.slice("whsec_".length), "base64"));
@@ -262,6 +263,7 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
         bytes += piece.length;
         if (bytes > limit) reject(new Rejection(413));
         else pieces.push(piece);
+        if (has("stalls-after-many-pieces") && pieces.length > 10_000) isStalled = true;
         if (has("decodes-each-piece")) text += piece.toString();
         // Only then: joining the pieces of a long body again and again would block this process for seconds.
         const soFar = has("verifies-as-it-reads") ? Buffer.concat(pieces) : undefined;
@@ -291,6 +293,7 @@ export async function startReferenceReceiver(options: ReferenceReceiverOptions):
 
   async function receive(request: IncomingMessage): Promise<void> {
     checkRequest(request);
+    if (isStalled) await new Promise(() => {});
     const mayDoWithout = has("accepts-anything") || has("accepts-unsigned");
     if (mayDoWithout && request.headers["webhook-signature"] === undefined) return;
     const signed = has("accepts-anything")

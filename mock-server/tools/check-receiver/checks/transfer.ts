@@ -2,6 +2,7 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { ProbeResult } from "../target/connection.ts";
 import { completedTaxPrep } from "../target/sample-events.ts";
 import type { Delivery } from "../target/signing.ts";
 import type { Target } from "../target/target.ts";
@@ -16,6 +17,8 @@ const pauseMs = 75;
 
 const chunkBytes = 64 * 1024;
 const streamedBytesMax = 32 * 1024 ** 2;
+const tinyBodies = 4;
+const tinyChunks = 100_000;
 const limitIt =
   "Limit the size of a body (1 MB is plenty) and respond 413 as soon as content-length or the received bytes exceed it: before the signature is checked, anyone can send.";
 
@@ -114,12 +117,22 @@ const ofSize =
   (_, { samples, compose }) =>
     compose({ payload: samples.task(completedTaxPrep(Math.ceil(bytes / 65))) });
 
-function streamUntilRejected(target: Target): Promise<Finding> {
+/** A chunk as HTTP/1.1 sends it. */
+const chunkOf = (bytes: number) =>
+  Buffer.concat([Buffer.from(`${bytes.toString(16)}\r\n`), Buffer.alloc(bytes, 0x20), Buffer.from("\r\n")]);
+
+interface Stream {
+  readonly chunk: Buffer;
+  /** Bytes of the body in a chunk. */
+  readonly chunkBytes: number;
+  readonly bytesMax: number;
+}
+
+/** Sends a forged body until there is a response, at most `bytesMax` bytes. */
+function streamForged(target: Target, { chunk, chunkBytes, bytesMax }: Stream): Promise<StreamEnd> {
   const forged = { ...target.forge(), chunked: true };
   const request = target.request(forged);
   const head = request.subarray(0, request.indexOf("\r\n\r\n") + 4);
-  const size = Buffer.from(`${chunkBytes.toString(16)}\r\n`);
-  const chunk = Buffer.concat([size, Buffer.alloc(chunkBytes, 0x20), Buffer.from("\r\n")]);
   return target.withConnection(async (connection) => {
     await connection.write(head);
     let isOver = false;
@@ -127,15 +140,45 @@ function streamUntilRejected(target: Target): Promise<Finding> {
       isOver = true;
     });
     let sentBytes = 0;
-    while (!isOver && sentBytes < streamedBytesMax) {
+    while (!isOver && sentBytes < bytesMax) {
       await Promise.race([connection.write(chunk), response]);
       sentBytes += chunkBytes;
     }
-    if (!isOver) return failed(`accepted all ${streamedBytesMax / 1024 ** 2} MB without a response`);
-    const result = await response;
-    const sentMb = (sentBytes / 1024 ** 2).toFixed(1);
-    return passedIf(probe.isRejected(result), `${probe.describeResult(result)} after ${sentMb} MB`);
+    const isComplete = !isOver;
+    if (isComplete) await Promise.race([connection.write(Buffer.from("0\r\n\r\n")), response]);
+    return { isComplete, sentBytes, result: await response };
   });
+}
+
+interface StreamEnd {
+  /** All was sent before there was a response. */
+  readonly isComplete: boolean;
+  readonly sentBytes: number;
+  readonly result: ProbeResult;
+}
+
+async function streamUntilRejected(target: Target): Promise<Finding> {
+  const stream = { chunk: chunkOf(chunkBytes), chunkBytes, bytesMax: streamedBytesMax };
+  const { isComplete, sentBytes, result } = await streamForged(target, stream);
+  if (isComplete) return failed(`accepted all ${streamedBytesMax / 1024 ** 2} MB without a response`);
+  const sentMb = (sentBytes / 1024 ** 2).toFixed(1);
+  return passedIf(probe.isRejected(result), `${probe.describeResult(result)} after ${sentMb} MB`);
+}
+
+/** Bodies in chunks of one byte, and a valid delivery while they arrive and afterwards. */
+async function acknowledgesBesideTinyChunks(target: Target): Promise<Finding> {
+  const manyAtOnce = 10_000;
+  const chunk = Buffer.concat(Array(manyAtOnce).fill(chunkOf(1)));
+  const stream = { chunk, chunkBytes: manyAtOnce, bytesMax: tinyChunks };
+  const streaming = Promise.all(Array.from({ length: tinyBodies }, () => streamForged(target, stream)));
+  const meanwhile = await target.send(target.compose());
+  const ends = await streaming;
+  for (const valid of [meanwhile, await target.send(target.compose())])
+    if (!probe.isAcknowledged(valid)) return failed(`${probe.describeResult(valid)} for a valid one`);
+  const accepted = ends.find(({ result }) => !probe.isRejected(result));
+  if (accepted) return failed(`${probe.describeResult(accepted.result)} for a forged one`);
+  const sent = Math.max(...ends.map(({ sentBytes }) => sentBytes));
+  return passed(`${probe.describeResult(meanwhile)}; the others ended after at most ${sent} chunks`);
 }
 
 export const transferChecks: CheckTable = {
@@ -284,5 +327,14 @@ export const transferChecks: CheckTable = {
       const result = await target.send({ ...target.forge(), ...announced });
       return probe.isRejected(result) ? streamUntilRejected(target) : failed(probe.describeResult(result));
     },
+  },
+  "limits.tiny-chunks": {
+    requirement: "SHOULD",
+    stage: "alone",
+    title: "keeps responding while bodies arrive in chunks of one byte",
+    sent: `${tinyBodies} forged deliveries of up to ${tinyChunks} chunks of one byte each, a valid one meanwhile and one afterwards`,
+    expected: "2xx for the valid ones; 4xx, or a closed connection, for the others",
+    fix: "Copy chunks into one buffer, and limit their number: a list of them takes hundreds of times as much memory. A proxy that collects bodies does both.",
+    run: acknowledgesBesideTinyChunks,
   },
 };

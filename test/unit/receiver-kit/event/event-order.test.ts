@@ -12,6 +12,7 @@ import {
   orderKey,
 } from "../../../../receiver-kit/event/event-order.ts";
 import { splitSource, tenantSource } from "../../../../receiver-kit/signature/tenant.ts";
+import { atDepth } from "../../../support/depth.ts";
 import { completedEvent, sampleEvent, stageEvent } from "../../../support/sample-event.ts";
 
 const orderOf = (event: Record<string, unknown>) => {
@@ -72,7 +73,7 @@ describe("ids of different events", () => {
   );
   const name = fc.string({ unit: fc.constantFrom(..."aA1._:-"), minLength: 1, maxLength: 4 });
   const source = fc.tuple(name, fc.option(name, { nil: undefined }));
-  const runs = { numRuns: 20_000 };
+  const runs = { numRuns: atDepth(20_000, 100_000) };
 
   /** Pairs of which one is often the other with its parts divided elsewhere. */
   const pairOf = <Value>(value: fc.Arbitrary<Value>) => fc.tuple(value, value);
