@@ -4,6 +4,7 @@
 import type { IncomingMessage } from "node:http";
 import { types } from "node:util";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { ReceiverError, WebhookRejectedError } from "../errors.ts";
 import type { RequestLimits } from "../options.ts";
 import { findHeader, type WebhookHeaders } from "../signature/signature-headers.ts";
@@ -108,7 +109,7 @@ export const aborted = (cause?: unknown) =>
  */
 export function cutOff(request: IncomingMessage): void {
   request.push = () => true;
-  request.destroy();
+  callSafely(() => request.destroy());
 }
 
 /** The target as sent: a router of Express removes from `url` what it is mounted on. */
