@@ -6,10 +6,16 @@ import { ConfigurationError } from "./errors.ts";
 export interface PostgresTableOptions {
   /** Its owner must be the role of the pool, or one of which that is a member. Default `workspace_tasks`, as that of the inbox. */
   readonly schema?: string | undefined;
+  /**
+   * False: nothing is created, and the owner is trusted that has granted the table to the role of the pool, which then needs SELECT,
+   * INSERT and UPDATE on it, and USAGE on the schema. Default true.
+   */
+  readonly migrate?: boolean | undefined;
 }
 
 const tableOptions = s.strictOptions<PostgresTableOptions>()({
   schema: s.withDefault(s.stringLike(/^[a-z_][a-z0-9_]{0,62}$/, "1 to 63 of a-z 0-9 _"), "workspace_tasks"),
+  migrate: s.withDefault(s.boolean, true),
 });
 
 export interface PostgresTable {
@@ -36,7 +42,7 @@ export function postgresTable(
   lockTimeoutMs: number,
 ): PostgresTable {
   const invalid = (message: string) => new ConfigurationError(`${caller}: ${message}`);
-  const { schema } = s.parse(tableOptions, options, ({ messageWithValue }) => invalid(messageWithValue));
+  const { schema, migrate } = s.parse(tableOptions, options, ({ messageWithValue }) => invalid(messageWithValue));
   const name = `"${schema}".${table}`;
 
   async function find(query: PostgresQueryFunction) {
@@ -49,6 +55,7 @@ export function postgresTable(
   return {
     name,
     async prepare(query) {
+      if (!migrate) return;
       const { hasSchema, hasTable } = await find(query);
       if (hasTable) return;
       // Without the lock two processes that start together collide inside `create … if not exists`. Any role can hold it, so

@@ -87,4 +87,13 @@ describeWithPostgres.each(Object.entries(uses))("the table %s", (table, use) => 
     await use(pool);
     await admin.query("revoke owners from victim");
   });
+
+  it("is used with `migrate: false` by a role that owns nothing, and may not create tables", async () => {
+    const { admin, pool } = await sharedDatabase();
+    await use(admin);
+    await admin.query(`grant usage on schema workspace_tasks to victim;
+      grant select, insert, update on workspace_tasks.${table} to victim`);
+    await expect(use(pool)).rejects.toMatchObject({ code: "CONFIGURATION_INVALID" });
+    await use(pool, { migrate: false });
+  });
 });
