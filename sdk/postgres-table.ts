@@ -42,7 +42,9 @@ export function postgresTable(
   lockTimeoutMs: number,
 ): PostgresTable {
   const invalid = (message: string) => new ConfigurationError(`${caller}: ${message}`);
-  const { schema, migrate } = s.parse(tableOptions, options, ({ messageWithValue }) => invalid(messageWithValue));
+  const { schema, migrate } = s.parse(tableOptions, options, ({ messageWithValue }) =>
+    invalid(messageWithValue),
+  );
   const name = `"${schema}".${table}`;
 
   async function find(query: PostgresQueryFunction) {

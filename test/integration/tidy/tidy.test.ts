@@ -57,6 +57,10 @@ describe("the house rules", () => {
       path: "sdk/credentials/credentials.ts",
       text: "const expired = Date.now() > expiresAt;",
     },
+    "nothing prints but the output of a command, and the default logger": {
+      path: "receiver-kit/cli/a.ts",
+      text: "process.stdout.write(row.id);",
+    },
     "no index.ts below the folder of a package": { path: "mock-server/delivery/index.ts", text: "" },
     "no notes for later": { path: "sdk/client.ts", text: `// ${"TO"}DO: retry` },
   };
