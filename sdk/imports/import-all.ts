@@ -50,7 +50,7 @@ async function* readChunks(run: ImportRun): AsyncGenerator<Chunk, void> {
     return typeof key === "string" ? { clients, mode: key } : { clients, mode: key.mode, job: key };
   };
   // What was rejected before is alone in its job, and spoils no other client's.
-  const sizes = { new: options.worksPerJob, derived: options.worksPerJob, conflict: 1 };
+  const sizes = { new: options.worksPerJob, derived: options.worksPerJob, conflict: 1, alone: 1 };
   for await (const client of openClients(run)) {
     const { job, mode } = state.client(client.externalId);
     const clients = gathered.get(job ?? mode) ?? new Map<string, CheckedClient>();

@@ -6,7 +6,8 @@
 //                                   ▼ the others go on together, those in question one by one, under derived ids
 //
 // A word with a question mark is an entry of the journal that is durable before the request is sent. Nothing with an effect is
-// decided without evidence: before a job of derived ids is started, the service is asked for tasks of its clients.
+// decided without evidence: before a job of derived ids, or of an earlier process, is started, the service is asked for tasks
+// of its clients.
 
 import { WorkspaceTasksError } from "../errors.ts";
 import type { JobWork } from "../operations/jobs.ts";
@@ -14,7 +15,7 @@ import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
 import type { CheckedClient, CheckedClients } from "./import-input.ts";
 import type { ImportRun } from "./import-run.ts";
-import { type ImportJob, type WorkMode, workExternalId } from "./import-state.ts";
+import { type ImportJob, isDerived, type WorkMode, workExternalId } from "./import-state.ts";
 import type { FoundTask } from "./look-up.ts";
 import { failuresMax } from "./settle.ts";
 
@@ -43,7 +44,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   async function begin(): Next {
     // First of all: it shows whether the connection is active, and the workspace to look clients up in.
     const { number, id, workspaceId } = spareJobs.pop() ?? (await createJob());
-    await settleFound([...chunk.clients.keys()], workspaceId, false);
+    if (!isDerived(chunk.mode)) await settleFound([...chunk.clients.keys()], workspaceId, false);
     const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
     if (ready.size === 0) {
       spareJobs.push({ number, id, workspaceId });
@@ -104,8 +105,9 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     error: WorkspaceTasksError,
   ): Next {
     await record(["next", "conflict", [externalId]]);
-    await settleFound([externalId], workspaceId, true);
-    doubt([externalId], `${error.message}, and the service shows no task of it; ${lookForTask}`);
+    const found = await settleFound([externalId], workspaceId, true);
+    const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
+    doubt([externalId], found ? noTask : cannotLook);
     return [];
   }
 
@@ -140,14 +142,17 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
 
   async function start(job: ImportJob): Next {
     const wasStarting = job.isStarting;
-    if (job.mode === "derived" && !wasStarting) {
-      // The last moment: what has a task already, by a work that was given up, gets no second one.
+    // The last moment: what has a task already, by a work that was given up, or by an end of the journal that is lost, gets
+    // no second one.
+    if (!wasStarting && (chunk.job || isDerived(job.mode))) {
       const found = await settleFound(state.openIn(job), job.workspaceId, true);
-      if (found === undefined) {
-        doubt(state.openIn(job), `whether it has a task already cannot be looked up; call again`);
+      if (!found && isDerived(job.mode)) {
+        doubt(state.openIn(job), cannotLook);
         return [];
       }
-      if (found.size > 0) return abandon(job, [], undefined);
+      const tasks = [...(found?.values() ?? [])];
+      if (tasks.some(({ jobId }) => jobId === job.id)) return notPending(job);
+      if (tasks.length > 0) return abandon(job, [], undefined);
     }
     run.enter("starting");
     if (!wasStarting) await record(["start?", job.number]);
@@ -159,15 +164,19 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   }
 
   async function started(job: ImportJob): Next {
-    const clients = state.openIn(job);
+    const clients = openOf(state.openIn(job));
     await record(["start", job.number]);
-    for (const externalId of clients) state.settle(externalId, "imported");
+    for (const client of clients) {
+      // What an earlier process has attached may have changed since.
+      if (chunk.job) await settleKnown(run, client, { status: "imported", onChanged: "report" });
+      else state.settle(client.externalId, "imported");
+    }
     return [];
   }
 
   /** Something has started or closed the job. A task of it shows which: then all of its works are imported. */
   async function notPending(job: ImportJob): Next {
-    for (let look = 1; look <= looksMax; look++) {
+    for (let look = 1; look <= looksMax && state.openIn(job).length > 0; look++) {
       const found = await lookUp.find(state.openIn(job), job.workspaceId, true);
       const isStarted = [...(found?.values() ?? [])].flat().some(({ jobId }) => jobId === job.id);
       if (isStarted && job.isStarting) return started(job);
@@ -189,28 +198,21 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     error: WorkspaceTasksError | undefined,
   ): Next {
     const open = state.openIn(job);
-    if (open.length === 0) return [];
-    if (!(await lookUp.isPossible(job.workspaceId))) {
-      const needed = "to look for its task, the client needs an apiKey of the workspace that may read";
-      doubt(open, `${error?.message ?? "its job was abandoned"}; ${needed}; then call again`);
-      return [];
-    }
-    await record(["next", "derived", open]);
+    const alone = open.filter((externalId) => inQuestion.includes(externalId));
+    const others = open.filter((externalId) => !inQuestion.includes(externalId));
+    if (alone.length > 0) await record(["next", "alone", alone]);
+    if (others.length > 0) await record(["next", "derived", others]);
     const isLast = chunk.clients.size === 1 && attempts + 1 >= failuresMax;
     if (isLast && error) {
       for (const externalId of open) fail(externalId, error);
       return [];
     }
-    const others = openOf(open).filter(({ externalId }) => !inQuestion.includes(externalId));
-    return [...chunkOf(others, "derived"), ...oneByOne(inQuestion)];
+    return [...chunkOf(openOf(others), "derived"), ...oneByOne(alone)];
   }
 
   /** Continues a job, unless documents are in doubt, or some of its clients have left it, have failed or are missing. */
   async function resume(job: ImportJob): Next {
     if (job.isStarting) return start(job);
-    // What an end of the journal that was lost has done: another job may have imported them since.
-    const found = await settleFound(state.openIn(job), job.workspaceId, false);
-    if ([...(found?.values() ?? [])].some(({ jobId }) => jobId === job.id)) return notPending(job);
     const members = state.openIn(job);
     const inQuestion = members.filter((externalId) => state.client(externalId).attaching === "sent");
     if (members.length === job.clients.length && inQuestion.length === 0) {
@@ -234,7 +236,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const settled = new Map<string, FoundTask>();
     for (const externalId of externalIds) {
       const { job, mode, earlier } = state.client(externalId);
-      const isBegun = mode === "derived" || (mode === "new" && job !== undefined);
+      const isBegun = isDerived(mode) || (mode === "new" && job !== undefined);
       const isUnknown = ({ workId }: FoundTask) =>
         workId === undefined ? !isBegun && !job : !earlier?.includes(workId);
       const task = tasks.get(externalId)?.find(isUnknown);
@@ -316,6 +318,8 @@ export async function settleKnown(
   return false;
 }
 
+const cannotLook =
+  "whether it has a task cannot be looked up: the client needs an apiKey of the workspace that may read; then call again";
 const addThem = "add missing documents with taxClients.addDocuments";
 const lookForTask = "look for a task of the client, and import it with another externalId if there is none";
 

@@ -13,9 +13,12 @@ export type ClientStatus = "imported" | "unchanged" | "changed" | "exists" | "fa
 
 /**
  * How a client's work is sent next: under its own external id (`new`); so, but alone, because the service rejected it before
- * (`conflict`); under an id that is made of its job's, so that nothing else can have used it (`derived`).
+ * (`conflict`); under an id that is made of its job's, so that nothing else can have used it (`derived`); so, but alone,
+ * because its documents were in doubt (`alone`).
  */
-export type WorkMode = "new" | "conflict" | "derived";
+export type WorkMode = "new" | "conflict" | "derived" | "alone";
+
+export const isDerived = (mode: WorkMode) => mode === "derived" || mode === "alone";
 
 export interface ImportJob {
   readonly number: number;
@@ -121,7 +124,7 @@ const entry = <Values extends readonly unknown[] | []>(
 const count = s.integerBetween(0, Number.MAX_SAFE_INTEGER);
 const id = s.nonEmptyString;
 const ids = s.array(id);
-const mode = s.oneOf<WorkMode>("new", "conflict", "derived");
+const mode = s.oneOf<WorkMode>("new", "conflict", "derived", "alone");
 
 // A question mark: durable before the request is sent. The same name without it: durable after the response.
 const entries = {
@@ -216,7 +219,7 @@ const suffixOf = (jobId: string) => `~${jobId.slice(-8)}`;
 
 /** The external id under which a client's work is sent. */
 export function workExternalId(externalId: string, { mode, id }: Pick<ImportJob, "mode" | "id">): string {
-  return mode === "derived" ? externalId + suffixOf(id) : externalId;
+  return isDerived(mode) ? externalId + suffixOf(id) : externalId;
 }
 
 /** The client's own external id in one that may be derived, if it is; `jobId`: of the job that its work is in. */

@@ -97,10 +97,9 @@ export function createLookUp(run: LookUpRun) {
   };
 
   return {
-    /** Whether the service can be asked about this workspace. */
-    isPossible: isOwn,
-
-    /** @param isFresh what happened until now counts; otherwise, until this process began */
+    /** `undefined`: the service cannot be asked about this workspace.
+     *
+     * @param isFresh what happened until now counts; otherwise, until this process began */
     find: (
       externalIds: readonly string[],
       workspaceId: string,

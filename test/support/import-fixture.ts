@@ -18,16 +18,19 @@ export interface ImportFixture extends AsyncDisposable {
   createClient(options?: Partial<CreateClientOptions>): WorkspaceTasksClient;
   /** Starts an import, and advances the clock until it has ended. */
   import(options: Partial<ImportOptions>, client?: WorkspaceTasksClient): Promise<ImportResult>;
-  /**
-   * What is wrong with what the mock has, a sentence each: every client once, with each document once, or reported.
-   *
-   * @param used external ids that something else has used
-   */
+  /** What is wrong with what the mock has, a sentence each: every client once, with each document once, or reported. */
   problems(
     result: ImportResult,
     clients: readonly ImportClient[],
-    used?: ReadonlySet<string>,
+    expected?: ExpectedImport,
   ): Promise<readonly string[]>;
+}
+
+export interface ExpectedImport {
+  /** External ids that something else has used. */
+  readonly used?: ReadonlySet<string>;
+  /** A client may have one task with each set of documents: those that changed were imported again. */
+  readonly changes?: boolean;
 }
 
 export async function createImportFixture(
@@ -75,7 +78,7 @@ export async function createImportFixture(
       });
       return mock.clock.runUntil(started);
     },
-    problems: (result, input, used = new Set()) => findProblems(mock, result, input, used),
+    problems: (result, input, expected = {}) => findProblems(mock, result, input, expected),
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map((client) => client.close()));
       await mock.close();
@@ -100,32 +103,39 @@ async function findProblems(
   mock: MockServer,
   result: ImportResult,
   input: readonly ImportClient[],
-  used: ReadonlySet<string>,
+  { used, changes = false }: ExpectedImport,
 ): Promise<readonly string[]> {
   await mock.clock.advance("1m");
   const { state } = await mock.control.getSnapshot();
   const problems: string[] = [];
   const found = new Map([...result.clients()].map((client) => [client.externalId, client]));
+  const documentsOf = (jobWorkId: string) =>
+    state.artifacts
+      .filter((artifact) => artifact.jobWorkId === jobWorkId && artifact.status === "uploaded")
+      .map(({ externalId }) => externalId)
+      .sort()
+      .join();
   if (result.counts.open > 0) problems.push(`${result.counts.open} clients are open`);
   for (const { externalId, name, artifacts = [] } of input) {
     const client = found.get(externalId);
     const status = client?.status ?? "missing";
     // The name of a work stays the same under a derived external id.
     const works = state.jobWorks.filter((work) => work.name === name && work.taskId !== undefined);
+    const isMore = changes
+      ? new Set(works.map(({ id }) => documentsOf(id))).size < works.length
+      : works.length > 1;
     const mayHaveNone =
-      status === "failed" || status === "undecided" || (status === "exists" && used.has(externalId));
-    if (works.length > 1 || (works.length === 0 && !mayHaveNone))
+      status === "failed" || status === "undecided" || (status === "exists" && used?.has(externalId));
+    if (isMore || (works.length === 0 && !mayHaveNone))
       problems.push(`${externalId} is ${status} and has ${works.length} tasks`);
-    if (works.length > 0 && status === "failed") problems.push(`${externalId} is failed and has a task`);
+    if (works.length > 0 && status === "failed" && !changes)
+      problems.push(`${externalId} is failed and has a task`);
     if (status !== "imported" && status !== "unchanged") continue;
-    for (const { id, workId } of works) {
-      if (client?.workId !== workId) problems.push(`${externalId} has another work`);
-      const attached = state.artifacts.filter(({ jobWorkId }) => jobWorkId === id);
-      const names = attached.map((artifact) => artifact.externalId).sort();
-      const expected = artifacts.map((artifact) => artifact.externalId).sort();
-      if (names.join() !== expected.join() || attached.some(({ status }) => status !== "uploaded"))
-        problems.push(`${externalId} has the documents ${names.join()}`);
-    }
+    const work = works.find(({ workId }) => workId === client?.workId);
+    if (!work) problems.push(`${externalId} has another work`);
+    const expected = artifacts.map((artifact) => artifact.externalId).sort();
+    if (work && documentsOf(work.id) !== expected.join())
+      problems.push(`${externalId} has the documents ${documentsOf(work.id)}`);
   }
   return problems;
 }

@@ -1,64 +1,92 @@
-import type { CreateClientOptions, ImportJournal } from "@workspace-tasks/sdk";
+import { type CreateClientOptions, type ImportJournal, WorkspaceTasksError } from "@workspace-tasks/sdk";
 import type { MemoryJournal } from "../../../support/memory-journal.ts";
-
-/** A process that stops without a word at one of its steps: what it waits for then never comes. */
-export interface CrashingProcess {
-  readonly fetch: NonNullable<CreateClientOptions["fetch"]>;
-  readonly journal: ImportJournal;
-  /** Resolves when the process has stopped. */
-  readonly stopped: Promise<"stopped">;
-  /** The steps so far, by name. */
-  readonly steps: readonly string[];
-}
 
 type Fetch = NonNullable<CreateClientOptions["fetch"]>;
 
-const never = () => new Promise<never>(() => {});
+/** A process that halts without a word at one of its steps: what it waits for does not come, unless it continues. */
+export interface CrashingProcess {
+  readonly fetch: Fetch;
+  readonly journal: ImportJournal;
+  /** Resolves when the process has halted. */
+  readonly halted: Promise<"halted">;
+  /** The steps so far, by name. */
+  readonly steps: readonly string[];
+  /** Lets a halted process continue, as one of a container that was frozen. */
+  continue(): void;
+}
 
-/** @param stopAt the number of the step, from 1; `Infinity`: it runs to its end */
-export function crashingProcess(serve: Fetch, durable: MemoryJournal, stopAt: number): CrashingProcess {
+export interface CrashingProcessOptions {
+  readonly serve: Fetch;
+  /** A later process that opens it takes it from this one. */
+  readonly durable: MemoryJournal;
+  /** The number of the step, from 1; `Infinity`: it runs to its end. */
+  readonly haltAt: number;
+  onStep?(step: number): void;
+}
+
+const owners = new WeakMap<MemoryJournal, object>();
+
+export function crashingProcess(options: CrashingProcessOptions): CrashingProcess {
+  const { serve, durable, haltAt, onStep } = options;
   const steps: string[] = [];
-  let isStopped = false;
-  let stop = (_: "stopped") => {};
-  const stopped = new Promise<"stopped">((resolve) => {
-    stop = resolve;
+  let hasHalted = false;
+  let [halt, resume] = [(_: "halted") => {}, () => {}];
+  const halted = new Promise<"halted">((resolve) => {
+    halt = resolve;
+  });
+  const continued = new Promise<void>((resolve) => {
+    resume = resolve;
   });
 
-  /** Whether the process stops here. */
-  function stopsAt(step: string): boolean {
-    if (isStopped) return true;
-    steps.push(step);
-    if (steps.length < stopAt) return false;
-    isStopped = true;
-    stop("stopped");
-    return true;
+  function reach(step: string): Promise<void> | undefined {
+    if (!hasHalted) {
+      steps.push(step);
+      onStep?.(steps.length);
+      hasHalted = steps.length >= haltAt;
+      if (hasHalted) halt("halted");
+    }
+    return hasHalted ? continued : undefined;
   }
+
+  const requireOwn = () => {
+    if (owners.get(durable) !== options) throw new WorkspaceTasksError("JOURNAL_IN_USE", "taken over");
+  };
 
   return {
     steps,
-    stopped,
+    halted,
+    continue: resume,
     async fetch(url, init) {
       const name = operationOf(init);
-      if (stopsAt(`${name} does not arrive`)) return never();
+      await reach(`${name} does not arrive`);
       const response = await serve(url, init);
-      if (stopsAt(`the response to ${name} is lost`)) return never();
+      await reach(`the response to ${name} is lost`);
       return response;
     },
     journal: {
       async *open() {
+        owners.set(durable, options);
         yield* durable.open();
       },
       async append(entries) {
         const text = entries.join(" ").slice(0, 40);
-        if (stopsAt(`${text} is not written`)) return never();
-        if (entries.length > 1 && stopsAt(`${text} is torn`)) {
-          await durable.append(entries.slice(0, Math.floor(entries.length / 2)));
-          return never();
+        await reach(`${text} is not written`);
+        requireOwn();
+        const torn = Math.floor(entries.length / 2);
+        const first = entries.slice(0, torn);
+        const isTorn = torn > 0 ? reach(`${text} is torn`) : undefined;
+        if (isTorn) {
+          await durable.append(first);
+          await isTorn;
+          requireOwn();
         }
-        await durable.append(entries);
-        return stopsAt(`${text} is written`) ? never() : undefined;
+        await durable.append(isTorn ? entries.slice(torn) : entries);
+        await reach(`${text} is written`);
+        requireOwn();
       },
-      close: () => (isStopped ? never() : durable.close()),
+      close: async () => {
+        if (owners.get(durable) === options) await durable.close();
+      },
     },
   };
 }

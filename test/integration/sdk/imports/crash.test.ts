@@ -1,21 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { atDepth } from "../../../support/depth.ts";
+import { atDepth, isFullDepth } from "../../../support/depth.ts";
 import { clientsWithUrls } from "../../../support/import-fixture.ts";
-import {
-  clientsWithFiles,
-  intrudeEverywhere,
-  loseEntries,
-  provenImports,
-  type StoppedRun,
-  stopEverywhere,
-} from "./import-stops.ts";
+import { clientsWithFiles, type StoryEnd, stoppedImports, stories } from "./import-stops.ts";
 
-// `npm test` takes a part of the stops, a run at full depth all single ones of all imports, and `npm run prove -- --only stops`
-// each pair, each end of a journal and each act of somebody else.
+// `npm test` takes a selection of the stops, a run at full depth a larger one, and `npm run prove -- --only stops` all.
 
-async function sum(stopped: AsyncGenerator<StoppedRun>) {
+async function sum(ends: AsyncGenerator<StoryEnd>) {
   const totals = { problems: [] as string[], undecided: 0, runs: 0 };
-  for await (const { problems, undecided } of stopped) {
+  for await (const { problems, undecided } of ends) {
     totals.problems.push(...problems);
     totals.undecided += undecided;
     totals.runs += 1;
@@ -23,52 +15,45 @@ async function sum(stopped: AsyncGenerator<StoppedRun>) {
   return totals;
 }
 
-// By number of clients.
-const everyPair = [1, atDepth(173, 1), 1, atDepth(701, 11), 17];
-const [one, two] = [clientsWithFiles(1, 1), clientsWithFiles(2, 1)];
+/** At each n-th step; and whether clients may be left to people. */
+const selected = [
+  ["a process halts", 1, false],
+  ["two processes halt, one after the other", 97, false],
+  ["two processes halt, and the journal has lost 0 to 8 entries", 97, true],
+  ["a process halts, and the journal has lost 0 to 8 entries", 13, true],
+  ["documents change after a process halts, and the journal has lost 0 to 8 entries", 13, true],
+  ["others start or close the newest job, and the process halts", 67, true],
+  ["a process is frozen, and continues when another one has its journal", 97, false],
+] as const satisfies readonly (readonly [keyof typeof stories, number, boolean])[];
 
-describe("a process that stops anywhere", () => {
-  const withTwoDocuments = provenImports.filter(({ artifacts }) => artifacts === 2);
-  it.each(atDepth(withTwoDocuments, provenImports))(
-    "is continued by the next: every one of $clients clients is imported once, with each of its $artifacts documents once",
-    async ({ clients, artifacts }) => {
-      const input = { clients: clientsWithFiles(clients, artifacts) };
-      const { problems, undecided, runs } = await sum(stopEverywhere(input, everyPair[clients] ?? 1));
-      expect(problems).toEqual([]);
-      // What was lost is looked up among the clients of the workspace.
-      expect(undecided).toBe(0);
-      expect(runs).toBeGreaterThan(30);
+describe("an import of which", () => {
+  it.each(selected)(
+    "%s imports no client twice, and none is imported without a task",
+    async (what, every, mayDoubt) => {
+      for (const { clients, artifacts } of isFullDepth ? stoppedImports : stoppedImports.slice(2, 3)) {
+        const base = { clients: clientsWithFiles(clients, artifacts) };
+        const { problems, undecided, runs } = await sum(stories[what](base, atDepth(every, 11)));
+        expect(problems).toEqual([]);
+        // What was lost is looked up among the clients of the workspace.
+        expect(undecided > 0).toBe(mayDoubt);
+        expect(runs).toBeGreaterThan(20);
+      }
     },
     600_000,
   );
 
-  it("reports clients as undecided when the workspace cannot be looked up, and imports none twice", async () => {
-    const input = { clients: clientsWithUrls(2, 1), hasApiKey: false };
-    const { problems, undecided } = await sum(stopEverywhere(input, atDepth(101, 7)));
+  it("a process halts reports clients as undecided when the workspace cannot be looked up", async () => {
+    const base = { clients: clientsWithUrls(2, 1), hasApiKey: false };
+    const { problems, undecided } = await sum(stories["a process halts"](base));
     expect(problems).toEqual([]);
     expect(undecided).toBeGreaterThan(0);
-  }, 600_000);
+  }, 60_000);
 
-  it("imports no client twice when the journal has lost its last entries, and none is imported without a task", async () => {
-    const { problems, runs } = await sum(loseEntries({ clients: two }, atDepth(13, 1)));
-    expect(problems).toEqual([]);
-    expect(runs).toBeGreaterThan(20);
-  }, 600_000);
-
-  it("imports no client twice when somebody else starts or closes its job between any two calls", async () => {
-    const { problems, undecided, runs } = await sum(intrudeEverywhere({ clients: two }, atDepth(67, 1)));
-    expect(problems).toEqual([]);
-    expect(runs).toBeGreaterThan(20);
-    expect(undecided).toBeGreaterThan(0);
-  }, 600_000);
-
-  it("imports clients twice when the service hides its tasks (control)", async () => {
-    const found: string[] = [];
-    const isFound = () => found.some((problem) => problem.includes("has 2 tasks"));
-    for await (const { problems } of loseEntries({ clients: one, hidesTasks: true }, 1)) {
-      found.push(...problems);
-      if (isFound()) break;
-    }
-    expect(isFound()).toBe(true);
+  it("the journal has lost entries imports clients twice when the service hides its tasks (control)", async () => {
+    const base = { clients: clientsWithFiles(1, 1), hidesTasks: true };
+    const what = "a process halts, and the journal has lost 0 to 8 entries";
+    for await (const { problems } of stories[what](base, 1))
+      if (problems.some((problem) => problem.includes("has 2 tasks"))) return;
+    expect.fail("nothing was imported twice");
   }, 60_000);
 });

@@ -3,7 +3,8 @@ import { type ImportClient, type ImportResult, isWorkspaceTasksError } from "@wo
 import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { createRandom, type Random } from "../../simulation/random.ts";
-import { crashingProcess } from "./crash-process.ts";
+import { type CrashingProcess, crashingProcess } from "./crash-process.ts";
+import { changed, intrudes } from "./import-stops.ts";
 
 const clientCount = 50;
 const processesMax = 100;
@@ -16,12 +17,18 @@ export interface SeedReport {
   readonly counts: ImportResult["counts"];
 }
 
-/** Imports 50 clients through every kind of fault, in processes that stop anywhere. */
+/**
+ * Imports 50 clients through every kind of fault, in processes that halt anywhere. In one seed of four the journal loses up
+ * to 8 entries at a halt; in one of four others start or close a job; in one of four a process that has halted continues; in
+ * half of them documents change in the middle, and these clients are imported again.
+ */
 export async function runImportSeed(seed: number): Promise<SeedReport> {
   const random = createRandom(seed);
+  const event = random.pick(["none", "lost", "intruder", "frozen"]);
+  const changes = random.happens(0.5);
   await using fixture = await createImportFixture({ seed });
   const { mock } = fixture;
-  const clients = clientsWithUrls(clientCount, 2).map((client) => ({
+  let clients: readonly ImportClient[] = clientsWithUrls(clientCount, 2).map((client) => ({
     ...client,
     artifacts: client.artifacts?.slice(0, random.integer(0, 2)),
   }));
@@ -29,26 +36,44 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
     fixture,
     clients.filter(() => random.happens(0.08)),
   );
-  const options = { clients, worksPerJob: random.integer(1, 20), concurrency: random.integer(1, 8) };
-  const journal = new MemoryJournal();
+  const act = random.pick(["start", "close"] as const);
+  const intruding =
+    event === "intruder" ? intrudes(fixture, { call: random.integer(1, 200), act }) : undefined;
+  const options = { worksPerJob: random.integer(1, 20), concurrency: random.integer(1, 8) };
+  const durable = new MemoryJournal();
+  const halted: CrashingProcess[] = [];
+  const changesAfter = random.integer(1, 6);
   for (let processes = 1; processes <= processesMax; processes++) {
-    await mock.control.setFaults(processes <= processesWithFaults ? faultPlan(random) : {});
-    const stopAt =
-      random.happens(0.5) && processes <= processesWithFaults
-        ? random.integer(1, 300)
-        : Number.POSITIVE_INFINITY;
-    const result = await runProcess(fixture, random, journal, { ...options, stopAt });
-    if (!result) continue;
+    const hasFaults = processes <= processesWithFaults;
+    await mock.control.setFaults(hasFaults ? faultPlan(random) : {});
+    if (changes && processes === changesAfter + 1)
+      clients = clients.map((client, index) => (index % 3 === 0 ? changed(client, index) : client));
+    const process = crashingProcess({
+      serve: intruding?.fetch ?? mock.fetch,
+      durable,
+      haltAt: random.happens(0.5) && hasFaults ? random.integer(1, 300) : Number.POSITIVE_INFINITY,
+      onStep: (step) => {
+        if (event === "frozen" && step === 20) halted.pop()?.continue();
+      },
+    });
+    const result = await runProcess(fixture, random, process, { ...options, clients });
+    if (result === "halted") halted.push(process);
+    if (result === "halted" && event === "lost")
+      durable.entries.splice(Math.max(0, durable.entries.length - random.integer(0, 8)));
+    // The last call has the clients that have changed.
+    if (result === "halted" || !result || (changes && processes <= changesAfter)) continue;
     await mock.control.setFaults({});
+    const problems = await fixture.problems(result, clients, { used, changes });
+    const mayDoubt = (externalId: string) => used.has(externalId) || event === "lost" || event === "intruder";
     const doubted = [...result.clients()].filter(
-      ({ status, externalId }) => status === "undecided" && !used.has(externalId),
+      ({ status, externalId }) => status === "undecided" && !mayDoubt(externalId),
     );
-    const problems = await fixture.problems(result, clients, used);
     return {
       problems: [
-        ...problems,
-        ...doubted.map(({ externalId }) => `${externalId} is undecided, and nothing else has used it`),
-      ],
+        // An older journal cannot say which documents were attached since.
+        ...problems.filter((problem) => event !== "lost" || !problem.includes("has the documents")),
+        ...doubted.map(({ externalId, error }) => `${externalId} is undecided: ${error?.message}`),
+      ].map((problem) => `${problem} (${event}${changes ? ", documents change" : ""})`),
       processes,
       counts: result.counts,
     };
@@ -56,40 +81,21 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
   throw new Error(`seed ${seed}: no process of ${processesMax} came to the end`);
 }
 
-interface ProcessOptions {
-  readonly clients: readonly ImportClient[];
-  readonly worksPerJob: number;
-  readonly concurrency: number;
-  readonly stopAt: number;
-}
-
-/** `undefined` when the process has stopped, or the import has ended with an error of the service. */
+/** `undefined` when the import has ended with an error of the service. */
 async function runProcess(
-  fixture: ImportFixture,
-  random: Random,
-  durable: MemoryJournal,
-  { stopAt, ...options }: ProcessOptions,
-): Promise<ImportResult | undefined> {
-  const { mock, connectionId, jobName } = fixture;
-  const process = crashingProcess(mock.fetch, durable, stopAt);
-  const client = fixture.createClient({
-    fetch: process.fetch,
-    clock: { ...mock.clock },
-    random: random.number,
-  });
-  const started = client.partner.imports.start({
-    ...options,
-    connectionId,
-    jobName,
-    journal: process.journal,
-  });
+  { mock, connectionId, jobName, createClient }: ImportFixture,
+  { number: random }: Random,
+  { fetch, journal, halted }: CrashingProcess,
+  options: { clients: readonly ImportClient[]; worksPerJob: number; concurrency: number },
+): Promise<ImportResult | "halted" | undefined> {
+  const { imports } = createClient({ fetch, clock: { ...mock.clock }, random }).partner;
+  const started = imports.start({ ...options, connectionId, jobName, journal, onChanged: "import" });
   const settled = started.catch((error: unknown) => {
     if (isWorkspaceTasksError(error) && !error.code.startsWith("JOURNAL_")) return undefined;
     throw error;
   });
-  const ended = await mock.clock.runUntil(Promise.race([settled, process.stopped]));
-  if (ended === "stopped") settled.catch(() => {});
-  return ended === "stopped" ? undefined : ended;
+  settled.catch(() => {});
+  return mock.clock.runUntil(Promise.race([settled, halted]));
 }
 
 /** What something else has imported before. */

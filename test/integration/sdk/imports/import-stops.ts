@@ -1,31 +1,35 @@
-import type { ImportClient, ImportOptions } from "@workspace-tasks/sdk";
+import type { ImportClient, ImportResult, WorkspaceTasksClient } from "@workspace-tasks/sdk";
 import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
-import { crashingProcess } from "./crash-process.ts";
+import { type CrashingProcess, crashingProcess } from "./crash-process.ts";
 
-// A process stops before or after a request, or before, in or after a write of its journal. The next process has the same
-// journal, or one whose end is lost, and the same input, in another order. Somebody else starts or closes its newest job.
+// A process halts before or after a request, or before, in or after a write of its journal. The next process has the same
+// journal, or one whose end is lost, and the same input, in another order, or changed documents. Others start or close its
+// newest job.
 
-export interface StoppedImport {
+export interface Story {
   readonly clients: readonly ImportClient[];
-  /** Without one the workspace cannot be looked up. */
-  readonly hasApiKey?: boolean;
-  /** Without it each process has a journal of its own. */
-  readonly keepsJournal?: boolean;
+  /** The step at which each process but the last halts, from 1. */
+  readonly stops?: readonly number[];
   /** How many entries the journal loses after the first process. */
   readonly lost?: number;
-  /** What somebody else does with the newest job, before the first process sends its n-th call. */
-  readonly intruder?: { readonly call: number; readonly act: "start" | "close" };
+  /** The step of the second process at which the first, whose journal that has taken, continues. */
+  readonly wakesAt?: number;
+  /** What others do with the newest job, before the first process sends its n-th call. */
+  readonly intruder?: { readonly call: number; readonly act: "start" | "close" } | undefined;
+  /** Each client has one more document after the first process, and `onChanged` is `import`. */
+  readonly changes?: boolean;
+  /** Without one the workspace cannot be looked up. */
+  readonly hasApiKey?: boolean;
   /** The service hides its tasks: what is decided on them is decided wrongly. */
   readonly hidesTasks?: boolean;
-  readonly onChanged?: ImportOptions["onChanged"];
 }
 
-export interface StoppedRun {
+export interface StoryEnd {
   readonly problems: readonly string[];
-  /** How many processes were stopped: fewer than asked for when one ended before its step. */
-  readonly stopped: number;
-  /** Whether somebody else did something. */
+  /** How many processes halted, and whether the first one continued, and others did something: fewer when one ended before. */
+  readonly halted: number;
+  readonly woke: boolean;
   readonly intruded: boolean;
   readonly undecided: number;
 }
@@ -41,8 +45,8 @@ export const clientsWithFiles = (count: number, artifacts: number): readonly Imp
     }),
   }));
 
-/** What `npm run prove` stops at each step, and at each pair of steps. */
-export const provenImports: readonly { readonly clients: number; readonly artifacts: number }[] = [
+/** The imports that are stopped. */
+export const stoppedImports: readonly { readonly clients: number; readonly artifacts: number }[] = [
   { clients: 1, artifacts: 1 },
   { clients: 1, artifacts: 2 },
   { clients: 2, artifacts: 1 },
@@ -50,121 +54,189 @@ export const provenImports: readonly { readonly clients: number; readonly artifa
   { clients: 4, artifacts: 1 },
 ];
 
-/**
- * Runs an import for each single stop, and for each n-th pair of stops: for each step of the first process each n-th step of
- * the second, until that ends before it is stopped.
- */
-export async function* stopEverywhere(input: StoppedImport, everyPair: number): AsyncGenerator<StoppedRun> {
-  for (let first = 1; ; first++) {
-    const single = await importWithStops(input, [first]);
-    yield single;
-    if (single.stopped < 1) return;
-    for (let second = 1 + (first % everyPair); ; second += everyPair) {
-      const pair = await importWithStops(input, [first, second]);
-      yield pair;
-      if (pair.stopped < 2) break;
-    }
+type Stories = (base: Story, every: number) => AsyncGenerator<StoryEnd>;
+const lostMax = 8;
+
+/** Numbers from 1, each n-th from the given one, until the story of one ends otherwise. */
+async function* each(
+  from: number,
+  every: number,
+  tell: (step: number) => Promise<StoryEnd>,
+  isOver: (end: StoryEnd) => boolean,
+): AsyncGenerator<StoryEnd> {
+  for (let step = 1 + (from % every); ; step += every) {
+    const end = await tell(step);
+    yield end;
+    if (isOver(end)) return;
   }
 }
 
-/** Loses 1 to 8 entries of the journal after a process that stops at each n-th step, and after one that does not stop. */
-export async function* loseEntries(input: StoppedImport, everyStop: number): AsyncGenerator<StoppedRun> {
-  for (let lost = 1; lost <= 8; lost++)
-    for (let first = 1 + (lost % everyStop); ; first += everyStop) {
-      const run = await importWithStops({ ...input, lost }, [first]);
-      yield run;
-      if (run.stopped < 1) break;
-    }
-}
-
-/** Lets somebody else start or close the newest job between any two calls, and stops the process at each n-th step besides. */
-export async function* intrudeEverywhere(
-  input: StoppedImport,
-  everyStop: number,
-): AsyncGenerator<StoppedRun> {
-  for (const act of ["start", "close"] as const)
-    for (let call = 1; ; call++) {
-      const run = await importWithStops({ ...input, intruder: { call, act } }, []);
-      yield run;
-      if (!run.intruded) break;
-      for (let first = 1 + (call % everyStop); ; first += everyStop) {
-        const stopped = await importWithStops({ ...input, intruder: { call, act } }, [first]);
-        yield stopped;
-        if (stopped.stopped < 1) break;
+/** What is tried at each step of an import; for the second of two events, at each n-th. */
+export const stories = {
+  "a process halts": (base) =>
+    each(
+      0,
+      1,
+      (first) => tellStory({ ...base, stops: [first] }),
+      ({ halted }) => halted < 1,
+    ),
+  "two processes halt, one after the other": (base, every) =>
+    twice(every, (first, second) => tellStory({ ...base, stops: [first, second] }), 2),
+  "two processes halt, and the journal has lost 0 to 8 entries": (base, every) =>
+    twice(
+      every,
+      (first, second) =>
+        tellStory({ ...base, stops: [first, second], lost: (first + second) % (lostMax + 1) }),
+      2,
+    ),
+  async *"a process halts, and the journal has lost 0 to 8 entries"(base, every) {
+    for (let lost = 0; lost <= lostMax; lost++)
+      yield* each(
+        lost,
+        every,
+        (first) => tellStory({ ...base, stops: [first], lost }),
+        ({ halted }) => halted < 1,
+      );
+  },
+  async *"documents change after a process halts, and the journal has lost 0 to 8 entries"(base, every) {
+    for (let lost = 0; lost <= lostMax; lost++)
+      yield* each(
+        lost,
+        every,
+        (first) => tellStory({ ...base, stops: [first], lost, changes: true }),
+        ({ halted }) => halted < 1,
+      );
+  },
+  async *"others start or close the newest job, and the process halts"(base, every) {
+    for (const act of ["start", "close"] as const)
+      for (let call = 1; ; call++) {
+        const intruder = { call, act };
+        const alone = await tellStory({ ...base, intruder });
+        yield alone;
+        if (!alone.intruded) break;
+        yield* each(
+          call,
+          every,
+          (first) => tellStory({ ...base, intruder, stops: [first] }),
+          ({ halted }) => halted < 1,
+        );
       }
+  },
+  async *"a process is frozen, and continues when another one has its journal"(base, every) {
+    for (let first = 1, isOver = false; !isOver; first++)
+      for await (const end of each(
+        first,
+        every,
+        (wakesAt) => tellStory({ ...base, stops: [first], wakesAt }),
+        ({ woke, halted }) => !woke || halted < 1,
+      )) {
+        yield end;
+        isOver = end.halted < 1;
+      }
+  },
+} as const satisfies Record<string, Stories>;
+
+async function* twice(
+  every: number,
+  tell: (first: number, second: number) => Promise<StoryEnd>,
+  halts: number,
+): AsyncGenerator<StoryEnd> {
+  for (let first = 1, isOver = false; !isOver; first++)
+    for await (const end of each(
+      first,
+      every,
+      (second) => tell(first, second),
+      ({ halted }) => halted < halts,
+    )) {
+      yield end;
+      isOver = end.halted < 1;
     }
 }
 
-/** Imports with processes that stop at these steps, and a last one that does not. */
-export async function importWithStops(
-  {
-    clients,
-    hasApiKey = true,
-    keepsJournal = true,
-    lost = 0,
-    intruder,
-    hidesTasks,
-    onChanged,
-  }: StoppedImport,
-  stops: readonly number[],
-): Promise<StoppedRun> {
+export const changed = (client: ImportClient, index: number): ImportClient => {
+  const document = { name: "new.pdf", type: "w2", externalId: `new-${index}` };
+  return {
+    ...client,
+    artifacts: [...(client.artifacts ?? []), { ...document, url: `https://files.example/${index}` }],
+  };
+};
+
+/** Imports with processes that halt, and a last one that does not. */
+export async function tellStory(story: Story): Promise<StoryEnd> {
+  const { clients, stops = [], lost = 0, intruder, hasApiKey = true, hidesTasks } = story;
   await using fixture = await createImportFixture();
   const { mock, connectionId, jobName } = fixture;
-  let durable = new MemoryJournal();
-  const story: string[] = [];
-  const intruding = intrudes(fixture, intruder);
-  const fetch: typeof mock.fetch = async (url, init) => {
+  const durable = new MemoryJournal();
+  const processes: CrashingProcess[] = [];
+  const intruding = intruder && intrudes(fixture, intruder);
+  let [woke, halted] = [false, 0];
+  const serve: typeof mock.fetch = async (url, init) => {
     if (hidesTasks && String(Object(init).body).includes("ListTasks")) return noTasks();
-    return intruding.fetch(url, init);
+    return intruding ? intruding.fetch(url, init) : mock.fetch(url, init);
   };
-  for (const stopAt of [...stops, Number.POSITIVE_INFINITY]) {
-    const process = crashingProcess(fetch, durable, stopAt);
+  const results: Promise<ImportResult>[] = [];
+  const start = (input: readonly ImportClient[], haltAt: number, onStep = (_: number) => {}) => {
+    const process = crashingProcess({ serve, durable, haltAt, onStep });
+    processes.push(process);
     // A clock object of its own, so that the process has a rate limiter of its own.
-    const client = fixture.createClient({
-      fetch: process.fetch,
-      clock: { ...mock.clock },
-      ...(hasApiKey ? {} : { apiKey: undefined }),
-    });
-    const input = story.length === 1 ? [...clients].reverse() : clients;
+    const own = { fetch: process.fetch, clock: { ...mock.clock } };
+    const client: WorkspaceTasksClient = fixture.createClient(
+      hasApiKey ? own : { ...own, apiKey: undefined },
+    );
     const { journal } = process;
-    const options = { connectionId, jobName, clients: input, journal, worksPerJob: 2, onChanged };
-    const started = client.partner.imports.start(options);
+    const onChanged = story.changes ? "import" : "report";
+    const started = client.partner.imports.start({
+      ...{ connectionId, jobName, clients: input, journal, worksPerJob: 2, onChanged },
+    });
     started.catch(() => {});
-    let ended = await mock.clock.runUntil(Promise.race([started, process.stopped]));
-    const isFirst = story.length === 0;
-    if (isFirst && lost > 0) {
-      durable.entries.splice(Math.max(0, durable.entries.length - lost));
-      if (ended !== "stopped") {
-        const again = fixture.createClient({ clock: { ...mock.clock } });
-        ended = await mock.clock.runUntil(again.partner.imports.start({ ...options, journal: durable }));
-      }
+    results.push(started);
+    return mock.clock.runUntil(Promise.race([started, process.halted]));
+  };
+
+  let input = clients;
+  let ended = await start(input, stops[0] ?? Number.POSITIVE_INFINITY);
+  const takesOver = stops.length > 0 || lost > 0 || story.changes || intruder;
+  if (takesOver) {
+    if (ended === "halted") halted = 1;
+    durable.entries.splice(Math.max(0, durable.entries.length - lost));
+    input = story.changes ? clients.map(changed) : clients;
+    const onStep = (step: number) => {
+      if (step !== story.wakesAt || woke) return;
+      woke = true;
+      processes[0]?.continue();
+    };
+    for (const [index, haltAt] of [...stops.slice(1), Number.POSITIVE_INFINITY].entries()) {
+      ended = await start(index === 0 ? [...input].reverse() : input, haltAt, onStep);
+      if (ended !== "halted") break;
+      halted = 2 + index;
     }
-    if (ended !== "stopped") {
-      const all = await fixture.problems(ended, clients);
-      // An older journal cannot say which documents were attached since.
-      const problems = lost > 0 ? all.filter((problem) => !problem.includes("has the documents")) : all;
-      const acts = intruder ? `${intruder.act} before call ${intruder.call}, ` : "";
-      const described = problems.map(
-        (problem) => `${problem}, after: ${acts}${lost} entries lost, ${story.join(", then ")}`,
-      );
-      return {
-        problems: described,
-        stopped: story.length,
-        intruded: intruding.intruded(),
-        undecided: ended.counts.undecided,
-      };
-    }
-    story.push(process.steps.at(-1) ?? "");
-    if (!keepsJournal) durable = new MemoryJournal();
   }
-  throw new Error("expected the last process to end");
+  if (ended === "halted") throw new Error("expected the last process to end");
+  if (woke) await mock.clock.runUntil((results[0] as Promise<unknown>).catch(() => {}));
+  const all = await fixture.problems(ended, input, { changes: story.changes === true });
+  // An older journal cannot say which documents were attached since.
+  const problems = lost > 0 ? all.filter((problem) => !problem.includes("has the documents")) : all;
+  const steps = processes.slice(0, -1).map((process) => process.steps.at(-1));
+  const told = [
+    intruder && `${intruder.act} before call ${intruder.call}`,
+    `${lost} entries lost`,
+    woke && `the first continues at step ${story.wakesAt}`,
+    ...steps,
+  ];
+  return {
+    problems: problems.map((problem) => `${problem}, after: ${told.filter(Boolean).join(", ")}`),
+    halted,
+    woke,
+    intruded: intruding?.intruded() ?? false,
+    undecided: ended.counts.undecided,
+  };
 }
 
 /**
  * What a person may do in the web app, or the service by itself: start the newest job, or close it, so that nothing of it is
  * imported.
  */
-function intrudes({ mock, createClient }: ImportFixture, intruder: StoppedImport["intruder"]) {
+export function intrudes({ mock, createClient }: ImportFixture, intruder: NonNullable<Story["intruder"]>) {
   let [calls, intruded] = [0, false];
   let newest: string | undefined;
   const jobOf = new Map<string, string>();
@@ -183,7 +255,7 @@ function intrudes({ mock, createClient }: ImportFixture, intruder: StoppedImport
   return {
     intruded: () => intruded,
     async fetch(...[url, init]: Parameters<typeof mock.fetch>): Promise<Response> {
-      if (++calls === intruder?.call) {
+      if (++calls === intruder.call) {
         intruded = true;
         if (newest !== undefined && intruder.act === "close") await close(newest);
         if (newest !== undefined && intruder.act === "start")

@@ -31,45 +31,52 @@ function clientsOf(night: number): readonly ImportClient[] {
 
 interface Night {
   readonly result: ImportResult;
+  readonly processes: number;
   readonly calls: number;
   readonly uploads: number;
   readonly tasks: number;
 }
 
-/** @param stops after how many calls each process stops; the next one continues */
+interface NightOptions {
+  readonly night: number;
+  readonly journal: MemoryJournal;
+  /** How many calls each process makes before it is killed; the next one continues. Default: it is not. */
+  readonly calls?: number;
+  /** How many processes are killed. */
+  readonly kills?: number;
+}
+
 async function importNight(
   { mock, createClient, connectionId }: ImportFixture,
-  journal: MemoryJournal,
-  night: number,
-  stops: readonly number[] = [],
+  { night, journal, calls: callsMax = Number.POSITIVE_INFINITY, kills = 40 }: NightOptions,
 ): Promise<Night> {
   const before = (await mock.control.getSnapshot()).state;
   let calls = 0;
-  for (const callsMax of [...stops, Number.POSITIVE_INFINITY]) {
+  for (let processes = 1; ; processes++) {
     let own = 0;
-    let stop = (_: "stopped") => {};
-    const stopped = new Promise<"stopped">((resolve) => {
-      stop = resolve;
+    let kill = (_: "killed") => {};
+    const killed = new Promise<"killed">((resolve) => {
+      kill = resolve;
     });
-    let isStopped = false;
+    let isKilled = false;
     const end = () => {
-      isStopped = true;
-      stop("stopped");
+      isKilled = true;
+      kill("killed");
       return new Promise<never>(() => {});
     };
     const fetch: typeof mock.fetch = async (url, init) => {
-      const body = (init as { readonly body?: unknown }).body;
+      const { body } = init as { readonly body?: unknown };
       const isCounted = typeof body === "string" && !body.includes("ExchangeApiKey");
-      if (own >= callsMax) return end();
+      if (isKilled || (own >= callsMax && processes <= kills)) return end();
       if (isCounted) own += 1;
       if (isCounted) calls += 1;
       return mock.fetch(url, init);
     };
     const client = createClient({ fetch, clock: { ...mock.clock } });
-    // An object of its own: the process that has stopped never closes its.
+    // An object of its own: the process that was killed never closes its.
     const ownJournal = {
       open: () => journal.open(),
-      append: (entries: readonly string[]) => (isStopped ? end() : journal.append(entries)),
+      append: (entries: readonly string[]) => (isKilled ? end() : journal.append(entries)),
       close: () => journal.close(),
     };
     const started = client.partner.imports.start({
@@ -80,48 +87,51 @@ async function importNight(
       onChanged: "import",
     });
     started.catch(() => {});
-    const result = await mock.clock.runUntil(Promise.race([started, stopped]));
-    if (result === "stopped") continue;
+    const result = await mock.clock.runUntil(Promise.race([started, killed]));
+    if (result === "killed") continue;
     await mock.clock.advance("1m");
     const { state } = await mock.control.getSnapshot();
     const uploads = state.uploads.length - before.uploads.length;
-    return { result, calls, uploads, tasks: state.tasks.length - before.tasks.length };
+    return { result, processes, calls, uploads, tasks: state.tasks.length - before.tasks.length };
   }
-  throw new Error("expected the last process to end");
 }
 
 describe("three nights of 300 clients with 5 new, 3 changed and 2 removed ones", () => {
   it("take at most 40 calls and 8 uploads in the second and the third", async () => {
     await using fixture = await createImportFixture();
     const journal = new MemoryJournal();
-    const first = await importNight(fixture, journal, 1);
+    const first = await importNight(fixture, { night: 1, journal });
     expect(first.result.counts).toMatchObject({ imported: 300 });
     expect(first).toMatchObject({ uploads: 300, tasks: 300 });
     for (const night of [2, 3]) {
-      const { result, calls, uploads, tasks } = await importNight(fixture, journal, night);
-      expect(result.counts).toMatchObject({
-        imported: 8,
-        unchanged: 295 + (night - 2) * 3,
-        open: 0,
-        failed: 0,
-      });
+      const { result, calls, uploads, tasks } = await importNight(fixture, { night, journal });
+      const unchanged = 295 + (night - 2) * 3;
+      expect(result.counts).toMatchObject({ imported: 8, unchanged, open: 0, failed: 0 });
       expect({ uploads, tasks }).toEqual({ uploads: 8, tasks: 8 });
       expect(calls).toBeLessThanOrEqual(40);
     }
-    const again = await importNight(fixture, journal, 3);
+    const again = await importNight(fixture, { night: 3, journal });
     expect(again).toMatchObject({ calls: 0, uploads: 0, tasks: 0, result: { counts: { unchanged: 306 } } });
   }, 120_000);
 
-  it.each([[10, 20, 30].map((call) => [call]), [[20, 20, 20, 20]]].flat())(
-    "import the same when the process stops before call %j of a night",
-    async (...stops) => {
+  it.each([
+    [1, 10],
+    [1, 20],
+    [1, 30],
+    [4, 20],
+    [40, 10],
+  ])(
+    "import the same when %i processes are killed, each after %i calls",
+    async (kills, calls) => {
       await using fixture = await createImportFixture();
       const journal = new MemoryJournal();
-      await importNight(fixture, journal, 1);
+      await importNight(fixture, { night: 1, journal });
       for (const night of [2, 3]) {
-        const { result, uploads, tasks } = await importNight(fixture, journal, night, stops);
+        const imported = await importNight(fixture, { night, journal, calls, kills });
+        const { result, processes, uploads, tasks } = imported;
         expect({ uploads, tasks }).toEqual({ uploads: 8, tasks: 8 });
         expect(result.counts).toMatchObject({ open: 0, changed: 0, failed: 0, undecided: 0 });
+        expect(processes).toBeLessThan(20);
       }
     },
     120_000,
