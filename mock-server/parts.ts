@@ -4,6 +4,7 @@
 export { secretForm } from "./checks/secret-form.ts";
 export { readSettings } from "./cli/read-settings.ts";
 export { reasonOf } from "./cli/reason-of.ts";
+export { isJsonSchema } from "./control/events/payload-schema.ts";
 export { operationDocuments } from "./generated/operation-documents.ts";
 export { collectFields } from "./graphql/documents/collect-fields.ts";
 export { routerSchema } from "./graphql/schema/router-schema.ts";

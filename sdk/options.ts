@@ -30,7 +30,7 @@ export interface RateLimitOptions {
 }
 
 export interface CreateClientOptions {
-  /** The workspace's API key. Required for everything but the event catalog and partner-only clients. */
+  /** The workspace's API key. Without it, calls that need it fail with `CONFIGURATION_INVALID`; the event catalog does not. */
   readonly apiKey?: ApiKeySource | undefined;
   /** The interface's `{base_url}`. HTTPS, or HTTP to a loopback host or one of `httpHostsAllowed`. */
   readonly baseUrl: string | URL;
@@ -188,10 +188,12 @@ export function checkCallOptions(operationName: string, options: CallOptions): C
 export function resolveOptions(options: CreateClientOptions) {
   const checked = s.parse(clientOptions, options, toConfigurationError);
   if (checked.apiKey === undefined && checked.partnerApiKey === undefined) {
+    // Without both names the client is one for the event catalog.
     const given = (["apiKey", "partnerApiKey"] as const).filter((name) => Object.hasOwn(options, name));
-    const got =
-      given.length === 0 ? "neither" : `${given.join(" and ")} undefined; is the environment variable set?`;
-    throw new ConfigurationError(`createClient: expected apiKey or partnerApiKey, got ${got}`);
+    if (given.length > 0) {
+      const got = `${given.join(" and ")} undefined; is the environment variable set?`;
+      throw new ConfigurationError(`createClient: expected apiKey or partnerApiKey, got ${got}`);
+    }
   }
   for (const name of ["baseUrl", "gatewayUrl"] as const) {
     const url = checked[name];

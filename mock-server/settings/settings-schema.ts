@@ -87,7 +87,16 @@ export const settingsSchema = z.strictObject({
       .describe(
         "How a task of each type progresses by itself; `*` is for every other type (A-18). A running task keeps its plan.",
       ),
-    retryGraceMs: duration("A failure this soon after the task's first start has no `customerError` yet.", 0),
+    retryGraceMs: duration(
+      "A failure this soon after the task's first start has no `customerError`, now or later (A-17).",
+      0,
+    ),
+    typesWithEvents: z
+      .array(z.string().min(1))
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe("The catalog's `taskTypes`; tasks of other types emit no `task.*` and `subtask.*` events."),
   }),
   seedData: seedPlanSchema
     .optional()

@@ -1,3 +1,4 @@
+import { catalogTaskTypes } from "@workspace-tasks/events/catalog";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
 import type { Immutable } from "../state/immutable.ts";
 import type { TaskPlan, TaskPlans } from "../state/task-plan.ts";
@@ -69,7 +70,12 @@ export const defaultSettings = {
     inFlightPerEndpointMax: 64,
     reorderHoldMs: 5_000,
   },
-  tasks: { plans, retryGraceMs: 0 },
+  tasks: {
+    plans,
+    retryGraceMs: 0,
+    /** @see interface §6 */
+    typesWithEvents: catalogTaskTypes as readonly string[],
+  },
   seedData: seedPlan,
   bounds: {
     bodyBytesMax: 1_048_576,

@@ -5,6 +5,7 @@ import { catalogTaskTypes } from "./task-type.ts";
 
 /** The release of this package, which those that use it compare with their own. */
 export { version } from "@workspace-tasks/kernel/version.ts";
+export { catalogTaskTypes } from "./task-type.ts";
 
 /** Events of one kind have the same fields: event-fields.ts. */
 export type EventKind = "task" | "stage" | "documents";

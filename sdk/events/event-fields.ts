@@ -1,26 +1,36 @@
 // The fields of each kind of event. @see interface §6
 
 import * as z from "zod";
-import type { EventKind } from "./catalog.ts";
+import { type EventKind, payloadVersion } from "./catalog.ts";
 import * as f from "./field.ts";
 import { occurredAtSchema } from "./occurred-at.ts";
-import type { TaskType } from "./task-type.ts";
+import { catalogTaskTypes, type TaskType } from "./task-type.ts";
 
 const identifier = z.string().min(1);
+/** Of an event: a UUID as it is sent. */
+const eventId = { sent: z.uuid().describe("Deterministic UUID of this status event."), read: identifier };
+const version: f.Field<string, string> = {
+  sent: z.literal(payloadVersion).describe("Version of the payload's schema."),
+  read: z.string(),
+};
+const taskType: f.Field<TaskType, TaskType> = {
+  sent: z.enum(catalogTaskTypes).describe("Task type of the catalog."),
+  read: z.string(),
+};
 const text = f.detail(z.string());
 const integer = f.detail(z.int());
 
 /** Of every event about a task or one of its stages. */
 const common = {
   /** Deterministic UUID of this status event: the same in every delivery of it. */
-  id: f.envelope(identifier.describe("Deterministic UUID of this status event.")),
-  version: f.detail(z.string().describe("Version of the payload's schema.")),
+  id: eventId,
+  version: f.optional(version),
   /** When the status was entered, RFC 3339. */
   occurredAt: f.envelope(occurredAtSchema.describe("ISO 8601 time at which the status was entered.")),
   workspaceId: f.detail(identifier.describe("Owning workspace.")),
   clientId: f.detail(identifier.describe("Client associated with the task.")),
   taskId: f.envelope(identifier.describe("Task whose status changed.")),
-  taskType: f.detail<TaskType>(z.string().describe("Task type; an open set.")),
+  taskType: f.optional(taskType),
   errorMessage: f.nullable(f.envelope(z.string()), "Raw failure text, null otherwise."),
 };
 
@@ -83,11 +93,11 @@ const syncedDocument = f.object({ inputDocumentId: text, fileName: text, mimeTyp
 
 // The interface names the fields about the pull; the envelope and the name of the list are beyond it, and may be absent.
 export const documentsFields = {
-  id: text,
-  version: text,
+  id: f.optional({ sent: z.uuid(), read: z.string() }),
+  version: f.optional(version),
   occurredAt: f.detail(occurredAtSchema),
-  workspaceId: f.optional({ sent: z.string(), read: identifier }),
-  clientId: f.optional({ sent: z.string().nullable(), read: identifier }),
+  workspaceId: f.detail(identifier),
+  clientId: f.detail(identifier),
   connectionId: text,
   providerKey: text,
   /** Folder or project in the connected system. */
@@ -102,5 +112,12 @@ export const fieldsOfKind = {
   stage: stageFields,
   documents: documentsFields,
 } satisfies Readonly<Record<EventKind, f.Fields>>;
+
+/** Fields that events of a kind never have. */
+export const absentFields: Readonly<Record<EventKind, readonly string[]>> = {
+  task: [],
+  stage: ["taxPrepResult", "customerError"],
+  documents: ["status", "taskType"],
+};
 
 export type SyncedDocument = z.infer<typeof syncedDocument.sent>;

@@ -53,4 +53,5 @@ function zoneOffsetMinutes(zone: string): number | undefined {
 export const occurredAtSchema = z
   .string()
   .regex(rfc3339, "expected an RFC 3339 time with a zone, such as 2026-03-01T09:30:00.000Z")
-  .refine((text) => parseOccurredAt(text) !== undefined, "expected a time that exists");
+  .refine((text) => parseOccurredAt(text) !== undefined, "expected a time that exists")
+  .meta({ format: "date-time" });

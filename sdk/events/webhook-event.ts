@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type EventKind, events, isKnownEventName, type KnownEventName, knownEventNames } from "./catalog.ts";
-import { type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
+import { absentFields, type documentsFields, fieldsOfKind, stageFields, taskFields } from "./event-fields.ts";
 import { type ReadOf, readObject, sentObject } from "./field.ts";
 import { parseOccurredAt } from "./occurred-at.ts";
 
@@ -66,10 +66,38 @@ const schemasBy = <Schema>(schemaOf: (name: KnownEventName) => Schema) =>
     Record<KnownEventName, Schema>
   >;
 
-/** The payload schema of each event in the catalog, by name: what the service sends. @see interface §6 */
+/**
+ * The payload schema of each event in the catalog, by name: exactly what the service sends. `parseEvent` is tolerant.
+ *
+ * @see interface §6
+ */
 export const eventSchemas = schemasBy((name) =>
-  z.looseObject(literals(name)).extend(sentObject(fieldsOfKind[events[name].kind]).shape),
+  z
+    .looseObject(literals(name))
+    .extend(sentObject(fieldsOfKind[events[name].kind]).shape)
+    .extend(sentBy(name))
+    .refine((event) => absentFields[events[name].kind].every((field) => !Object.hasOwn(event, field)), {
+      message: "expected no field of another kind of event",
+    })
+    .refine((event) => event["taxPrepResult"] == null || event["taskType"] === "TAX_PREP", {
+      message: "expected no result of another type than TAX_PREP",
+      path: ["taxPrepResult"],
+    }),
 );
+
+/** What the service sends in this event and not in the others of its kind. */
+function sentBy(name: KnownEventName): z.ZodRawShape {
+  const { kind, status } = events[name];
+  if (kind === "documents") return {};
+  const nothing = z.null();
+  const errorMessage = status === "FAILED" ? z.string().describe("Raw failure text.") : nothing;
+  if (kind === "stage") return { errorMessage };
+  return {
+    errorMessage,
+    ...(status === "COMPLETED" ? {} : { taxPrepResult: nothing }),
+    ...(status === "FAILED" ? {} : { customerError: nothing }),
+  };
+}
 
 const readable = schemasBy((name) => readObject(fieldsOfKind[events[name].kind]).extend(literals(name)));
 

@@ -33,6 +33,8 @@ function isPattern(pattern: string): boolean {
   }
 }
 
+export const isJsonSchema = (value: unknown): boolean => schema.safeParse(value).success;
+
 /** The JSON Schema (Draft 7) of a payload: keywords that it knows have values that it permits. */
 export const payloadSchema = z.record(z.string(), z.unknown()).superRefine((value, context) => {
   for (const { path, message } of checkSchema(schema, value).issues ?? [])

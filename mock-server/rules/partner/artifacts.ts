@@ -15,13 +15,14 @@ export function createArtifacts(
   caller: Caller,
   input: MutationCreateJobWorkArtifactsArgs,
 ): ArtifactRecord[] {
-  const work = findJobWork(world, requireWriter(caller), input.jobWorkId);
-  if (world.state.jobs.get(work.jobId)?.status !== "pending") {
-    throw conflict("Connection job does not accept artifacts");
-  }
+  const writer = requireWriter(caller);
   checkListLength(world, "inputs", input.inputs);
   if (input.inputs.length === 0) throw badInput("At least one artifact is required");
   for (const { name, externalId, url } of input.inputs) checkArtifact(name, externalId, url);
+  const work = findJobWork(world, writer, input.jobWorkId);
+  if (world.state.jobs.get(work.jobId)?.status !== "pending") {
+    throw conflict("Connection job does not accept artifacts");
+  }
 
   return input.inputs.map(({ name, type, url, externalId, metadata }) => {
     const artifact: ArtifactRecord = {

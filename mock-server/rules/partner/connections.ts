@@ -23,9 +23,10 @@ export function startConnection(
   caller: Caller,
   input: MutationStartProviderConnectionArgs,
 ): ConnectionRecord {
-  const workspace = reachWorkspace(world, requireWriter(caller), input.workspaceId);
+  const writer = requireWriter(caller);
   if (isBlank(input.providerKey)) throw badInput("Provider key must not be empty");
   checkInputs(input.inputs);
+  const workspace = reachWorkspace(world, writer, input.workspaceId);
   const connection = addConnection(world, {
     workspaceId: workspace.id,
     providerKey: input.providerKey,
@@ -57,8 +58,9 @@ export async function collectConnection(
   caller: Caller,
   input: MutationCollectProviderConnectionArgs,
 ): Promise<ConnectionRecord> {
-  const connection = findConnection(world, requireWriter(caller), input.connectionId);
+  const writer = requireWriter(caller);
   checkInputs(input.inputs);
+  const connection = findConnection(world, writer, input.connectionId);
   return inOrder(world, connection.id, async () => {
     if (connection.status === "disconnected") throw conflict("Provider connection is disconnected");
     const accepted = await platformAccepts(world, connection);

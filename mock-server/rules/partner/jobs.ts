@@ -15,9 +15,10 @@ import { startImport } from "./imports.ts";
 
 /** @see interface §4 */
 export function createJob(world: World, caller: Caller, input: MutationCreateConnectionJobArgs): JobRecord {
-  const connection = findConnection(world, requireWriter(caller), input.connectionId);
-  if (connection.status !== "active") throw conflict("Provider connection is not active");
+  const writer = requireWriter(caller);
   if (isBlank(input.jobName)) throw badInput("Job name must not be empty");
+  const connection = findConnection(world, writer, input.connectionId);
+  if (connection.status !== "active") throw conflict("Provider connection is not active");
   const job = addJob(world, connection, { name: input.jobName });
   world.emit({ type: "job.pending", jobId: job.id, workspaceId: job.workspaceId });
   return job;

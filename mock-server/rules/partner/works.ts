@@ -15,13 +15,15 @@ export function createJobWorks(
   caller: Caller,
   input: MutationCreateJobWorksArgs,
 ): JobWorkRecord[] {
-  const job = findJob(world, requireWriter(caller), input.connectionJobId);
-  if (job.status !== "pending") throw conflict("Connection job does not accept works");
+  const writer = requireWriter(caller);
   checkListLength(world, "inputs", input.inputs);
   if (input.inputs.length === 0) throw badInput("At least one work is required");
+  for (const { name, externalId } of input.inputs) checkWork(name, externalId);
+  const job = findJob(world, writer, input.connectionJobId);
+  if (job.status !== "pending") throw conflict("Connection job does not accept works");
   const isTaken = (externalId: string) =>
     worksByExternalId(world, `${job.connectionId}/${externalId}`).length > 0;
-  checkWorks(input.inputs, isTaken);
+  rejectRepeats(input.inputs, isTaken);
 
   return input.inputs.map(({ name, externalId }) => {
     const work: JobWorkRecord = {
@@ -43,14 +45,17 @@ export function createJobWorks(
 export const findJobWork = (world: World, caller: Caller, jobWorkId: string): JobWorkRecord =>
   reachable(world, caller, world.state.jobWorks.get(jobWorkId), "Job work not found");
 
-function checkWorks(
+function checkWork(name: string, externalId: string): void {
+  if (isBlank(name)) throw badInput("Work name must not be empty");
+  if (isBlank(externalId)) throw badInput("Work externalId must not be empty");
+}
+
+function rejectRepeats(
   inputs: MutationCreateJobWorksArgs["inputs"],
   isTaken: (externalId: string) => boolean,
 ): void {
   const given = new Set<string>();
-  for (const { name, externalId } of inputs) {
-    if (isBlank(name)) throw badInput("Work name must not be empty");
-    if (isBlank(externalId)) throw badInput("Work externalId must not be empty");
+  for (const { externalId } of inputs) {
     if (given.has(externalId) || isTaken(externalId)) {
       throw conflict(`externalId "${externalId}" is already used in this connection`);
     }

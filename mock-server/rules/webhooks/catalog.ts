@@ -7,7 +7,9 @@ import { badInput, conflict } from "../service-error.ts";
 
 /** Every event the service can deliver: the interface's six, then those added at run time. */
 export const listCatalog = (world: World): readonly CatalogEntry[] => [
-  ...eventCatalog,
+  ...eventCatalog.map((entry) =>
+    entry.taskTypes.length === 0 ? entry : { ...entry, taskTypes: world.settings.tasks.typesWithEvents },
+  ),
   ...world.state.catalogAdditions.values(),
 ];
 
@@ -33,7 +35,7 @@ export async function payloadSchemaOf(world: World, name: string): Promise<Recor
   if (addition) return addition.payloadSchema;
   if (!knownNames.has(name)) return null;
   const { payloadJsonSchema } = await import("@workspace-tasks/events");
-  return { ...payloadJsonSchema(name as KnownEventName) };
+  return { ...payloadJsonSchema(name as KnownEventName, world.settings.tasks.typesWithEvents) };
 }
 
 /** Default: version `2`, no description, status or task types, and a schema with the event's name alone. */

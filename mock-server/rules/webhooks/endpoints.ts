@@ -11,7 +11,7 @@ import type {
   WorkspaceWebhookEndpointsArgs,
 } from "../../generated/resolvers.ts";
 import { endpointsPerWorkspaceMax, secretsPerEndpointMax } from "../../settings/bounds.ts";
-import type { WebhookEndpointRecord } from "../../state/records.ts";
+import type { WebhookEndpointRecord, WorkspaceRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
 import { pauseDeliveries, resumeDeliveries } from "../deliveries/deliveries.ts";
 import { cancelDeliveries } from "../deliveries/delivery-scheduler.ts";
@@ -82,7 +82,9 @@ export function updateEndpoint(
   caller: Caller,
   input: UpdateWebhookEndpointInput,
 ): WebhookEndpointRecord {
-  return changeEndpoint(world, findEndpoint(world, caller, input.endpointId), input);
+  const { workspace } = requireAdministrator(caller);
+  checkChange(world, input);
+  return applyChange(world, findEndpoint(world, workspace, input.endpointId), input);
 }
 
 export type EndpointChange = Omit<UpdateWebhookEndpointInput, "endpointId">;
@@ -93,9 +95,23 @@ export function changeEndpoint(
   endpoint: WebhookEndpointRecord,
   input: EndpointChange,
 ): WebhookEndpointRecord {
+  checkChange(world, input);
+  return applyChange(world, endpoint, input);
+}
+
+/** What the interface says of the input alone, whatever endpoint it names. @see interface §7 */
+function checkChange(world: World, input: EndpointChange): void {
   if (!patchFields.some((field) => input[field] !== undefined)) {
     throw badInput("At least one endpoint field must be updated");
   }
+  checkEventTypes(world, input.eventTypes ?? null);
+}
+
+function applyChange(
+  world: World,
+  endpoint: WebhookEndpointRecord,
+  input: EndpointChange,
+): WebhookEndpointRecord {
   const url = input.url ?? endpoint.url;
   if (url !== endpoint.url) checkUrl(world, url);
   const eventTypes =
@@ -115,7 +131,8 @@ export function changeEndpoint(
 
 /** Stops delivery, pending retries included. @see interface §3 */
 export function deleteEndpoint(world: World, caller: Caller, endpointId: string): true {
-  removeEndpoint(world, findEndpoint(world, caller, endpointId));
+  const { workspace } = requireAdministrator(caller);
+  removeEndpoint(world, findEndpoint(world, workspace, endpointId));
   return true;
 }
 
@@ -130,16 +147,15 @@ export type RotateSecretInput = RequireFields<RotateWebhookEndpointSecretInput, 
 
 /** Issues a new secret; the old one verifies until the grace period ends. @see interface §4 */
 export function rotateSecret(world: World, caller: Caller, input: RotateSecretInput): EndpointWithSecret {
-  const endpoint = findEndpoint(world, caller, input.endpointId);
+  const { workspace } = requireAdministrator(caller);
+  checkGracePeriod(world, input.gracePeriodSeconds);
+  const endpoint = findEndpoint(world, workspace, input.endpointId);
   return { endpoint, signingSecret: addSecret(world, endpoint, input.gracePeriodSeconds) };
 }
 
 /** As `rotateSecret`, without checking the caller. @returns the new secret */
 export function addSecret(world: World, endpoint: WebhookEndpointRecord, gracePeriodSeconds: number): string {
-  const { secretGraceSecondsMax } = world.settings.bounds;
-  if (gracePeriodSeconds < 0 || gracePeriodSeconds > secretGraceSecondsMax) {
-    throw badInput(`Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`);
-  }
+  checkGracePeriod(world, gracePeriodSeconds);
   const nowMs = world.clock.now();
   const graceEndsAtMs = nowMs + gracePeriodSeconds * 1_000;
   const old = endpoint.secrets
@@ -153,6 +169,13 @@ export function addSecret(world: World, endpoint: WebhookEndpointRecord, gracePe
   touch(world, endpoint);
   world.emit({ type: "endpoint.secret-rotated", endpointId: endpoint.id, graceEndsAtMs });
   return signingSecret;
+}
+
+function checkGracePeriod({ settings }: World, gracePeriodSeconds: number): void {
+  const { secretGraceSecondsMax } = settings.bounds;
+  if (gracePeriodSeconds < 0 || gracePeriodSeconds > secretGraceSecondsMax) {
+    throw badInput(`Secret grace period must be between 0 and ${secretGraceSecondsMax} seconds`);
+  }
 }
 
 export interface EndpointPage {
@@ -185,9 +208,12 @@ export const endpointsOf = ({ state }: World, workspaceId: string): WebhookEndpo
   listRecords(state.endpoints, (endpoint) => endpoint.workspaceId === workspaceId);
 
 /** An endpoint of another workspace is as if it did not exist (W15). */
-function findEndpoint(world: World, caller: Caller, endpointId: string): WebhookEndpointRecord {
-  const { workspace } = requireAdministrator(caller);
-  const endpoint = world.state.endpoints.get(endpointId);
+function findEndpoint(
+  { state }: World,
+  workspace: WorkspaceRecord,
+  endpointId: string,
+): WebhookEndpointRecord {
+  const endpoint = state.endpoints.get(endpointId);
   if (endpoint?.workspaceId !== workspace.id) throw notFound("Webhook endpoint not found");
   return endpoint;
 }

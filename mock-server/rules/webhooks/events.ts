@@ -10,6 +10,7 @@ import { versionOf } from "./catalog.ts";
 
 /** Reports that the task has entered its present status. @see interface §6 */
 export function emitTaskEvent(world: World, task: TaskRecord, withinRetryGrace: boolean): void {
+  if (!hasEvents(world, task)) return;
   const failed = task.status === "FAILED";
   emitEvent(world, {
     id: () => world.random.uuidOf(`task/${task.id}/${task.changes}`),
@@ -35,6 +36,7 @@ const taskEventNames = {
 
 /** Reports that a stage has finished. @see interface §6, "Subtask payload" */
 export function emitStageEvent(world: World, task: TaskRecord, stage: StageRecord): void {
+  if (!hasEvents(world, task)) return;
   emitEvent(world, {
     id: () => world.random.uuidOf(`stage/${stage.id}/${stage.status}`),
     name: stage.status === "FAILED" ? "subtask.failed" : "subtask.completed",
@@ -50,6 +52,10 @@ export function emitStageEvent(world: World, task: TaskRecord, stage: StageRecor
     }),
   });
 }
+
+/** The catalog names the task types "for which the event is emitted". @see interface §2 */
+const hasEvents = ({ settings }: World, { type }: TaskRecord) =>
+  settings.tasks.typesWithEvents.includes(type);
 
 const taskFields = ({ clientId, id, type }: TaskRecord) => ({ clientId, taskId: id, taskType: type });
 

@@ -35,8 +35,8 @@ export function createClient(
 
 export function addClientDocuments(world: World, caller: Caller, input: AddClientDocumentsInput) {
   const { workspace, user } = requireWritingMember(caller);
-  const client = findClient(world, workspace, input.clientId);
   if (input.uploadIds.length === 0) throw badInput("At least one upload is required");
+  const client = findClient(world, workspace, input.clientId);
   const uploads = findUploads(world, workspace, input.uploadIds);
   return { taskId: startBinder(world, client, uploads, user.id) };
 }

@@ -74,7 +74,6 @@ export function addUsersToWorkspace(
   input: MutationAddUsersToTheWorkspaceArgs,
 ): AddedUser[] {
   const writer = requireWriter(caller);
-  const workspace = reachWorkspace(world, writer, input.workspaceId);
   if (writer.kind === "member" && writer.membership.role !== "admin") {
     throw forbidden(`role ${writer.membership.role} is not admin`);
   }
@@ -84,6 +83,7 @@ export function addUsersToWorkspace(
   if (emails.length === 0 || wrong !== undefined) {
     throw badInput("userEmails must be a list of email addresses");
   }
+  const workspace = reachWorkspace(world, writer, input.workspaceId);
   return emails.map((email) => {
     const user = findUserByEmail(world, email) ?? addUser(world, { name: nameFromEmail(email), email });
     const ids = { userId: user.id, workspaceId: workspace.id };

@@ -94,6 +94,26 @@ describe("W2 W3 what is omitted", () => {
   });
 });
 
+it("W8 what the interface says of an input comes before what is said of an endpoint that does not exist", async () => {
+  const endpointId = "no-such-endpoint";
+  const rejected = [
+    await update({ endpointId }),
+    await update({ endpointId, eventTypes: [] }),
+    await update({ endpointId, eventTypes: ["task.x"] }),
+    await rotate({ endpointId, gracePeriodSeconds: -1 }),
+    await list({ limit: 0, iterator: "x" }),
+    await update({ endpointId, enabled: true }),
+  ];
+  expect(rejected.map(({ message }) => message)).toEqual([
+    "At least one endpoint field must be updated",
+    "At least one webhook event type is required",
+    "Unsupported webhook event type",
+    "Secret grace period must be between 0 and 604800 seconds",
+    "Webhook endpoint limit must be between 1 and 100",
+    "Webhook endpoint not found",
+  ]);
+});
+
 describe("W4 W5 W6 inputs that are rejected", () => {
   const noEvents = "At least one webhook event type is required";
   const unknown = "Unsupported webhook event type";

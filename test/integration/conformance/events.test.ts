@@ -132,6 +132,18 @@ describe("E1 E2 E3 task events", () => {
     expect(all.receiver.deliveries).toHaveLength(2);
   });
 
+  mockTest("E1 a task of a type that the catalog does not name emits no event", async () => {
+    await using all = await subscribe(service);
+    const { taskId } = await startTask(all, { taskType: "ENTITY_REVIEW" });
+    await service.control.setStageStatus(taskId, { subTaskType: "review", status: "COMPLETED" });
+    await move(taskId, failed, running, completed);
+    await startTask(all, { taskType: "BINDER" });
+    const events = await eventsOf(all, 1);
+    expect(events.map(({ event, taskType }) => [event, taskType])).toEqual([["task.running", "BINDER"]]);
+    await service.advance("1h");
+    expect(all.receiver.deliveries).toHaveLength(1);
+  });
+
   mockTest("E2 the envelope has exactly the fields of the interface", async () => {
     await using all = await subscribe(service);
     const { taskId } = await startTask(all, { taskType: "BINDER" });
@@ -181,6 +193,8 @@ describe("E1 E2 E3 task events", () => {
       ...failed,
       withinRetryGrace: false,
     });
+    await service.advance("1d");
+    expect(all.receiver.deliveries, "A-17: no event classifies a failure later").toHaveLength(2);
     const customerErrors = (await eventsOf(all, 2)).map(({ customerError }) => customerError);
     expect(customerErrors).toMatchObject([null, { code: "INTERNAL", action: { type: "CONTACT_SUPPORT" } }]);
   });

@@ -153,6 +153,13 @@ describe("T3 no introspection", () => {
   });
 });
 
+it("T3 an error names the required field that was not sent, and suggests none (A-35)", async () => {
+  const response = await service.graphql("mutation { createWebhookEndpoint(input: {}) { signingSecret } }");
+  expect(response.message).toBe(
+    'Field "CreateWebhookEndpointInput.url" of required type "String!" was not provided.',
+  );
+});
+
 describe("T4 malformed requests", () => {
   const malformed: Record<string, RequestInit> = {
     "broken JSON": post("{"),

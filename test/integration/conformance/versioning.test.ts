@@ -3,7 +3,9 @@ import { expect } from "vitest";
 import { mockTest, useService } from "./harness.ts";
 import { subscribe } from "./subscriber.ts";
 
-const service = useService();
+const service = useService({
+  settings: { tasks: { typesWithEvents: ["TAX_PREP", "SALES_TAX"] } },
+});
 
 /** A task of an unknown type with an unknown stage, failed for an unknown reason, and an unknown event. */
 async function causeTheUnknown(workspaceId: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { createClient } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createSdkFixture, transports } from "../../support/sdk-fixture.ts";
 
@@ -29,7 +30,12 @@ describe.each(transports)("the operations over %s", (transport) => {
 
   it("the event catalog is fetched without a key", async () => {
     await using fixture = await createSdkFixture(transport);
-    const client = fixture.createClient({ apiKey: "not-a-key" });
+    const { baseUrl, fetch } = fixture.mock;
+    await using client = createClient({ baseUrl, ...(transport === "in-process" ? { fetch } : {}) });
+    await expect(client.me()).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringContaining("this call needs the option apiKey"),
+    });
     const catalog = await client.webhooks.catalog();
     expect(catalog.map(({ name }) => name)).toContain("task.completed");
     expect(catalog[0]?.payloadSchema).toMatchObject({ $schema: expect.stringContaining("draft-07") });

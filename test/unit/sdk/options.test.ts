@@ -105,7 +105,6 @@ describe("createClient", () => {
 
   it.each([
     [{ apiKey: "key_1234567890" }, /baseUrl: expected a URL, got nothing/],
-    [{ baseUrl: good.baseUrl }, /expected apiKey or partnerApiKey, got neither/],
     [undefined, /createClient: expected an object, got nothing/],
   ])("createClient rejects %j alone", (options, message) => {
     expect(problemWith(options)).toMatch(message);

@@ -1,4 +1,5 @@
 import { isPlainObject, valueAt } from "@workspace-tasks/kernel/plain-object.ts";
+import { isJsonSchema } from "@workspace-tasks/mock-server/parts";
 import { isWord } from "./contract-words.ts";
 import type { Shape } from "./observation.ts";
 
@@ -9,7 +10,7 @@ const depthMax = 4;
  * a property that is not required. Descriptions, examples and defaults are left out.
  */
 export function summarizeSchema(schema: unknown): Shape {
-  if (!isPlainObject(schema)) return "not a schema";
+  if (!isPlainObject(schema) || !isJsonSchema(schema)) return "not a schema";
   return summarizeProperties(schema, schema, 0);
 }
 

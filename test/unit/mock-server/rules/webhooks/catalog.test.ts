@@ -18,6 +18,17 @@ describe("the mock's catalog", () => {
     ]);
   });
 
+  it("has the task types of the settings, in its entries and in their schemas", async () => {
+    const typesWithEvents = ["TAX_PREP", "ENTITY_REVIEW"];
+    const { world } = createTestWorld({ settings: { tasks: { typesWithEvents } } });
+    expect(catalog.listCatalog(world).map(({ taskTypes }) => taskTypes)).toEqual(
+      [1, 2, 3, 4, 5].map(() => typesWithEvents).concat([[]]),
+    );
+    expect(await catalog.payloadSchemaOf(world, "subtask.failed")).toMatchObject({
+      properties: { taskType: { enum: typesWithEvents } },
+    });
+  });
+
   it("rejects an existing name and an invalid one", () => {
     const { world } = createTestWorld();
     expect(() => catalog.addToCatalog(world, { name: "task.running" })).toThrow(/already in the catalog/);
