@@ -83,9 +83,8 @@ const open: Readonly<Record<string, Change | SettingsChanges>> = {
     else error.message += ' Did you mean "me"?';
   }),
   "errors without a path": eachError((error) => delete error.path),
-  // A number within a schema's `properties` would make it no schema.
-  "extra fields": ({ json }) =>
-    eachObject(json.data, (object) => Object.assign(object, { extra: { type: "integer" } })),
+  // `true` is a schema, too.
+  "extra fields": ({ json }) => eachObject(json.data, (object) => Object.assign(object, { extra: true })),
   "other HTTP statuses of errors": (exchange) => {
     if (exchange.json.errors && exchange.status === 200) exchange.status = 400;
     else if (exchange.status >= 400 && exchange.status !== 429) exchange.status = 200;
