@@ -5,6 +5,7 @@
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
+import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
 import pg from "pg";
 
@@ -20,10 +21,15 @@ await pool.query(
      (task_id TEXT PRIMARY KEY, status TEXT NOT NULL, changes INT NOT NULL, changed_by INT NOT NULL)`,
 );
 
+const client = createClient({
+  baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "",
+  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
+});
 const receiver = createReceiver({
   secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""],
   inbox: postgresInbox(pool),
   concurrency,
+  reconcile: { client, everyMs: Number(process.env["RECONCILE_MS"] ?? 300_000) },
   leaseMs: 5_000, // how long the events of a dead process stay claimed
 });
 receiver.onState("task", async (event, { transaction }) => {

@@ -4,6 +4,7 @@
 import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
+import { createClient } from "@workspace-tasks/sdk";
 import express from "express";
 import Database from "libsql";
 
@@ -12,9 +13,14 @@ new Database("webhooks.db").exec(
   "PRAGMA page_size = 2048; CREATE TABLE IF NOT EXISTS task_states (task_id TEXT PRIMARY KEY, status TEXT NOT NULL)",
 );
 
+const client = createClient({
+  baseUrl: process.env["WORKSPACE_TASKS_BASE_URL"] ?? "",
+  apiKey: process.env["WORKSPACE_TASKS_API_KEY"],
+});
 const receiver = createReceiver({
   secrets: [process.env["WORKSPACE_TASKS_SIGNING_SECRET"] ?? ""], // two during a rotation
   inbox: sqliteInbox("webhooks.db"),
+  reconcile: { client }, // finds the tasks of before, and what deliveries have missed
 });
 
 receiver.onState("task", async (event, { transaction }) => {
@@ -34,7 +40,8 @@ const server = app.listen(Number(process.env["PORT"] ?? 3000), (error) => {
 
 // #region shutdown
 process.once("SIGTERM", async () => {
-  server.close(); // no new deliveries
+  server.close(); // no new connections
   await receiver.close(); // finishes the running handlers, releases the other events
+  process.disconnect?.(); // a worker of node:cluster ends, too
 });
 // #endregion

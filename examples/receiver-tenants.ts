@@ -4,16 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 // #region receiver
-import { createReceiver, memoryInbox, type Tenant } from "@workspace-tasks/receiver-kit";
+import { createReceiver, memoryInbox, type Tenant, type TenantClient } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express from "express";
 
 // In memory, because it is read at every delivery; fill it from your database, and again when a tenant changes.
 const tenants = new Map<string, Tenant>();
+const clients = new Map<string, TenantClient>();
 
 const receiver = createReceiver({
   secrets: { byTenant: ({ path }) => tenants.get(path.replace("/webhooks/", "")) },
   inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
+  reconcile: { client: () => clients.values() },
 });
 receiver.onState("task", ({ taskId, status }, { tenant }) => {
   console.log(`${tenant}: task ${taskId.slice(0, 8)} is ${status}`);
@@ -46,11 +48,12 @@ for (const id of ["acme", "bolt"]) {
   const { secrets } = await client.webhooks.ensureEndpoint({ url, secrets: store });
   const tenant = { id, workspaceId: me.workspace.id, secrets };
   tenants.set(id, tenant);
-  await receiver.reconcile(client, { tenant }); // what happened before, and every few minutes after a downtime
+  clients.set(id, { tenant, client });
   // #endregion
   const completed = new Promise((resolve) => receiver.on("task.completed", resolve));
   await mock.control.startTask({ taskType: "TAX_PREP", progression: "immediate", stages: [] });
   await completed;
+  clients.delete(id); // in this example the workspace ends
 }
 await receiver.close();
 server.close();

@@ -75,6 +75,8 @@ async function startReceiver(): Promise<ChildProcess> {
       ...process.env,
       DATABASE_URL: databaseUrl,
       WORKSPACE_TASKS_SIGNING_SECRET: signingSecret,
+      WORKSPACE_TASKS_BASE_URL: mock.baseUrl,
+      WORKSPACE_TASKS_API_KEY: mock.apiKey,
       PORT: "0",
     },
   });

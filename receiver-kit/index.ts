@@ -22,15 +22,21 @@ export {
   type WebhookRejectionCode,
 } from "./errors.ts";
 export type { AcceptContext, AcceptResult } from "./event/accept-result.ts";
+export type { ReconcilableTask, ReconcileClient } from "./event/reconcile-client.ts";
 export type { DeliverySink } from "./http/webhook-handler.ts";
 export type { Inbox, InboxRowReference, InboxRowState } from "./inbox/inbox.ts";
 export { type MemoryInboxOptions, type MemoryTransaction, memoryInbox } from "./inbox/memory/memory-inbox.ts";
 export { consoleLogger, type ReceiverLogger, silentLogger } from "./logger.ts";
 export type { RequestLimitOptions } from "./options.ts";
 export { createReceiver, type Receiver } from "./receiver.ts";
-export type { ReceiverOptions, RetentionOptions, RetryPolicy } from "./receiver-options.ts";
+export type {
+  ReceiverOptions,
+  ReconcileScheduleOptions,
+  RetentionOptions,
+  RetryPolicy,
+  TenantClient,
+} from "./receiver-options.ts";
 export type { ReconcileOptions, ReconcileReport } from "./reconcile/reconcile.ts";
-export type { ReconcilableTask, ReconcileClient } from "./reconcile/task-changes.ts";
 export type {
   Secrets,
   SecretsFunction,

@@ -21,7 +21,7 @@ export const defaults = {
   },
   retry: { firstDelayMs: 1_000, delayMsMax: 3_600_000, attemptsMax: 15 },
   retention: { bodiesDays: 7, unhandledBodiesDays: 30, idsDays: 14, headsDays: 35 },
-  reconcile: { runningForMs: 900_000, retryScheduleMs: 28 * 3_600_000 },
+  reconcile: { everyMs: 300_000, runningForMs: 900_000, retryScheduleMs: 28 * 3_600_000 },
   closeGraceMs: 10_000,
   orderWaitMs: 10_000,
   memory: { rowsMax: 100_000 },

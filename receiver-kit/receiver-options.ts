@@ -1,6 +1,7 @@
 import type { Random } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import type { WebhookRejectedError } from "./errors.ts";
+import { ReceiverError, type WebhookRejectedError } from "./errors.ts";
+import { isReconcileClient, type ReconcileClient } from "./event/reconcile-client.ts";
 import {
   type Inbox,
   type InboxKeyOrder,
@@ -19,6 +20,7 @@ import {
   sharedOptions,
   textOption,
 } from "./options.ts";
+import { isTenantSecrets, type TenantIdentity } from "./signature/key-source.ts";
 import type { VerifierOptions } from "./signature/verifier.ts";
 import type { ReceiverTelemetry } from "./stats/receiver-telemetry.ts";
 
@@ -43,6 +45,20 @@ export interface RetryPolicy {
   readonly delayMsMax?: number | undefined;
   /** Attempts after which an event is dead. Default 15, which take about three hours. */
   readonly attemptsMax?: number | undefined;
+}
+
+/** A tenant, and who reads its tasks: a client of its workspace. */
+export interface TenantClient {
+  readonly tenant: TenantIdentity;
+  readonly client: ReconcileClient;
+}
+
+/** Reconciles by itself, from `start` to `close`, in one process of an inbox at a time; what fails is logged and counted. */
+export interface ReconcileScheduleOptions {
+  /** Reads the tasks. Where `secrets` finds the tenant: a function, called in each round, that returns the client of every tenant. */
+  readonly client: ReconcileClient | (() => Iterable<TenantClient> | PromiseLike<Iterable<TenantClient>>);
+  /** From the start of one round to the next; also how long a task is `RUNNING` before it is fetched. Default 300,000, at least 1,000. */
+  readonly everyMs?: number | undefined;
 }
 
 export interface ReceiverOptions<Transaction> extends VerifierOptions {
@@ -75,6 +91,8 @@ export interface ReceiverOptions<Transaction> extends VerifierOptions {
    */
   readonly keyOrder?: InboxKeyOrder | undefined;
   readonly retention?: RetentionOptions | undefined;
+  /** Reconciles with the tasks API, at the start and then regularly. Default: never. */
+  readonly reconcile?: ReconcileScheduleOptions | undefined;
   /** Default: warnings and errors on stderr; `silentLogger` for none. A pino logger fits. */
   readonly logger?: ReceiverLogger | undefined;
   /** Called for every rejected request. The log has a line per code and ten minutes. */
@@ -121,6 +139,14 @@ const retry = s.strictOptions<RetryPolicy>()({
   attemptsMax: s.withDefault(s.positiveInteger, defaults.retry.attemptsMax),
 });
 
+const reconcileSchedule = s.strictOptions<ReconcileScheduleOptions>()({
+  client: s.refine<ReconcileScheduleOptions["client"]>(
+    "a client with tasks.list, such as createClient(…), or a function that returns those of all tenants",
+    (given) => typeof given === "function" || isReconcileClient(given),
+  ),
+  everyMs: s.withDefault(s.numberFrom(1_000), defaults.reconcile.everyMs),
+});
+
 const receiverOptions = s.strictOptions<ReceiverOptions<unknown>>()({
   ...sharedOptions,
   inbox: inboxOption,
@@ -135,6 +161,7 @@ const receiverOptions = s.strictOptions<ReceiverOptions<unknown>>()({
   retry: s.withDefault(retry, {}),
   keyOrder: s.withDefault(s.oneOf<InboxKeyOrder>("latest", "strict"), defaults.worker.keyOrder),
   retention: retentionOption,
+  reconcile: s.optional(reconcileSchedule),
   logger: loggerOption,
   onDead: s.optional(s.functionOf<(row: InboxRowReference, error: unknown) => void>()),
   onQuarantined: s.optional(s.functionOf<(row: InboxRowReference, reason: string) => void>()),
@@ -159,6 +186,16 @@ export function resolveReceiverOptions<Transaction>(options: ReceiverOptions<Tra
   const settings = parseOptions("createReceiver", receiverOptions, options);
   const { tenantConcurrency = Math.ceil(settings.concurrency / 2) } = settings;
   const { secrets } = options;
+  const { client } = settings.reconcile ?? {};
+  if (client !== undefined && isTenantSecrets(secrets) !== (typeof client === "function")) {
+    const expected = isTenantSecrets(secrets)
+      ? "a function, because secrets finds the tenant"
+      : "a client, because secrets finds no tenant";
+    throw new ReceiverError(
+      "CONFIGURATION_INVALID",
+      `createReceiver: reconcile.client: expected ${expected}`,
+    );
+  }
   const inbox = storeOf(options.inbox);
   const logger = guardLogger(settings.logger);
   return { ...settings, inbox, logger, secrets, tenantConcurrency };

@@ -15,7 +15,9 @@ import {
   type StatePatterns,
 } from "./attempt/handlers.ts";
 import { storeGraceMs } from "./attempt/running-attempts.ts";
+import { inBackground } from "./background.ts";
 import { ReceiverError } from "./errors.ts";
+import type { ReconcileClient } from "./event/reconcile-client.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
@@ -32,7 +34,7 @@ import {
   resolveReceiverOptions,
 } from "./receiver-options.ts";
 import { type ReconcileOptions, type ReconcileReport, reconcileTasks } from "./reconcile/reconcile.ts";
-import type { ReconcileClient } from "./reconcile/task-changes.ts";
+import { ReconcileSchedule } from "./reconcile/reconcile-schedule.ts";
 import { requireEventsVersion } from "./require-events-version.ts";
 import { isTenantSecrets } from "./signature/key-source.ts";
 import { tenantSource } from "./signature/tenant.ts";
@@ -113,7 +115,8 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
     options?: BatchOptions,
   ): this;
   /**
-   * Opens the inbox and starts handling events. A receiver that is not started only stores them.
+   * Opens the inbox and starts handling events. A receiver that is not started only stores them. The process then lives until
+   * `close`, whatever else it does.
    *
    * @throws {ReceiverError} `CONFIGURATION_INVALID` where an event of a batch matches another handler, too
    */
@@ -122,7 +125,8 @@ export interface Receiver<Transaction> extends DeliverySink, AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   /**
    * Fetches tasks whose events may have been missed and runs the state handlers for what differs: tasks `RUNNING` for
-   * too long, those with dead or quarantined events, and those started since deliveries may have been missed.
+   * too long, those with dead or quarantined events, and those started since deliveries may have been missed. The option
+   * `reconcile` does it regularly; this is for tests and tools.
    *
    * Safe to repeat and to run in several processes. Uses the tasks API, whose fields are not part of the interface.
    */
@@ -208,14 +212,38 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   };
 
   const readInboxStats = sharedRead(() => inbox.stats(), clock);
+  const reconciled = { examined: 0, enqueued: 0, corrected: 0 };
+  const reconcile = async (client: ReconcileClient, reconcileOptions: ReconcileOptions = {}) => {
+    const tenant = sourceOf("reconcile", settings, reconcileOptions.tenant?.id);
+    await open();
+    const place = { inbox, source: tenant, receiverSource: source, clock };
+    const report = await reconcileTasks(place, client, reconcileOptions);
+    for (const name of ["examined", "enqueued", "corrected"] as const) reconciled[name] += report[name];
+    logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
+    return report;
+  };
+  const schedule = new ReconcileSchedule({ ...settings, open, run: reconcile });
+
+  // Timers of polls, leases and retries do not keep a process alive: a store that does not respond has none.
+  let letEnd = () => {};
+  const keepAlive = () => {
+    letEnd = clock.schedule(keepAliveMs, keepAlive);
+  };
+
   let stopObserving = () => {};
 
   const close = async (graceMs: number) => {
     stopObserving();
-    const stored = settledWithin(Promise.all([maintenance.stop(), ingest.drain()]), storeGraceMs, clock);
-    await worker.stop(graceMs);
-    await stored;
-    await inbox.close();
+    ingest.stopProbing();
+    const background = [maintenance.stop(), schedule.stop(), ingest.drain()];
+    const stored = settledWithin(Promise.all(background), storeGraceMs, clock);
+    try {
+      await worker.stop(graceMs);
+      await stored;
+      await inbox.close();
+    } finally {
+      letEnd();
+    }
   };
 
   const receiver: Receiver<Transaction> = {
@@ -273,23 +301,19 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
       }
       await open();
       if (closing) return;
-      await maintenance.start();
-      await worker.start();
+      await inBackground(async () => {
+        await maintenance.start();
+        await worker.start();
+      });
+      if (closing) return;
+      schedule.start();
+      letEnd();
+      keepAlive();
       stopObserving();
       stopObserving = observe(telemetry, () => receiver.stats());
     },
     fetch: (request) => handleFetch(receiver, request),
-    async reconcile(client, reconcileOptions) {
-      const tenant = sourceOf("reconcile", settings, reconcileOptions?.tenant?.id);
-      await open();
-      const report = await reconcileTasks(
-        { inbox, source: tenant, receiverSource: source, clock },
-        client,
-        reconcileOptions,
-      );
-      logger.info({ source: tenant, ...report }, "reconciled with the tasks API");
-      return report;
-    },
+    reconcile,
     async replay(id, replayOptions = {}) {
       const { tenant } = parseOptions("replay", replaySchema, { ...replayOptions, id }, "ARGUMENT_INVALID");
       const row = { source: sourceOf("replay", settings, tenant), id };
@@ -309,6 +333,7 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
         rejections: { ...rejections },
         attempts: { ...attempts },
         ignored: Object.fromEntries(worker.ignored),
+        reconcile: { ...reconciled, failed: schedule.failed, succeededAgoMs: schedule.succeededAgoMs },
         outage: {
           storingForMs: ingest.outage.failingForMs,
           claimingForMs: claimer.outage.failingForMs,
@@ -325,6 +350,9 @@ export function createReceiver<Transaction>(options: ReceiverOptions<Transaction
   };
   return receiver;
 }
+
+/** A day: it only has to be there. */
+const keepAliveMs = 86_400_000;
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID` for a tenant where `secrets` finds none, and for none where it does */
 function sourceOf(

@@ -10,6 +10,7 @@ import { createReceiver } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { openTelemetry } from "@workspace-tasks/receiver-kit/telemetry";
+import { createClient } from "@workspace-tasks/sdk";
 import pg from "pg";
 
 // One line instead of a stack: no secret, no database, a port in use. The process is started again.
@@ -31,17 +32,25 @@ const pool = new pg.Pool({
 });
 const exporter = new PrometheusExporter({ preventServerStart: true });
 api.metrics.setGlobalMeterProvider(new MeterProvider({ readers: [exporter] }));
+const client = createClient({
+  baseUrl: process.env.WORKSPACE_TASKS_BASE_URL ?? "",
+  apiKey: process.env.WORKSPACE_TASKS_API_KEY,
+  httpHostsAllowed: ["mock"], // of compose.yaml
+});
 const receiver = createReceiver({
   secrets: (process.env.WORKSPACE_TASKS_SIGNING_SECRET ?? "").split(","), // two during a rotation
   inbox: postgresInbox(pool, { migrate: false }), // migrate.mjs has created the tables
   concurrency,
+  reconcile: { client }, // finds the tasks of before, and what deliveries have missed
   telemetry: openTelemetry(api),
 });
 receiver.onState("task", ({ taskId, status }) => console.log(`task ${taskId} is ${status}`));
 
 let ready = false;
+let stopping = false;
 const receive = webhookMiddleware(receiver);
 const server = createServer({ requestTimeout: 15_000 }, (request, response) => {
+  if (stopping) response.setHeader("connection", "close"); // a proxy's connections would never be idle
   if (request.url === "/webhooks") return receive(request, response);
   return response.writeHead(404).end();
 });
@@ -62,11 +71,14 @@ console.log(`ready for webhooks on port ${PORT}`);
 
 async function stop() {
   ready = false;
+  stopping = true;
   await setTimeout(Number(DRAIN_MS)); // until the load balancer has noticed
   server.close();
   await receiver.close({ graceMs: 10_000 }); // running handlers end, other events are released
   await pool.end();
   operations.close();
+  operations.closeAllConnections();
+  process.disconnect?.(); // a worker of node:cluster ends, too
 }
 process.once("SIGTERM", stop);
 process.once("SIGINT", stop);

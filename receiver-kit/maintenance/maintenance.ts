@@ -7,6 +7,7 @@
 // runs. It is kept in the inbox; after a downtime of a week it has caught up within a few hours. A row that was stored later
 // and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
+import { inBackground } from "../background.ts";
 import type { InboxStore } from "../inbox/inbox.ts";
 import { openOnce } from "../inbox/open-once.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -69,7 +70,7 @@ export class Maintenance {
     const runRound = () => {
       // A middleware is not told when its inbox is closed.
       if (!this.#settings.inbox.isOpen) return this.#end();
-      this.#round = this.#run().finally(() => {
+      this.#round = inBackground(() => this.#run()).finally(() => {
         if (this.#running) this.#schedule();
       });
     };

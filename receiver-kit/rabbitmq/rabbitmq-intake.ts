@@ -110,6 +110,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
 
   const intake: RabbitmqIntake = {
     ...{ verifier, limits, clock, source, telemetry, onRejected, onError },
+    isClosing: () => closing !== undefined,
     async accept(webhook, context = {}) {
       if (closing) throw new kit.ReceiverError("BROKER_UNAVAILABLE", "the intake is closing");
       const json = parts.readJson(webhook.body);

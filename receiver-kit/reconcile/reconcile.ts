@@ -14,6 +14,7 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
 import { decodePosition, statusRank } from "../event/event-order.ts";
+import { type ReconcilableTask, type ReconcileClient, reconcileClient } from "../event/reconcile-client.ts";
 import type { InboxHead, NewInboxRow, ReconcileCandidate } from "../inbox/inbox.ts";
 import { defaults, nameOption, parseOptions, textOption } from "../options.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
@@ -26,8 +27,8 @@ export interface ReconcileOptions {
   readonly runningForMs?: number | undefined;
   /**
    * Also fetches every task that started within this time; 0 for none. Default: what deliveries may have missed, which is
-   * the time in which the service retries (28 hours) before the last accepted delivery or the last complete
-   * list, once an hour, and what has started since in between.
+   * every task the first time; then the time in which the service retries (28 hours) before the last accepted delivery or the
+   * last complete list, once an hour, and what has started since in between.
    */
   readonly sinceMs?: number | undefined;
   /** Also fetches these tasks, whatever is known of them. */
@@ -48,11 +49,6 @@ const reconcileOptions = s.strictOptions<ReconcileOptions>()({
   workspaceId: s.optional(s.string),
   tenant: s.optional(s.looseObject({ id: nameOption, workspaceId: textOption })),
 });
-
-const reconcileClient = s.refine<taskChanges.ReconcileClient>(
-  "a client with tasks.list, such as createClient(…)",
-  (given) => typeof (given as taskChanges.ReconcileClient | null | undefined)?.tasks?.list === "function",
-);
 
 export interface ReconcileReport {
   /** Tasks that were fetched. */
@@ -84,7 +80,7 @@ type Settings = Pick<ReceiverSettings, "inbox" | "source" | "clock"> & {
  */
 export async function reconcileTasks(
   settings: Settings,
-  client: taskChanges.ReconcileClient,
+  client: ReconcileClient,
   options: ReconcileOptions = {},
 ): Promise<ReconcileReport> {
   parseOptions("reconcile: client", reconcileClient, client, "ARGUMENT_INVALID");
@@ -101,7 +97,7 @@ export async function reconcileTasks(
 
 /** @throws {ReceiverError} `ARGUMENT_INVALID` when the client is of another workspace than the tenant */
 async function workspaceOf(
-  client: taskChanges.ReconcileClient,
+  client: ReconcileClient,
   { workspaceId, tenant }: Pick<ReconcileOptions, "workspaceId" | "tenant">,
 ): Promise<string> {
   if (!tenant) return workspaceId ?? fetchWorkspaceId(client);
@@ -113,7 +109,7 @@ async function workspaceOf(
   );
 }
 
-async function fetchWorkspaceId(client: taskChanges.ReconcileClient): Promise<string> {
+async function fetchWorkspaceId(client: ReconcileClient): Promise<string> {
   const me = (await client.me?.()) as { workspace?: { id?: unknown } } | undefined;
   return typeof me?.workspace?.id === "string" ? me.workspace.id : "";
 }
@@ -127,7 +123,7 @@ const copiesMax = 100;
 
 class Reconciliation {
   readonly #settings: Settings;
-  readonly #client: taskChanges.ReconcileClient;
+  readonly #client: ReconcileClient;
   readonly #workspaceId: string;
   /** Tasks that were compared, or asked for. */
   readonly #seen = new Set<string>();
@@ -140,7 +136,7 @@ class Reconciliation {
     ...{ missing: 0, otherWorkspaces: 0, untrustedTimes: 0 },
   };
 
-  constructor(settings: Settings, client: taskChanges.ReconcileClient, workspaceId: string) {
+  constructor(settings: Settings, client: ReconcileClient, workspaceId: string) {
     this.#settings = settings;
     this.#client = client;
     this.#workspaceId = workspaceId;
@@ -184,7 +180,7 @@ class Reconciliation {
     this.#wanted.clear();
   }
 
-  async compare(task: taskChanges.ReconcilableTask): Promise<void> {
+  async compare(task: ReconcilableTask): Promise<void> {
     if (this.#seen.has(task.id)) return;
     this.#seen.add(task.id);
     this.#counts.examined += 1;
@@ -274,11 +270,11 @@ class Reconciliation {
     return this.#settings.inbox.head(this.#settings.source, key);
   }
 
-  #changesOf(task: taskChanges.ReconcilableTask): readonly taskChanges.TaskChange[] {
+  #changesOf(task: ReconcilableTask): readonly taskChanges.TaskChange[] {
     return taskChanges.changesOf(task, this.#workspaceId, this.#settings.clock.now());
   }
 
-  async *#tasksWith(ids: readonly string[]): AsyncGenerator<taskChanges.ReconcilableTask> {
+  async *#tasksWith(ids: readonly string[]): AsyncGenerator<ReconcilableTask> {
     for (let at = 0; at < ids.length; at += idsPerRequest) {
       const batch = ids.slice(at, at + idsPerRequest);
       yield* this.#client.tasks.list({ ids: batch, limit: batch.length });

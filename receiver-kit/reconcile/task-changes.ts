@@ -5,35 +5,8 @@
 import { parseOccurredAt } from "@workspace-tasks/events";
 import type { EventColumns } from "../event/event-columns.ts";
 import { encodePosition, formatInstant, isFarFuture, orderKey, statusRank } from "../event/event-order.ts";
+import type { ReconcilableStage, ReconcilableTask } from "../event/reconcile-client.ts";
 import type { NewInboxRow } from "../inbox/inbox.ts";
-
-export interface ReconcilableStage {
-  readonly id: string;
-  readonly type: string;
-  readonly status: string;
-  readonly startedAt: string;
-  readonly completedAt?: string | null | undefined;
-  readonly errorMessage?: string | null | undefined;
-}
-
-export interface ReconcilableTask extends ReconcilableStage {
-  readonly subTasks: readonly ReconcilableStage[];
-  readonly result?: { readonly __typename?: string } | null | undefined;
-  readonly client?: { readonly id: string } | null | undefined;
-}
-
-/** What reconciliation needs of the SDK's client, or of anything that reads the tasks API. */
-export interface ReconcileClient {
-  readonly tasks: {
-    /** Lists all tasks, newest first, `limit` per request; with `ids`, those of them that exist. */
-    list(options: {
-      readonly ids?: readonly string[];
-      readonly limit?: number;
-    }): AsyncIterable<ReconcilableTask>;
-  };
-  /** Called once for the workspace's id when `workspaceId` is not given. */
-  me?(): PromiseLike<unknown>;
-}
 
 /** The state of a task or a stage, as the tasks API reports it. */
 export interface TaskChange {

@@ -44,6 +44,17 @@ export interface ReceiverStats {
   readonly lateQueries: number;
   /** Events being handled by this receiver right now. */
   readonly running: number;
+  /**
+   * Tasks that this receiver's reconciling fetched, changes that it found and rounds of the option `reconcile` that failed. The
+   * time since a round of any process of the inbox succeeded, or since the start; `null` without the option.
+   */
+  readonly reconcile: {
+    readonly examined: number;
+    readonly enqueued: number;
+    readonly corrected: number;
+    readonly failed: number;
+    readonly succeededAgoMs: number | null;
+  };
   /** How long this receiver could not store deliveries, or claim events; `null` while it can. */
   readonly outage: { readonly storingForMs: number | null; readonly claimingForMs: number | null };
   /** Of the whole inbox, other sources included. */

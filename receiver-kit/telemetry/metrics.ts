@@ -37,6 +37,20 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
   "receiver.running": gauge("{event}", "Events whose handlers are running now.", ({ running }) =>
     single(running),
   ),
+  "receiver.reconciled": counter(
+    "{task}",
+    "Tasks that reconciling examined, and changes that it enqueued or corrected, which no delivery had brought.",
+    ({ reconcile: { examined, enqueued, corrected } }) =>
+      byLabel("outcome", { examined, enqueued, corrected }),
+  ),
+  "receiver.reconcile_failures": counter("{round}", "Rounds of reconciling that failed.", ({ reconcile }) =>
+    single(reconcile.failed),
+  ),
+  "receiver.reconcile_age": gauge(
+    "s",
+    "Time since reconciling last succeeded in any process, or since the start; absent where it is not configured.",
+    ({ reconcile: { succeededAgoMs } }) => seconds(succeededAgoMs),
+  ),
   "receiver.outage": gauge(
     "s",
     "How long the inbox has failed to store deliveries, or to claim events; absent while it works.",

@@ -48,7 +48,7 @@ export function createAcceptor(settings: Settings) {
   let isOpen = false;
   /** @throws {ReceiverError} `INBOX_UNAVAILABLE` */
   return async <Result>(
-    method: "insert" | "beginInline",
+    method: "insert" | "beginInline" | "writeMarks",
     bytes: number,
     write: () => Promise<Result>,
   ): Promise<Result> => {

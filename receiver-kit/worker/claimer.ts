@@ -13,6 +13,7 @@
 // claim (see store-clock.ts).
 
 import { randomName } from "@workspace-tasks/kernel/random.ts";
+import { inBackground } from "../background.ts";
 import type { InboxClaim, InboxDeath } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { isTenantSecrets } from "../signature/key-source.ts";
@@ -103,7 +104,8 @@ export class Claimer {
       return;
     }
     this.#cancelPoll();
-    this.#polling = this.#claimRows().then((count) => {
+    // It may be called by a handler, or by a delivery that was stored.
+    this.#polling = inBackground(() => this.#claimRows()).then((count) => {
       this.#polling = undefined;
       if (this.#pollAgain) {
         this.#pollAgain = false;

@@ -25,11 +25,14 @@ export class Ingest {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.outage = new OutageLog(settings, {
+    this.#accept = createAcceptor(settings);
+    const { inbox, source } = settings;
+    const messages = {
       begins: "the inbox cannot store deliveries; they are not acknowledged and will be sent again",
       ends: "the inbox stores deliveries again",
-    });
-    this.#accept = createAcceptor(settings);
+    };
+    const probe = () => this.#accept("writeMarks", 0, () => inbox.writeMarks(source, { probed: "" }));
+    this.outage = new OutageLog(settings, messages, probe);
   }
 
   async accept(webhook: VerifiedWebhook, context: AcceptContext = {}): Promise<AcceptResult> {
@@ -37,6 +40,10 @@ export class Ingest {
     throwIfOtherWorkspace(webhook, parsed.workspace);
     const source = tenantSource(this.#settings.source, webhook.tenant?.id);
     return this.#inFlight.track(this.#store(webhook, parsed, source, context));
+  }
+
+  stopProbing(): void {
+    this.outage.stop();
   }
 
   /** Resolves once no delivery is being stored. */

@@ -1,7 +1,7 @@
 import type { ReconcilableTask, ReconcileClient } from "@workspace-tasks/receiver-kit";
 import { NonRetryableError } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
-import type { ReconcilableStage } from "../../../../receiver-kit/reconcile/task-changes.ts";
+import type { ReconcilableStage } from "../../../../receiver-kit/event/reconcile-client.ts";
 import { instant } from "../../../support/inbox-rows.ts";
 import { memoryInbox } from "../../../support/inbox-stores.ts";
 import {
@@ -377,6 +377,7 @@ describe("receiver.reconcile and wrong times of the tasks API", () => {
 
   it("a single old start does not end the list", async () => {
     await using fixture = await watchingScene();
+    await fixture.receiver.reconcile(tasksApi([]).client);
     const recent = new Date(fixture.clock.now() - 1_000).toISOString();
     const old = task("wrong", { startedAt: "1970-01-01T00:00:00.000Z" });
     const { client } = tasksApi([old, task("recent", { startedAt: recent, completedAt: recent })]);
@@ -393,6 +394,7 @@ describe("the tasks that receiver.reconcile fetches by default", () => {
   it("include all that started while nothing was accepted and in the 28 hours before, once an hour", async () => {
     await using fixture = await watchingScene({ pollMs: hourMs });
     const { clock, receiver } = fixture;
+    await receiver.reconcile(tasksApi([]).client);
     await deliverAndSettle(fixture, completedEvent({ occurredAt: instant(1) }));
     await clock.advance(60_000);
     // The process lives, and a proxy in front of it is down for two days.

@@ -16,6 +16,7 @@ const receiver: ReceiverStats = {
   rejections: { SIGNATURE_MISMATCH: 5 },
   attempts: { done: 6, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 },
   ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3 },
+  reconcile: { examined: 12, enqueued: 2, corrected: 1, failed: 4, succeededAgoMs: 3_500 },
   outage: { storingForMs: null, claimingForMs: 1_500 },
   inbox: { rows: { ...emptyStates(), dead: 9 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
@@ -59,6 +60,9 @@ describe("the metrics", () => {
         "receiver.late_queries{} 3",
         "receiver.running{} 7",
       ],
+      ...["receiver.reconciled{outcome=examined} 12", "receiver.reconciled{outcome=enqueued} 2"],
+      ...["receiver.reconciled{outcome=corrected} 1", "receiver.reconcile_failures{} 4"],
+      "receiver.reconcile_age{} 3.5",
       ...["receiver.outage{operation=claim} 1.5", "inbox.rows{state=dead} 9"],
       "inbox.oldest_pending{} 2.5",
     ]);

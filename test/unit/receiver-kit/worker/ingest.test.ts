@@ -25,9 +25,36 @@ describe("receiver.accept", () => {
     expect(await fixture.deliver(sampleEvent())).toBe("accepted");
     expect(fixture.log.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       "error: the inbox cannot store deliveries; they are not acknowledged and will be sent again",
-      "info: the inbox stores deliveries again",
+      "warn: the inbox stores deliveries again",
       "warn: an event was stored, but start() was not called: this process handles no events",
     ]);
+  });
+
+  it("ends an outage when the inbox stores again, also when no delivery comes, and not before", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    let isDown = true;
+    const orDown = <Result>(work: () => Promise<Result>) =>
+      isDown ? Promise.reject(new Error("disk full")) : work();
+    const inbox = overrideInbox(inner, {
+      insert: (row) => orDown(() => inner.insert(row)),
+      writeMarks: (source, marks) => orDown(() => inner.writeMarks(source, marks)),
+    });
+    await inbox.open();
+    await using fixture = createReceiverFixture({ clock, inbox });
+    const storingForMs = async () => (await fixture.receiver.stats()).outage.storingForMs;
+    isDown = false;
+    fixture.receiver.on("*", () => {});
+    await fixture.receiver.start();
+    isDown = true;
+    await fixture.deliver(sampleEvent()).catch(() => {});
+    await clock.advance("1m");
+    expect(await storingForMs()).toBeGreaterThanOrEqual(60_000);
+    isDown = false;
+    await clock.advance("11s");
+    expect(await storingForMs()).toBe(null);
+    const ends = fixture.log.filter(({ message }) => message === "the inbox stores deliveries again");
+    expect(ends.map(({ level }) => level)).toEqual(["warn"]);
   });
 
   it("acknowledges a delivery that the inbox stores within acceptTimeoutMs, however long other calls may take", async () => {
