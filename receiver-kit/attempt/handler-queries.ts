@@ -83,25 +83,24 @@ export class HandlerQueries {
       result.then((value) => resolve(isClient(value) ? this.#watchClient(value) : value), reject);
     });
     watched.query = query;
-    void watched.observe(() => {
-      if (this.#end !== undefined) this.#options.onLate(query());
-    });
     return this.#watch(watched);
   }
 
-  #watch(promise: QueryPromise<unknown>): QueryPromise<unknown> {
+  #watch(promise: QueryPromise<unknown>, isDerived = false): QueryPromise<unknown> {
     promise.onDerived = (derived) => {
       derived.query = promise.query;
-      void this.#watch(derived);
+      void this.#watch(derived, true);
     };
-    const settled = promise
-      .observe((error) => {
+    // Removed as it settles, so that nothing is waited for when each query was awaited.
+    const settled: Promise<void> = promise.observe(
+      () => void this.#open.delete(settled),
+      (error) => {
+        this.#open.delete(settled);
         promise.error = error;
         this.#failed.push(promise);
-      })
-      .then(() => {
-        this.#open.delete(settled);
-      });
+        if (this.#end !== undefined && !isDerived) this.#options.onLate(promise.query());
+      },
+    );
     this.#open.add(settled);
     return promise;
   }
@@ -169,8 +168,8 @@ class QueryPromise<Value> extends Promise<Value> {
   }
 
   /** Resolves when it has settled, and does not count as awaiting. */
-  observe(onRejected: (error: unknown) => void): Promise<void> {
-    return super.then(() => {}, onRejected);
+  observe(onFulfilled: () => void, onRejected: (error: unknown) => void): Promise<void> {
+    return super.then(onFulfilled, onRejected);
   }
 }
 

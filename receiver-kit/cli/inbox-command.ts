@@ -47,7 +47,7 @@ const show = inboxCommand({
 
 const stats = inboxCommand({
   name: "stats",
-  about: "count rows by state, and show the longest wait",
+  about: "count waiting, dead and quarantined rows up to 1,000, and show the longest wait",
   flags: {},
   check: cli.noArgument,
   async use(inbox) {

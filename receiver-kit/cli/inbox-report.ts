@@ -5,7 +5,7 @@ import type { Paint, Tone } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { wrapBehind } from "@workspace-tasks/kernel/layout/text.ts";
 import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 import { decodeUtf8 } from "../event/parse-delivery.ts";
-import type { InboxRowDetails, InboxRowSummary, InboxStats } from "../inbox/inbox.ts";
+import { countedMax, type InboxRowDetails, type InboxRowSummary, type InboxStats } from "../inbox/inbox.ts";
 
 export interface ReportLayout {
   /** Columns that no line exceeds. */
@@ -90,7 +90,8 @@ function indented(text: string): string {
 
 export function renderStats({ rows, oldestPendingMs, storedAheadMs }: InboxStats, paint: Paint): string {
   const lines = Object.entries(rows).map(([state, count]) => {
-    return `${count > 0 ? painted(state, paint) : state}${" ".repeat(12 - state.length)}${count}`;
+    const more = count === countedMax ? " or more" : "";
+    return `${count > 0 ? painted(state, paint) : state}${" ".repeat(12 - state.length)}${count}${more}`;
   });
   const wait = oldestPendingMs === null ? "none" : durationText(oldestPendingMs);
   const ahead = storedAheadMs > 0 ? `clock set back by ${durationText(storedAheadMs)} or more\n` : "";

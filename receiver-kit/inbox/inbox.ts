@@ -211,8 +211,12 @@ export interface InboxRowFilter {
   readonly limit?: number | undefined;
 }
 
+/** Counts end here, so that they cost the same beside millions of rows: this many, or more. */
+export const countedMax = 1_000;
+
 export interface InboxStats {
-  readonly rows: Readonly<Record<InboxRowState, number>>;
+  /** `waiting`: pending or running. Each is counted up to 1,000; what has been handled is not counted. */
+  readonly rows: Readonly<Record<"waiting" | "dead" | "quarantined", number>>;
   /** Age of the longest waiting due row; `null` when none waits. */
   readonly oldestPendingMs: number | null;
   /** How far the newest row was stored ahead of the inbox's clock: above 0 after the clock was set back. */
@@ -232,7 +236,7 @@ export interface InboxOperatorStore {
   replay(row: InboxRowReference, columns: EventColumns): Promise<boolean>;
   /** Dismisses a dead or quarantined row. False when it is neither. */
   discard(row: InboxRowReference): Promise<boolean>;
-  /** May read every row, so it is called every few seconds at most. */
+  /** Costs the same beside millions of rows and heads; a probe of an index for each tenant with waiting rows. */
   stats(): Promise<InboxStats>;
 }
 

@@ -59,8 +59,10 @@ export const receiverMetrics = metricsOf<ReceiverStats>(["receiver"], {
       ...seconds(claimingForMs, { operation: "claim" }),
     ],
   ),
-  "inbox.rows": gauge("{row}", "Rows of the whole inbox, by state.", ({ inbox }) =>
-    byLabel("state", inbox.rows),
+  "inbox.rows": gauge(
+    "{row}",
+    "Rows of the whole inbox that wait or need attention, by state, up to 1,000 of each.",
+    ({ inbox }) => byLabel("state", inbox.rows),
   ),
   "inbox.oldest_pending": gauge(
     "s",

@@ -7,7 +7,8 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import type { Express } from "express";
-import type { InboxStats, InboxStore } from "../../receiver-kit/inbox/inbox.ts";
+import type { InboxStore } from "../../receiver-kit/inbox/inbox.ts";
+import { countStates } from "./count-states.ts";
 import { serveExpress } from "./express-server.ts";
 import { FrozenClock } from "./frozen-clock.ts";
 import { memoryInbox } from "./inbox-stores.ts";
@@ -82,12 +83,9 @@ export class InstrumentedReceiver implements AsyncDisposable {
   }
 
   /** Resolves once no row waits or runs. */
-  async settled(): Promise<InboxStats["rows"]> {
-    for (;;) {
-      const { rows } = await this.inbox.stats();
-      if (rows.pending + rows.running === 0) return rows;
-      await pause(1);
-    }
+  async settled(): Promise<ReturnType<typeof countStates>> {
+    while ((await this.inbox.stats()).rows.waiting > 0) await pause(1);
+    return countStates(this.inbox);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -204,11 +204,8 @@ await execute("CREATE TABLE effects (name text)");
 await Promise.all(tasks.map((task, n) => inbox.insert(runningAt(task, n, { id: task }))));
 await receiver.start();
 for (;;) {
-  const {
-    inbox: { rows },
-    running,
-  } = await receiver.stats();
-  if (rows.done + rows.dead === tasks.length && running === 0) break;
+  const { attempts, running } = await receiver.stats();
+  if (attempts.done + attempts.dead === tasks.length && running === 0) break;
   await pause(5);
 }
 // Until what was called after the end of a handler has been.

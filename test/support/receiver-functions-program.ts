@@ -60,9 +60,9 @@ async function receive(
   await receiver.start();
   const { status } = await receiver.fetch(requestOf(signed(secret, text)));
   const ended = async () => {
-    const { inbox, running } = await receiver.stats();
-    const state = Object.entries(inbox.rows).find(([, count]) => count > 0)?.[0] ?? "none";
-    return running === 0 && state !== "pending" && state !== "running" ? state : undefined;
+    const { inbox, running, attempts } = await receiver.stats();
+    if (running > 0 || inbox.rows.waiting > 0) return undefined;
+    return Object.entries({ ...attempts, ...inbox.rows }).find(([, count]) => count > 0)?.[0] ?? "none";
   };
   let state = await ended();
   while (state === undefined) {

@@ -409,10 +409,3 @@ export function firstOfEachKey(candidates: inbox.ReconcileCandidate[]): readonly
     .sort((a, b) => (order(a) < order(b) ? -1 : 1))
     .filter(({ key }, index, sorted) => key !== sorted[index - 1]?.key);
 }
-
-export function emptyStates(): Record<inbox.InboxRowState, number> {
-  return Object.fromEntries(inbox.rowStates.map((state) => [state, 0])) as Record<
-    inbox.InboxRowState,
-    number
-  >;
-}

@@ -3,14 +3,14 @@ import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/ke
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import { includesSource } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
-import type {
-  Inbox,
-  InboxMarks,
-  InboxRetention,
-  InboxRowSummary,
-  InboxStats,
-  InboxStore,
-  ReconcileCandidate,
+import {
+  countedMax,
+  type Inbox,
+  type InboxMarks,
+  type InboxRetention,
+  type InboxRowSummary,
+  type InboxStore,
+  type ReconcileCandidate,
 } from "../inbox.ts";
 import { transactionEnded } from "../lazy-transaction.ts";
 import * as rowEnd from "../row-end.ts";
@@ -263,18 +263,21 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
     return Math.min(waiting, limit);
   };
 
-  readonly stats: Methods["stats"] = async (): Promise<InboxStats> => {
+  readonly stats: Methods["stats"] = async () => {
     const nowMs = this.#clock.now();
-    const rows = core.emptyStates();
+    const rows = { waiting: 0, dead: 0, quarantined: 0 };
     let oldestPendingMs: number | null = null;
     let newestAtMs = nowMs;
     for (const row of this.#storage.deliveries.values()) {
       const { state, dueAtMs } = this.#summary(row);
-      rows[state] += 1;
+      const counted = state === "pending" || state === "running" ? "waiting" : state;
+      if (counted in rows) rows[counted as keyof typeof rows] += 1;
       newestAtMs = row.receivedAtMs;
       if (state !== "pending" || dueAtMs > nowMs) continue;
       oldestPendingMs = Math.max(oldestPendingMs ?? 0, nowMs - core.storedAtMs(row));
     }
+    for (const state of Object.keys(rows) as (keyof typeof rows)[])
+      rows[state] = Math.min(countedMax, rows[state]);
     return { rows, oldestPendingMs, storedAheadMs: Math.max(0, newestAtMs - nowMs) };
   };
 }

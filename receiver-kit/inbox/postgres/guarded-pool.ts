@@ -40,6 +40,8 @@ export interface GuardedClient {
   pipeline(isOn: boolean): void;
   /** Statements without values, in one message; their results. */
   send(...texts: readonly string[]): Promise<readonly PostgresResult[]>;
+  /** The same, of which no row is read: how many rows each statement had. It costs half. */
+  tell(...texts: readonly string[]): Promise<readonly number[]>;
   /** The text that executes a statement, which is prepared first, in a message with these limits of the server's. */
   textOf(call: Call, limits: (prepare: string) => readonly string[]): Promise<string>;
   /** Without a name. */
@@ -66,8 +68,8 @@ export class GuardedPool {
   #onAllReleased = () => {};
   /** Statements have names, which a pooler may not keep. */
   #prepares: boolean;
-  /** What of the server's settings the limits depend on. */
-  #server: Server = { isLinux: false, checksConnections: false };
+  /** Of the server, which then has a limit for a client that does not take its response. */
+  #isLinux = false;
   /** Texts that the database cannot encode have escapes in their place. */
   #isAscii = false;
 
@@ -82,11 +84,9 @@ export class GuardedPool {
   /** Reads what the server can. Before the first transaction. */
   async open(): Promise<void> {
     const [row] = await this.read(
-      `SELECT version() AS version, current_setting('server_version_num')::integer AS number,
-        current_setting('server_encoding') AS encoding`,
+      "SELECT version() AS version, current_setting('server_encoding') AS encoding",
     );
-    const isLinux = /linux/i.test(String(row?.["version"]));
-    this.#server = { isLinux, checksConnections: isLinux && Number(row?.["number"]) >= 140_000 };
+    this.#isLinux = /linux/i.test(String(row?.["version"]));
     this.#isAscii = !/^(UTF8|SQL_ASCII)$/.test(String(row?.["encoding"]));
   }
 
@@ -113,7 +113,7 @@ export class GuardedPool {
     const once = () =>
       this.#use(limitMs, async (client) => {
         const texts: string[] = [];
-        const begin = beginOwn(purpose, limitMs, this.#server);
+        const begin = beginOwn(purpose, limitMs, this.#isLinux);
         for (const call of calls) {
           texts.push(await client.textOf(call, (prepare) => [begin, prepare, "COMMIT"]));
         }
@@ -140,7 +140,7 @@ export class GuardedPool {
     limitMs = this.limitMs,
   ): Promise<Result> {
     return this.#use(limitMs, async (client) => {
-      await client.send(beginOwn("write", limitMs, this.#server));
+      await client.send(beginOwn("write", limitMs, this.#isLinux));
       const result = await work(client);
       await client.send("COMMIT");
       return result;
@@ -157,7 +157,7 @@ export class GuardedPool {
   /** Begins the transaction of a handler. */
   beginHandler(timeoutMs: number): string {
     const limitMs = Math.max(1, Math.ceil(timeoutMs));
-    return `${begin}; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}${this.#server.checksConnections ? "; SET LOCAL client_connection_check_interval = 2000" : ""}`;
+    return `${begin}; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`;
   }
 
   async #use<Result>(limitMs: number, work: (client: GuardedClient) => Promise<Result>): Promise<Result> {
@@ -302,6 +302,11 @@ class Checkout implements GuardedClient {
     return Array.isArray(results) ? results : [results];
   }
 
+  async tell(...texts: readonly string[]): Promise<readonly number[]> {
+    const results: PostgresResult | readonly PostgresResult[] = await this.client.query(texts.join("; "));
+    return (Array.isArray(results) ? results : [results]).map(({ rowCount }) => rowCount ?? 0);
+  }
+
   async textOf([statement, values]: Call, limits: (prepare: string) => readonly string[]): Promise<string> {
     const { encode, prepares } = this.#options;
     if (statement.name === "" || !prepares()) return inlineText(statement, values, encode);
@@ -386,22 +391,19 @@ class Checkout implements GuardedClient {
   }
 }
 
-interface Server {
-  readonly isLinux: boolean;
-  /** `client_connection_check_interval`: it notices during a statement that its client is gone. */
-  readonly checksConnections: boolean;
-}
-
 /** Whatever the default of the database is: stricter levels reject what other workers do at the same time. */
 const begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /** For the end of a row, in the transaction of a handler: the plan of that statement, and no long wait for a lock. */
-export const beforeEnd = (limitMs: number) =>
-  `SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL lock_timeout = ${lockLimit(limitMs)}`;
+export function beforeEnd(limitMs: number, hasJoins: boolean): string {
+  const own = `SET LOCAL enable_seqscan = off; SET LOCAL lock_timeout = ${lockLimit(limitMs)}`;
+  if (!hasJoins) return own;
+  return `${own}; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL plan_cache_mode = force_generic_plan`;
+}
 
 const lockLimit = (limitMs: number) => Math.max(1, Math.ceil(Math.min(2_000, limitMs * lockPart)));
 
-function beginOwn(purpose: Purpose, limitMs: number, { isLinux }: Server): string {
+function beginOwn(purpose: Purpose, limitMs: number, isLinux: boolean): string {
   const serverMs = Math.max(1, Math.ceil(limitMs * serverPart));
   const joins = purpose === "insert" ? ["enable_nestloop"] : ["enable_hashjoin", "enable_mergejoin"];
   const settings = {

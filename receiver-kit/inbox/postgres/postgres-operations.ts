@@ -155,8 +155,8 @@ async function endOne(database: PostgresDatabase, end: RowEnd): Promise<RowEndRe
   const call = endCall(database, end);
   if (call) {
     try {
-      const [row] = await database.pool.rows("write", call);
-      return { result: end.outcome, hasMore: row?.["has_more"] === true };
+      const rows = await database.pool.rows("write", call);
+      return { result: end.outcome, hasMore: rows.length > 0 };
     } catch (error) {
       if (!isFenced(error)) throw error;
     }

@@ -6,7 +6,7 @@
 // When a round has reached the end, a call returns 0 and the next one begins at the front again.
 
 import { tenantRange } from "../../signature/tenant.ts";
-import type * as inbox from "../inbox.ts";
+import * as inbox from "../inbox.ts";
 import * as inboxRow from "../sql/inbox-row.ts";
 import type { GuardedClient } from "./guarded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
@@ -136,11 +136,14 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
       return Math.min(limit, Number(row?.["count"]));
     },
     async stats() {
-      const [counts, ahead] = await pool.run("claim", [
-        [{ name: "", text: sql.stats }, [readNow()]],
-        [{ name: "", text: sql.newestRow }, [readNow()]],
-      ]);
-      return inboxRow.toStats(counts?.rows ?? [], ahead?.rows[0]);
+      const [found] = await read(sql.stats, [readNow()]);
+      const { waiting, dead, quarantined, oldest, ahead } = found as Readonly<Record<string, number | null>>;
+      return {
+        rows: { waiting: Number(waiting), dead: Number(dead), quarantined: Number(quarantined) },
+        // Below 0 for rows stored before the clock was set back.
+        oldestPendingMs: oldest === null ? null : Math.max(0, Number(oldest)),
+        storedAheadMs: Math.max(0, Number(ahead)),
+      };
     },
   };
 }
@@ -201,9 +204,6 @@ function createPurge({ read, write, sql, now, limitMs }: PurgeOptions): inbox.In
 
 /** How many rows a statement looks at to find some that it may remove. */
 const pageRows = 2_000;
-
-/** Counts end here, so that they cost the same beside millions of rows. */
-export const countedMax = 1_000;
 
 function recordStatements(tables: PostgresTables) {
   return {
@@ -413,6 +413,8 @@ function maintenanceStatements(tables: PostgresTables) {
 }
 
 function countStatements({ deliveries, keys, queue }: PostgresTables) {
+  const countUnhandled = (outcome: "dead" | "quarantined") => `(SELECT count(*) FROM (
+        SELECT FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} LIMIT ${inbox.countedMax}) AS counted)`;
   /** The recursion finds one source after the other, with one probe of an index each. */
   const sources = (first: string, condition: string) => `
     RECURSIVE sources (name) AS (
@@ -433,35 +435,20 @@ function countStatements({ deliveries, keys, queue }: PostgresTables) {
     SELECT coalesce(sum(waiting), 0) AS count FROM (
       SELECT waiting FROM ${keys} WHERE ${wakeSource} = $1::text AND wake_at IS NOT NULL LIMIT $2::bigint) AS busy`,
 
-    newestRow: `SELECT received_at - ${now} AS ahead FROM ${deliveries} ORDER BY seq DESC LIMIT 1`,
-
-    /** Exact up to a number of each; beyond that the server estimates how many rows are done. */
+    /** The key that has waited longest has the row that has waited longest, or one like it. */
     stats: `
     WITH ${sources("true", "")},
-    live AS MATERIALIZED (
-      SELECT waiting, coalesce(cardinality(claimed), 0) AS claimed FROM ${keys} WHERE wake_at IS NOT NULL
-      LIMIT ${countedMax}),
-    unhandled AS MATERIALIZED (SELECT outcome FROM ${deliveries} WHERE ${isUnhandled} LIMIT ${countedMax}),
-    recent AS MATERIALIZED (SELECT outcome FROM ${deliveries} ORDER BY seq DESC LIMIT ${countedMax}),
-    waiting AS MATERIALIZED (
-      SELECT first.id, first.wake_at FROM sources CROSS JOIN LATERAL (
+    first AS MATERIALIZED (
+      SELECT longest.id FROM sources CROSS JOIN LATERAL (
         SELECT id, wake_at FROM ${keys}
         WHERE wake_at IS NOT NULL AND ${wakeSource} = sources.name AND worker IS NULL AND wake_at <= ${now}
-        ORDER BY wake_at LIMIT 1) AS first
-      ORDER BY first.wake_at LIMIT 1),
-    oldest AS (
-      SELECT ${now} - min(coalesce(delivery.replayed_at, delivery.received_at)) AS oldest
-      FROM waiting CROSS JOIN LATERAL (
-        SELECT seq FROM ${queue} WHERE key_id = waiting.id ORDER BY position, seq LIMIT 100) AS first_rows
-      JOIN ${deliveries} AS delivery ON delivery.seq = first_rows.seq)
-    SELECT 'pending' AS state, coalesce(sum(waiting - claimed), 0) AS count, (SELECT oldest FROM oldest) AS oldest FROM live
-    UNION ALL SELECT 'running', coalesce(sum(claimed), 0), NULL FROM live
-    UNION ALL SELECT outcome, count(*), NULL FROM unhandled GROUP BY outcome
-    UNION ALL SELECT outcome, count(*), NULL FROM recent WHERE outcome IN ('stale', 'discarded', 'inline') GROUP BY outcome
-    UNION ALL SELECT 'done', greatest(0, (SELECT count(*) FROM recent WHERE outcome IS NULL)
-      + CASE WHEN (SELECT count(*) FROM recent) < ${countedMax} THEN 0 ELSE (
-          SELECT greatest(0, reltuples::bigint - ${countedMax}) FROM pg_catalog.pg_class
-          WHERE oid = '${deliveries}'::regclass) END
-      - (SELECT coalesce(sum(waiting), 0) FROM live)), NULL`,
+        ORDER BY wake_at LIMIT 1) AS longest
+      ORDER BY longest.wake_at LIMIT 1)
+    SELECT (SELECT count(*) FROM (SELECT FROM ${queue} LIMIT ${inbox.countedMax}) AS counted) AS waiting,
+      ${countUnhandled("dead")} AS dead, ${countUnhandled("quarantined")} AS quarantined,
+      (SELECT ${now} - min(coalesce(delivery.replayed_at, delivery.received_at)) FROM (
+        SELECT seq FROM ${queue} WHERE key_id = (SELECT id FROM first) ORDER BY position, seq LIMIT 100) AS waiting
+        JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq) AS oldest,
+      (SELECT received_at FROM ${deliveries} ORDER BY seq DESC LIMIT 1) - ${now} AS ahead`,
   };
 }

@@ -94,7 +94,7 @@ function firstSchema(schema: string): string {
     CREATE INDEX ordering_keys_wake ON ${keys} (${wakeSource}, wake_at, id) WHERE wake_at IS NOT NULL;
     CREATE INDEX ordering_keys_running ON ${keys} (source, order_key) WHERE status = 'RUNNING';
     CREATE INDEX ordering_keys_idle ON ${keys} (idle_since) WHERE idle_since IS NOT NULL;
-    CREATE INDEX deliveries_unhandled ON ${deliveries} (source, outcome, order_key)
+    CREATE INDEX deliveries_unhandled ON ${deliveries} (outcome, source, order_key)
       WHERE outcome IN ('dead', 'quarantined');`;
 }
 

@@ -367,7 +367,10 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
   const removeKey = `
         DELETE FROM ${keys} WHERE ${isHeld} AND ${mayWrite} AND $1::bigint IS NOT DISTINCT FROM $1::bigint
         RETURNING false AS has_more`;
-  /** Fails with a division by zero when the row was not held or something newer was applied: a commit may follow at once. */
+  /**
+   * Fails with a division by zero when the row was not held or something newer was applied: a commit may follow at once.
+   * Returns a row without columns when others of the key can be claimed.
+   */
   const end = (name: string, endsKey: string, recorded = "") =>
     statement(
       name,
@@ -375,7 +378,8 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
       ended AS (
         DELETE FROM ${queue} WHERE key_id = $2::bigint AND position = $6::text AND seq = $3::bigint
           AND EXISTS (SELECT FROM held) RETURNING last_error)${recorded}
-      SELECT 1 / (SELECT count(*)::integer FROM ended) AS ended, (SELECT has_more FROM held) AS has_more`,
+      SELECT FROM (SELECT) AS one
+      WHERE CASE 1 / (SELECT count(*)::integer FROM ended) WHEN 1 THEN (SELECT has_more FROM held) END`,
     );
   const record = (outcome: string, attempts: string) => `,
       recorded AS (
@@ -407,7 +411,7 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
     /**
      * Ends claimed rows, in any way, and advances the heads of their keys; a row whose head is already further becomes
      * stale. A row that is not returned was not held, or had ended before. With `$14` all of them end as requested, or the
-     * statement fails with a division by zero.
+     * statement fails with a division by zero; it then returns those of keys of which others can be claimed.
      */
     endRows: statement(
       "end_all",
@@ -488,7 +492,8 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
         key_id IN (SELECT id FROM updated WHERE has_more) AS has_more
       FROM (SELECT 1 / CASE WHEN $14::boolean AND (
           SELECT count(*) FROM ending WHERE result = outcome) < (SELECT count(*) FROM input)
-        THEN 0 ELSE 1 END AS ended) AS required LEFT JOIN ending ON true`,
+        THEN 0 ELSE 1 END AS ended) AS required LEFT JOIN ending ON true
+      WHERE CASE required.ended WHEN 1 THEN NOT $14::boolean OR key_id IN (SELECT id FROM updated WHERE has_more) END`,
     ),
   };
 }

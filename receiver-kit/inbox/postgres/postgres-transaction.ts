@@ -154,7 +154,7 @@ class Transaction {
     const { pool } = this.#database;
     const client = await this.#noteFault(pool.checkOut());
     client.joinWrites();
-    this.#begun = this.#noteFault(client.within(client.send(pool.beginHandler(this.#options.timeoutMs))));
+    this.#begun = this.#noteFault(client.within(client.tell(pool.beginHandler(this.#options.timeoutMs))));
     this.#begun.then(
       () => {
         this.#hasBegun = true;
@@ -236,12 +236,9 @@ class Transaction {
     try {
       await this.#begun;
       this.#handlerClient?.restore();
-      await this.#noteFault(client.within(this.#requireOwn(client)));
-      const ended = await this.#noteFault(client.within(this.#sendEnd(client, end)));
+      const hasMore = await this.#noteFault(client.within(this.#sendEnd(client, end, single !== undefined)));
       client.release();
-      if (ended?.rows.some((row) => row["has_more"] === true)) {
-        for (const source of new Set(items.map(({ claim }) => claim.source))) wake(source);
-      }
+      if (hasMore) for (const source of new Set(items.map(({ claim }) => claim.source))) wake(source);
       return "settled";
     } catch (error) {
       await client.rollBack();
@@ -260,20 +257,20 @@ class Transaction {
     if ((await readId(client)) !== this.#id) throw endedBySql(endings);
   }
 
-  /** In one message: when the end of the rows fails, COMMIT is not executed. */
-  async #sendEnd(client: GuardedClient, call: Call): Promise<PostgresResult | undefined> {
+  /** In one message: when the end of the rows fails, COMMIT is not executed. Whether rows of their keys can be claimed. */
+  async #sendEnd(client: GuardedClient, call: Call, isSingle: boolean): Promise<boolean> {
+    await this.#requireOwn(client);
     // The role that a handler has set for the transaction may not be allowed to use the inbox.
     if (this.#role !== undefined)
       await client.send("SET LOCAL SESSION AUTHORIZATION DEFAULT", `SET LOCAL ROLE ${this.#role}`);
-    const limits = beforeEnd(this.#database.pool.limitMs);
+    const limits = beforeEnd(this.#database.pool.limitMs, !isSingle);
     const end = await client.textOf(call, (prepare) => [limits, prepare]);
-    const sent = client.send(limits, end, "COMMIT");
-    return (await sent.catch((error: unknown) => this.#noteFence(error))).at(-2);
-  }
-
-  #noteFence(error: unknown): never {
-    this.#isFenced = isFenced(error);
-    throw error;
+    try {
+      return ((await client.tell(limits, end, "COMMIT")).at(-2) ?? 0) > 0;
+    } catch (error) {
+      this.#isFenced = isFenced(error);
+      throw error;
+    }
   }
 
   /** What to report instead of `error`: that the transaction is aborted says nothing about why. */

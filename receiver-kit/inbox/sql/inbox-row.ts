@@ -1,6 +1,6 @@
 // Both databases name their columns alike, so their rows are read in one place.
 
-import * as inbox from "../inbox.ts";
+import type * as inbox from "../inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
 
@@ -69,26 +69,6 @@ export function toCandidates(rows: readonly SqlRow[]): readonly inbox.ReconcileC
 export function toMarks(rows: readonly SqlRow[]): inbox.InboxMarks {
   const named = rows.filter((row) => row["name"] !== null);
   return Object.fromEntries(named.map((row) => [String(row["name"]), String(row["value"])]));
-}
-
-export function emptyStates(): Record<inbox.InboxRowState, number> {
-  return Object.fromEntries(inbox.rowStates.map((state) => [state, 0])) as Record<
-    inbox.InboxRowState,
-    number
-  >;
-}
-
-/** From rows of `state`, `count` and, on the pending one, `oldest`, and how far the `newest` row is `ahead`, in milliseconds. */
-export function toStats(counts: readonly SqlRow[], newest: SqlRow | undefined): inbox.InboxStats {
-  const rows = emptyStates();
-  let oldestPendingMs: number | null = null;
-  for (const { state, count, oldest } of counts) {
-    rows[state as inbox.InboxRowState] = Number(count);
-    const pendingMs = state === "pending" ? toNumber(oldest) : null;
-    // Below 0 for rows stored before the clock was set back.
-    if (pendingMs !== null) oldestPendingMs = Math.max(0, pendingMs);
-  }
-  return { rows, oldestPendingMs, storedAheadMs: Math.max(0, Number(newest?.["ahead"] ?? 0)) };
 }
 
 function toStoredRow(row: SqlRow): inbox.StoredInboxRow {

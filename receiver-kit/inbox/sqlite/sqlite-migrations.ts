@@ -83,7 +83,7 @@ const firstSchema = `
   CREATE INDEX ${keys}_wake ON ${keys} (source, wake_at, id) WHERE wake_at IS NOT NULL;
   CREATE INDEX ${keys}_running ON ${keys} (source, order_key) WHERE status = 'RUNNING';
   CREATE INDEX ${keys}_moved ON ${keys} (moved_at) WHERE moved_at IS NOT NULL;
-  CREATE INDEX ${deliveries}_unhandled ON ${deliveries} (source, outcome, order_key)
+  CREATE INDEX ${deliveries}_unhandled ON ${deliveries} (outcome, source, order_key)
     WHERE outcome IN ('dead', 'quarantined');`;
 
 export const sqliteMigrations: readonly Migration<string>[] = [

@@ -4,7 +4,7 @@
 import { tenantRange } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
 import type { Delivery, QueuedRow } from "../core/storage.ts";
-import type * as inbox from "../inbox.ts";
+import * as inbox from "../inbox.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { sqliteTables } from "./sqlite-migrations.ts";
 import { deliveryColumns, storageOf, toBytes } from "./sqlite-storage.ts";
@@ -14,8 +14,6 @@ const wakeIndex = `${keys} INDEXED BY workspace_tasks_ordering_keys_wake`;
 
 /** How many rows one step reads at most, about 2 ms. */
 export const stepRows = 5_000;
-/** How many keys. */
-const keysMax = 1_000;
 
 type Read = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) => Promise<Result>;
 type Reads = Pick<
@@ -49,22 +47,13 @@ export function sqliteReads(read: Read): Reads {
       return row && { ...toSummary(row), body: toBytes(row["body"]) };
     },
     async stats() {
-      const { waiting, running, oldestPendingMs } = await countWaiting(read);
-      const counts = core.emptyStates();
-      const [range] = await rows(seqRange);
-      const last = Number(range?.["last"] ?? -1);
-      for (let from = Number(range?.["first"] ?? 0); from <= last; from += stepRows) {
-        for (const { state, count } of await rows(countOutcomes, from, from + stepRows))
-          counts[state as inbox.InboxRowState] += Number(count);
-      }
-      const ahead = await read(
-        (connection, nowMs) => Number(connection.queryPrepared(newest)[0]?.["at"] ?? 0) - nowMs,
-      );
-      const done = Math.max(0, counts.done - waiting);
+      const [found] = await read((connection, nowMs) => connection.queryPrepared(stats, [nowMs]));
+      const { waiting, dead, quarantined, oldest, ahead } = found as Readonly<Record<string, number | null>>;
       return {
-        rows: { ...counts, pending: waiting - running, running, done },
-        oldestPendingMs,
-        storedAheadMs: Math.max(0, ahead),
+        rows: { waiting: Number(waiting), dead: Number(dead), quarantined: Number(quarantined) },
+        // Below 0 for rows stored before the clock was set back.
+        oldestPendingMs: oldest === null ? null : Math.max(0, Number(oldest)),
+        storedAheadMs: Math.max(0, Number(ahead)),
       };
     },
     head: (source, key) =>
@@ -96,44 +85,6 @@ export function sqliteReads(read: Read): Reads {
       return Math.min(limit, Number(row?.["count"]));
     },
   };
-}
-
-interface WaitingKey {
-  readonly id: number;
-  readonly source: string;
-  readonly wakeAtMs: number;
-  readonly waiting: number;
-  readonly running: number;
-  readonly isLeased: number;
-}
-
-/** Waiting rows, those of them that are claimed, and how long the oldest of the others has waited. */
-async function countWaiting(read: Read) {
-  let [waiting, running] = [0, 0];
-  let oldest: WaitingKey | undefined;
-  let last: readonly SqliteValue[] = ["", 0, 0];
-  for (;;) {
-    const { keys: found, nowMs } = await read((connection, now) => ({
-      keys: connection.queryPrepared(waitingKeys, [...last, keysMax]) as unknown as readonly WaitingKey[],
-      nowMs: now,
-    }));
-    for (const key of found) {
-      waiting += key.waiting;
-      running += key.running;
-      if (key.isLeased === 1 || key.wakeAtMs > nowMs) continue;
-      if (key.wakeAtMs < (oldest?.wakeAtMs ?? Number.POSITIVE_INFINITY)) oldest = key;
-    }
-    const end = found.at(-1);
-    if (!end || found.length < keysMax) break;
-    last = [end.source, end.wakeAtMs, end.id];
-  }
-  const id = oldest?.id;
-  if (id === undefined) return { waiting, running, oldestPendingMs: null };
-  const atMs = await read((connection, nowMs) => {
-    const stored = connection.queryPrepared(oldestWaiting, [id])[0]?.["at"] as number | null | undefined;
-    return stored == null ? null : Math.max(0, nowMs - stored);
-  });
-  return { waiting, running, oldestPendingMs: atMs };
 }
 
 export function writeMarks(connection: SqliteConnection, source: string, given: inbox.InboxMarks): void {
@@ -259,20 +210,26 @@ const getRow = `
   LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq WHERE delivery.source = ?1 AND delivery.webhook_id = ?2`;
 
 const seqRange = `SELECT (SELECT min(seq) FROM ${deliveries}) AS first, (SELECT max(seq) FROM ${deliveries}) AS last`;
-const newest = `SELECT received_at AS at FROM ${deliveries} ORDER BY seq DESC LIMIT 1`;
-const countOutcomes = `
-  SELECT coalesce(outcome, 'done') AS state, count(*) AS count FROM ${deliveries}
-  WHERE seq >= ?1 AND seq < ?2 GROUP BY 1`;
-/** Only those that wait, which the index has, however many heads there are. */
-const waitingKeys = `
-  SELECT id, source, wake_at AS wakeAtMs, waiting, worker IS NOT NULL AS isLeased,
-    coalesce(length(claimed) - length(replace(claimed, ',', '')) - 1, 0) AS running
-  FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND (source, wake_at, id) > (?1, ?2, ?3)
-  ORDER BY source, wake_at, id LIMIT ?4`;
+const countUnhandled = (outcome: "dead" | "quarantined") => `(SELECT count(*) FROM (
+    SELECT 1 FROM ${deliveries} WHERE outcome = '${outcome}' AND outcome IN ('dead', 'quarantined') LIMIT ${inbox.countedMax}))`;
 /** The key that has waited longest has the row that has waited longest, or one like it. */
-const oldestWaiting = `
-  SELECT min(coalesce(delivery.replayed_at, delivery.received_at)) AS at
-  FROM ${queue} AS waiting JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq WHERE waiting.key_id = ?1`;
+const stats = `
+  WITH RECURSIVE sources (name) AS (
+    SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL)
+    UNION ALL
+    SELECT (SELECT min(source) FROM ${wakeIndex} WHERE wake_at IS NOT NULL AND source > sources.name)
+    FROM sources WHERE sources.name IS NOT NULL),
+  first (id) AS (
+    SELECT longest.id FROM sources JOIN ${keys} AS longest ON longest.id = (
+      SELECT id FROM ${wakeIndex} WHERE source = sources.name AND wake_at IS NOT NULL AND wake_at <= ?1 AND worker IS NULL
+      ORDER BY wake_at, id LIMIT 1)
+    ORDER BY longest.wake_at LIMIT 1)
+  SELECT (SELECT count(*) FROM (SELECT 1 FROM ${queue} LIMIT ${inbox.countedMax})) AS waiting,
+    ${countUnhandled("dead")} AS dead, ${countUnhandled("quarantined")} AS quarantined,
+    (SELECT ?1 - min(coalesce(delivery.replayed_at, delivery.received_at)) FROM (
+      SELECT seq FROM ${queue} WHERE key_id = (SELECT id FROM first) ORDER BY position, seq LIMIT 100) AS waiting
+      JOIN ${deliveries} AS delivery ON delivery.seq = waiting.seq) AS oldest,
+    (SELECT received_at FROM ${deliveries} ORDER BY seq DESC LIMIT 1) - ?1 AS ahead`;
 
 const candidatesOf = (select: string) => `
     SELECT * FROM (${select} GROUP BY order_key ORDER BY order_key LIMIT ?5)`;

@@ -7,10 +7,10 @@ import type { Drained } from "./drain.ts";
 export type Drains = Rounds<keyof Drained>;
 
 /** The fastest first. */
-export const byWallTime = (names: readonly string[], drains: Drains) =>
+const byWallTime = (names: readonly string[], drains: Drains) =>
   names.toSorted((a, b) => medianIn(drains, a, "wallUs") - medianIn(drains, b, "wallUs"));
 
-export function comparison(store: Store, writes: boolean, drains: Drains): Table {
+export function comparison(store: Store, what: string, drains: Drains): Table {
   const fields = [
     ["perSecond", "events/s"],
     ["cpuUs", "µs"],
@@ -24,10 +24,7 @@ export function comparison(store: Store, writes: boolean, drains: Drains): Table
   ] as const;
   const cells = (name: string) => fields.map(([field]) => spread(spreadIn(drains, name, field)));
   return {
-    columns: [
-      `${storeNames[store]}, ${writes ? "one write per event" : "no write"}`,
-      ...fields.map(([, column]) => column),
-    ],
+    columns: [`${storeNames[store]}, ${what}`, ...fields.map(([, column]) => column)],
     rows: byWallTime([...drains.keys()].map(String), drains).map((name) => [
       name.replace(/^kit-[a-z]+/, "this kit"),
       ...cells(name),

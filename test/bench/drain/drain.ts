@@ -24,6 +24,8 @@ export interface Drained {
   readonly wallUs: number;
   readonly cpuUs: number;
   readonly serverCpuUs: number;
+  /** Of both. */
+  readonly totalCpuUs: number;
   readonly bytesWritten: number;
   readonly commits: number;
   readonly perSecond: number;
@@ -55,11 +57,14 @@ export async function drain(name: string, options: DrainOptions): Promise<Draine
     const after = await readServer?.();
     const ofServer = (field: keyof ServerUse) =>
       before && after ? (after[field] - before[field]) / events : Number.NaN;
+    const cpuUs = sumOf(progress, "cpuUs") / events;
+    const serverCpuUs = ofServer("cpuUs");
     return {
       wallUs,
       perSecond: 1e6 / wallUs,
-      cpuUs: sumOf(progress, "cpuUs") / events,
-      serverCpuUs: ofServer("cpuUs"),
+      cpuUs,
+      serverCpuUs,
+      totalCpuUs: cpuUs + serverCpuUs,
       commits: ofServer("commits"),
       bytesWritten: readServer ? ofServer("bytesWritten") : sumOf(progress, "bytesWritten") / events,
     };

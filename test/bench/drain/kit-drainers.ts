@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { createReceiver, type Inbox, type Receiver, silentLogger } from "@workspace-tasks/receiver-kit";
 import { type PostgresInboxOptions, postgresInbox } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
@@ -21,11 +20,15 @@ interface Surroundings {
   readonly readsFirst?: boolean;
   /** One handler of so many fails once. */
   readonly failsEvery?: number;
-  /** The first handler takes 150 ms after its write. */
-  readonly hasSlowHandler?: boolean;
+  /** The handler gets up to 100 events. */
+  readonly inBatches?: boolean;
+  /** Each event is stored when the one before was handled. */
+  readonly isLive?: boolean;
 }
 
-type Transaction = { query(statement: string, values?: string[]): Promise<unknown> };
+type Transaction = { query(statement: string, values?: never[]): Promise<unknown> };
+
+const insertAll = "INSERT INTO effects SELECT * FROM unnest($1::text[], $2::text[])";
 
 const bodyBytes = 1_024;
 const eventsPerTask = 5;
@@ -39,8 +42,8 @@ export const kitDrainers: Readonly<Record<string, CreateDrainer>> = {
     createPostgresDrainer(options, {}, { table: "deferrable" }),
   "kit-postgres, two statements": (options) => createPostgresDrainer(options, {}, { readsFirst: true }),
   "kit-postgres, not prepared": (options) => createPostgresDrainer(options, { prepare: false }, {}),
-  "kit-postgres, one handler takes 150 ms": (options) =>
-    createPostgresDrainer(options, {}, { hasSlowHandler: true }),
+  "kit-postgres, batches": (options) => createPostgresDrainer(options, {}, { inBatches: true }),
+  "kit-postgres, live": (options) => createPostgresDrainer(options, {}, { isLive: true }),
   "kit-postgres, 2 % fail once": (options) => createPostgresDrainer(options, {}, { failsEvery: 50 }),
   "kit-sqlite": async ({ store, writes }) => {
     const inbox = sqliteInbox(store);
@@ -80,16 +83,23 @@ async function createEffects(path: string): Promise<void> {
 function createDrainer(
   inbox: Inbox<Transaction>,
   insert: string | false,
-  { readsFirst, hasSlowHandler, failsEvery = Number.POSITIVE_INFINITY }: Surroundings = {},
+  { readsFirst, failsEvery, inBatches, isLive }: Surroundings = {},
 ): Drainer {
   const seen = new Set<string>();
   /** After the write. */
-  const trip = async (id: string) => {
-    if (seen.has(id)) return;
+  const trip = (id: string) => {
+    if (failsEvery === undefined || seen.has(id)) return;
     seen.add(id);
-    if (hasSlowHandler && seen.size === 1) await pause(150);
     if (seen.size % failsEvery === 0) throw new Error("fails once");
   };
+  let [stored, handled] = [0, 0];
+  const accept = (index: number, count: number) =>
+    receiver.accept({
+      id: `msg_${count}_${index}`,
+      timestamp: Math.floor(Date.now() / 1_000),
+      body: sampleBody(bodyBytes, index, Math.ceil(count / eventsPerTask)),
+      secretIndex: 0,
+    });
   const receiver: Receiver<Transaction> = createReceiver({
     ...{ secrets: [secret], inbox, concurrency },
     backlogMax: Number.MAX_SAFE_INTEGER,
@@ -100,30 +110,38 @@ function createDrainer(
   return {
     /** Five events of a task, which arrive some time after each other. */
     async fill(count) {
-      const tasks = Math.ceil(count / eventsPerTask);
+      stored = count;
+      if (isLive) return;
       for (let from = 0; from < count; from += fillBatch) {
         const indexes = Array.from({ length: Math.min(fillBatch, count - from) }, (_, index) => from + index);
-        await Promise.all(
-          indexes.map((index) =>
-            receiver.accept({
-              id: `msg_${count}_${index}`,
-              timestamp: Math.floor(Date.now() / 1_000),
-              body: sampleBody(bodyBytes, index, tasks),
-              secretIndex: 0,
-            }),
-          ),
-        );
+        await Promise.all(indexes.map((index) => accept(index, count)));
       }
     },
     async start(onHandled) {
-      receiver.on("*", async (event, { transaction }) => {
-        const id = String(event.id);
-        if (readsFirst) await transaction.query("SELECT at FROM effects WHERE id = $1 LIMIT 1", [id]);
-        if (insert) await transaction.query(insert, [id, String(event.occurredAt)]);
-        await trip(id);
+      const onOne = () => {
+        handled += 1;
         onHandled();
-      });
+        if (isLive && handled < stored) setImmediate(() => void accept(handled, stored));
+      };
+      if (inBatches) {
+        receiver.onBatch("*", async (items, { transaction }) => {
+          const ids = items.map(({ event }) => String(event.id));
+          const times = items.map(({ event }) => String(event.occurredAt));
+          await transaction.query(insertAll, [ids, times] as never[]);
+          for (const _ of items) onOne();
+        });
+      } else {
+        receiver.on("*", async (event, { transaction }) => {
+          const id = String(event.id);
+          if (readsFirst)
+            await transaction.query("SELECT at FROM effects WHERE id = $1 LIMIT 1", [id] as never[]);
+          if (insert) await transaction.query(insert, [id, String(event.occurredAt)] as never[]);
+          trip(id);
+          onOne();
+        });
+      }
       await receiver.start();
+      if (isLive) await accept(0, stored);
     },
     stop: () => receiver.close(),
   };

@@ -22,6 +22,8 @@ export const jobQueues: Readonly<Record<string, CreateDrainer>> = {
   "graphile-worker": (options) => graphileWorker(options, {}),
   "graphile-worker, local queue": (options) =>
     graphileWorker(options, { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 }),
+  /** Each job is added when the one before was handled. */
+  "graphile-worker, live": (options) => graphileWorker(options, {}, true),
   "pg-boss": (options) => pgBoss(options, false),
   "pg-boss, transactional": (options) => pgBoss(options, true),
   plainjob: (options) => plainjob(options, "FULL"),
@@ -39,17 +41,22 @@ const silent = new Logger(() => () => {});
 async function graphileWorker(
   { store, writes }: DrainerOptions,
   settings: GraphileSettings,
+  isLive = false,
 ): Promise<Drainer> {
   const pool = new pg.Pool({ connectionString: store, max: concurrency + 6 });
   if (writes) await pool.query(effectsTable);
   const utils = await makeWorkerUtils({ pgPool: pool, logger: silent });
   await utils.migrate();
   let runner: Runner | undefined;
+  let [stored, handled] = [0, 0];
+  const add = (from: number, count: number) =>
+    utils.addJobs(payloads(from, count).map((body) => ({ identifier: "event", payload: JSON.parse(body) })));
   return {
     async fill(count) {
+      stored = count;
+      if (isLive) return;
       for (let from = 0; from < count; from += 1_000) {
-        const jobs = payloads(from, Math.min(1_000, count - from));
-        await utils.addJobs(jobs.map((body) => ({ identifier: "event", payload: JSON.parse(body) })));
+        await add(from, Math.min(1_000, count - from));
       }
     },
     async start(onHandled) {
@@ -62,10 +69,13 @@ async function graphileWorker(
             const { id, occurredAt } = payload as { id: string; occurredAt: string };
             if (writes) await pool.query(insertEffect, [id, occurredAt]);
             onHandled();
+            handled += 1;
+            if (isLive && handled < stored) setImmediate(() => void add(handled, 1));
           },
         },
         preset: { worker: { ...settings, concurrentJobs: concurrency } },
       });
+      if (isLive) await add(0, 1);
     },
     async stop() {
       await runner?.stop();

@@ -12,6 +12,7 @@ import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { InboxStore } from "../../../receiver-kit/inbox/inbox.ts";
 import { deferred } from "../../../sdk/kernel/deferred.ts";
+import { countStates } from "../../support/count-states.ts";
 import { serveExpress } from "../../support/express-server.ts";
 import { memoryInbox } from "../../support/inbox-stores.ts";
 import type { ListeningServer } from "../../support/listen.ts";
@@ -63,10 +64,7 @@ const post = (delivery: SignedDelivery, to = host) =>
 const signed = (event: object, options: { id?: string; timestampSeconds?: number; secret?: string } = {}) =>
   signDelivery({ body: JSON.stringify(event), timestampSeconds: nowSeconds, ...options });
 
-async function rowStates(): Promise<Record<string, number>> {
-  const { rows } = await inbox.stats();
-  return Object.fromEntries(Object.entries(rows).filter(([, count]) => count > 0));
-}
+const rowStates = () => countStates(inbox);
 
 describe("verifyWebhook", () => {
   it("verifyWebhook passes the verified delivery and its event to the next handler", async () => {

@@ -194,10 +194,11 @@ export class ModelRun {
     expect((await this.#fixture.contradictions?.(this.#keyOrder)) ?? []).toEqual([]);
     const rows = await this.#inbox.list({ limit: 10_000 });
     expect(rows.map((row) => this.#model.visible(row)).toReversed()).toEqual(this.#model.visibleRows());
-    const { running, pending } = (await this.#inbox.stats()).rows;
-    const waiting = rows.filter(({ state }) => state === "pending" || state === "running").length;
-    expect(running + pending).toBe(waiting);
-    expect(running).toBe(this.#model.openCount());
+    const count = (...states: readonly string[]) => rows.filter(({ state }) => states.includes(state)).length;
+    const waiting = count("pending", "running");
+    const counted = { waiting, dead: count("dead"), quarantined: count("quarantined") };
+    expect((await this.#inbox.stats()).rows).toEqual(counted);
+    expect(count("running")).toBe(this.#model.openCount());
     expect(await this.#inbox.backlog(source, 1_000)).toBe(waiting);
     const expected = [...this.#model.heads].map(([key, { position }]) => [key, position]).toSorted();
     expect(await this.#heads()).toEqual(expected);

@@ -89,7 +89,10 @@ export const storingChecks: Checks = {
     expect(await inbox.backlog(source, 3)).toBe(3);
     expect(await inbox.backlog("other", 100)).toBe(0);
   },
-  async "counts rows by state and returns the longest wait"({ inbox, clock }) {
+  async "counts rows that wait or need attention up to 1,000, and returns the longest wait"({
+    inbox,
+    clock,
+  }) {
     expect((await inbox.stats()).oldestPendingMs).toBe(null);
     await inbox.insert(rowAt("task-1", 1));
     await inbox.insert(rowAt("task-2", 1));
@@ -97,8 +100,12 @@ export const storingChecks: Checks = {
     const [claim] = (await inbox.claim(claimOptions({ rowsMax: 1 }))).claims;
     await clock.advance(1_500);
     const { rows, oldestPendingMs, storedAheadMs } = await inbox.stats();
-    expect(rows).toMatchObject({ running: 1, pending: 1, quarantined: 1, done: 0, dead: 0, inline: 0 });
+    expect(rows).toEqual({ waiting: 2, dead: 0, quarantined: 1 });
     expect({ oldestPendingMs, storedAheadMs }).toEqual({ oldestPendingMs: 1_500, storedAheadMs: 0 });
     expect(claim !== undefined, "a row is claimed").toBe(true);
+    const odd = (n: number) => rowAt(`odd-${n}`, 1, { quarantine: "odd" });
+    await Promise.all(Array.from({ length: 1_005 }, (_, n) => inbox.insert(odd(n))));
+    await Promise.all(Array.from({ length: 1_005 }, (_, n) => inbox.insert(rowAt(`many-${n}`, 1))));
+    expect((await inbox.stats()).rows).toEqual({ waiting: 1_000, dead: 0, quarantined: 1_000 });
   },
 };

@@ -107,10 +107,10 @@ for (const kind of ["SQLite", "PostgreSQL"])
       });
     });
 
-    it("inbox stats counts rows by state", async () => {
+    it("inbox stats counts rows that need attention", async () => {
       expect((await inbox("stats")).out).toMatch(/dead +1\n/);
       expect(JSON.parse((await inbox("stats", "--json")).out).rows).toMatchObject({
-        done: 1,
+        waiting: 0,
         dead: 1,
         quarantined: 2,
       });

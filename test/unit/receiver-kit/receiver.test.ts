@@ -130,7 +130,7 @@ describe("receiver.stats", () => {
     const clock = createFixtureClock();
     const inbox = overrideInbox(memoryInbox({ clock }), { writeMarks: readOnly, insert: readOnly });
     await using fixture = createReceiverFixture({ clock, inbox });
-    expect((await fixture.receiver.stats()).inbox.rows.pending).toBe(0);
+    expect((await fixture.receiver.stats()).inbox.rows.waiting).toBe(0);
     await expect(fixture.receiver.start()).rejects.toThrow("attempt to write");
   });
 });

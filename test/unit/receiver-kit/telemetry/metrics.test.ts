@@ -6,7 +6,6 @@ import type {
   RabbitmqIntakeStats,
 } from "@workspace-tasks/receiver-rabbitmq";
 import { describe, expect, it } from "vitest";
-import { emptyStates } from "../../../../receiver-kit/inbox/sql/inbox-row.ts";
 import type { ObservedStats } from "../../../../receiver-kit/stats/receiver-telemetry.ts";
 import { brokerMetrics, metrics, receiverMetrics } from "../../../../receiver-kit/telemetry/metrics.ts";
 
@@ -18,7 +17,7 @@ const receiver: ReceiverStats = {
   ...{ running: 7, ignored: { "task.failed": 11 }, lateQueries: 3 },
   reconcile: { examined: 12, enqueued: 2, corrected: 1, failed: 4, succeededAgoMs: 3_500 },
   outage: { storingForMs: null, claimingForMs: 1_500 },
-  inbox: { rows: { ...emptyStates(), dead: 9 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
+  inbox: { rows: { waiting: 0, dead: 9, quarantined: 0 }, oldestPendingMs: 2_500, storedAheadMs: 0 },
 };
 const connection: BrokerConnectionStats = {
   ...{ state: "ready", node: "mq1:5672", lost: 2, unavailableForMs: null, blockedForMs: 2_500 },

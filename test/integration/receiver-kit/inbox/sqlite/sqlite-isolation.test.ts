@@ -64,8 +64,8 @@ async function handleAll(set: Use, probe: Use) {
     for (const task of tasks) await inbox.insert(runningAt(task, 1, { id: task }));
     await receiver.start();
     const settled = async () => {
-      const { rows } = (await receiver.stats()).inbox;
-      return rows.done + rows.dead;
+      const { done, dead } = (await receiver.stats()).attempts;
+      return done + dead;
     };
     await expect.poll(settled).toBe(tasks.length);
     await receiver.close();
