@@ -62,13 +62,18 @@ export function postgresTable(
       if (hasTable) return;
       // Without the lock two processes that start together collide inside `create … if not exists`. Any role can hold it, so
       // it is waited for briefly. To create a schema needs a right on the database, also when it exists.
-      await query(`
+      const creating = query(`
         begin;
         set local lock_timeout = ${lockTimeoutMs};
         select pg_advisory_xact_lock(hashtext('workspace-tasks tables'));
         ${hasSchema ? "" : `create schema if not exists "${schema}";`}
         create table if not exists ${name} (${columns});
         commit;`);
+      await creating.catch((error: { readonly code?: unknown; readonly message?: unknown }) => {
+        if (error.code !== "42501") throw error;
+        const advice = `once, as an administrator: create schema ${schema} authorization <the role of the pool>`;
+        throw new ConfigurationError(`${caller}: ${error.message}; ${advice}`, { cause: error });
+      });
       await find(query);
     },
   };

@@ -32,7 +32,7 @@ async function sharedDatabase() {
   const name = new URL(database.url).pathname.slice(1);
   await admin.query(`grant create on schema public to public; grant create on database ${name} to victim`);
   const connectionString = database.url.replace("postgres:postgres@", "victim:app@");
-  return { admin, pool: database.pool({ connectionString }) };
+  return { admin, name, pool: database.pool({ connectionString }) };
 }
 
 describeWithPostgres.each(Object.entries(uses))("the table %s", (table, use) => {
@@ -75,6 +75,19 @@ describeWithPostgres.each(Object.entries(uses))("the table %s", (table, use) => 
       code: "CONFIGURATION_INVALID",
       message: expect.stringContaining(message),
     });
+  });
+
+  it("says what to do when the role may not create a schema", async () => {
+    const { admin, pool, name } = await sharedDatabase();
+    await admin.query(`revoke create on database ${name} from victim`);
+    await expect(use(pool)).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: expect.stringMatching(
+        /permission denied .+; once, as an administrator: create schema workspace_tasks /,
+      ),
+    });
+    await admin.query("create schema workspace_tasks authorization victim");
+    await use(pool);
   });
 
   it("is used in a schema of a role of which that of the pool is a member", async () => {
