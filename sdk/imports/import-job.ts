@@ -117,7 +117,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     let problem: WorkspaceTasksError | undefined;
     let isClosed = false;
     await run.forEach([...ready], async ([externalId, { documents, inputs }]) => {
-      const [jobWorkId = ""] = state.client(externalId).work ?? [];
+      const { jobWorkId = "" } = state.client(externalId);
       // A job that is abandoned needs no more documents.
       if (problem || isClosed || inputs.length === 0) return;
       // Not before it waits for the rate limit: what a killed process leaves in doubt are the requests on their way.
@@ -218,7 +218,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     if (members.length === job.clients.length && inQuestion.length === 0) {
       const unattached = members.filter((externalId) => state.client(externalId).attaching !== "attached");
       const ready = await uploadDocuments(run, openOf(unattached));
-      const hasWorks = members.some((externalId) => state.client(externalId).work !== undefined);
+      const hasWorks = members.some((externalId) => state.client(externalId).workId !== undefined);
       if (unattached.every((externalId) => ready.has(externalId)))
         return hasWorks ? attach(job, ready) : addWorks(job, ready, true);
     }

@@ -54,16 +54,11 @@ export function createResult(state: ImportState, { text }: Redactor): ImportResu
 
 const noWork = { jobId: undefined, jobWorkId: undefined, workId: undefined, workExternalId: undefined };
 
-function describe(externalId: string, { status = "failed", error, job, work }: ClientState): ImportedClient {
+function describe(externalId: string, client: ClientState): ImportedClient {
+  const { status = "failed", error, job, jobWorkId, workId } = client;
   const common = { externalId, status, error };
   if (job === undefined || status === "failed" || status === "exists") return { ...noWork, ...common };
   const sent = workExternalId(externalId, job);
   const derived = sent === externalId ? undefined : sent;
-  return {
-    ...common,
-    jobId: job.id,
-    jobWorkId: work?.[0] || undefined,
-    workId: work?.[1] || undefined,
-    workExternalId: derived,
-  };
+  return { ...common, jobId: job.id, jobWorkId, workId, workExternalId: derived };
 }

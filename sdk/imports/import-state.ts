@@ -36,14 +36,18 @@ export interface ClientState {
   mode: WorkMode;
   /** The job that has, or may have, its newest work. */
   job?: ImportJob | undefined;
-  /** Ids of its newest work. None: whether the job has it is not known. */
-  work?: readonly [jobWorkId: string, workId: string] | undefined;
+  /** Id of its newest work. None: whether the job has it is not known. */
+  workId?: string | undefined;
+  /** Id of that in its job. None: only the task of the work was found. */
+  jobWorkId?: string | undefined;
   /** `sent`: whether its documents are attached is not known. */
   attaching?: "sent" | "attached" | undefined;
   /** Fingerprint of the documents of its newest work. None of an imported client: what it was imported with is not known. */
   documents?: string | undefined;
   /** A line for each upload that was begun: the key of the document, and its URL. */
   uploads?: string | undefined;
+  /** Id of a job that was abandoned after its documents were attached there, and their fingerprint. */
+  abandoned?: readonly [jobId: string, documents: string | undefined] | undefined;
   /** Ids of its works before the newest. */
   earlier?: readonly string[] | undefined;
   /** In the input of this process. */
@@ -71,7 +75,8 @@ export class ImportState {
       isImported: false,
       mode: "new",
       job: undefined,
-      work: undefined,
+      workId: undefined,
+      jobWorkId: undefined,
       attaching: undefined,
       documents: undefined,
       isSeen: false,
@@ -143,7 +148,7 @@ const entries = {
     if (jobWorkIds.length !== clients.length || workIds.length !== clients.length)
       throw new Error("expected a work for each client of the job");
     for (const [index, each] of clients.entries())
-      state.client(each).work = [jobWorkIds[index] ?? "", workIds[index] ?? ""];
+      Object.assign(state.client(each), { jobWorkId: jobWorkIds[index], workId: workIds[index] });
   }),
   /** A client, and the fingerprint of its documents. */
   "attach?": entry([id, s.string], (state, externalId, documents) => {
@@ -169,16 +174,20 @@ const entries = {
     const job = { number: 0, id: jobId, workspaceId: "", mode, clients: [externalId], isStarting: false };
     // Whether a request in doubt has attached them is not known.
     const isKnown = client.job?.id === jobId && client.attaching === "attached";
-    const documents = isKnown ? client.documents : undefined;
-    Object.assign(client, { isImported: true, job, work: ["", workId], documents });
+    const abandoned = client.abandoned?.[0] === jobId ? client.abandoned[1] : undefined;
+    const documents = isKnown ? client.documents : abandoned;
+    Object.assign(client, { isImported: true, job, workId, jobWorkId: undefined, documents });
   }),
   /** Clients that leave their job, which is never started or has no works, or get a second work; how they are sent next. */
   next: entry([mode, ids], (state, mode, clients) => {
-    const none = { job: undefined, work: undefined, attaching: undefined, documents: undefined };
+    const work = { job: undefined, workId: undefined, jobWorkId: undefined };
+    const none = { ...work, attaching: undefined, documents: undefined, isImported: false };
     for (const externalId of clients) {
       const client = state.client(externalId);
-      if (client.isImported && client.work) client.earlier = [...(client.earlier ?? []), client.work[1]];
-      Object.assign(client, { ...none, isImported: false, mode });
+      if (client.isImported && client.workId) client.earlier = [...(client.earlier ?? []), client.workId];
+      else if (client.attaching === "attached" && client.job)
+        client.abandoned = [client.job.id, client.documents];
+      Object.assign(client, none, { mode });
     }
   }),
   /** Client, key of the document, and the URL of its upload. */

@@ -21,7 +21,7 @@ export interface Imports {
    * `pending` and has no effect, and its clients get works with a derived external id (`workExternalId`), once the service
    * shows no task of them. For that the client needs an `apiKey` of the connection's workspace besides a partner's key. All
    * calls are `background` calls. Two jobs are worked on at a time; only their clients are in memory, and of each of the others
-   * about 500 bytes, and 120 for each uploaded file.
+   * about 400 bytes, and 120 for each uploaded file.
    *
    * A client that fails is in the result. The import itself ends with `API_KEY_REJECTED`, `API_KEY_UNAVAILABLE`,
    * `PERMISSION_DENIED`, `NOT_FOUND` or `CONFLICT` of the connection, `CLIENT_CLOSED`, `CONFIGURATION_INVALID`, `ABORTED`,

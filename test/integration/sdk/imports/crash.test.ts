@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { atDepth, isFullDepth } from "../../../support/depth.ts";
-import { clientsWithUrls } from "../../../support/import-fixture.ts";
+import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
+import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { clientsWithFiles, type StoryEnd, stoppedImports, stories } from "./import-stops.ts";
 
 // `npm test` takes a selection of the stops, a run at full depth a larger one, and `npm run prove -- --only stops` all.
@@ -48,6 +49,18 @@ describe("an import of which", () => {
     expect(problems).toEqual([]);
     expect(undecided).toBeGreaterThan(0);
   }, 60_000);
+
+  it("the journal has lost its end leaves those to people whose documents are in doubt, and no others", async () => {
+    await using fixture = await createImportFixture();
+    const clients = clientsWithUrls(4, 1);
+    const journal = new MemoryJournal();
+    await fixture.import({ clients, journal, concurrency: 1 });
+    const last = journal.entries.findLastIndex((entry) => entry.startsWith('["attach",'));
+    journal.entries.splice(last);
+    const result = await fixture.import({ clients, journal });
+    expect(result.counts).toMatchObject({ imported: 3, undecided: 1 });
+    expect(await fixture.problems(result, clients)).toEqual([]);
+  });
 
   it("the journal has lost entries imports clients twice when the service hides its tasks (control)", async () => {
     const base = { clients: clientsWithFiles(1, 1), hidesTasks: true };
