@@ -46,7 +46,7 @@ function nest(major: string, how: string, code: string, echo: boolean): Project 
     run: "tsc && echo compiled",
     prints: /compiled/,
     serve: underAttack("node dist/server.js"),
-    uses: receivesWebhooks(echo),
+    uses: receivesWebhooks({ echo, readsItself: echo }),
   };
 }
 
@@ -98,7 +98,7 @@ const recipe = ({ heading, of, versions = {}, code, echo, ...others }: Recipe): 
   run: "tsc && echo compiled",
   prints: /compiled/,
   serve: underAttack("node server.ts"),
-  uses: receivesWebhooks(echo),
+  uses: receivesWebhooks({ echo, readsItself: code === undefined }),
   ...others,
 });
 
