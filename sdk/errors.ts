@@ -73,31 +73,15 @@ export type Outcome = "not_sent" | "rejected" | "unknown";
 export interface GraphQLErrorEntry {
   readonly message: string;
   readonly path?: readonly (string | number)[] | undefined;
-  readonly locations?: readonly { readonly line: number; readonly column: number }[] | undefined;
   /** `extensions.code`, when the service sent one. */
   readonly code?: string | undefined;
   /** What the service says besides, such as the field; redacted. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface ErrorDetails {
-  readonly outcome?: Outcome | undefined;
-  /** Requests sent for this call, the failed one included; token exchanges do not count. */
-  readonly attempts?: number | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly cause?: unknown;
-  readonly data?: unknown;
-  readonly errors?: readonly GraphQLErrorEntry[] | undefined;
-  /** Status of the HTTP response, if there was one. */
-  readonly httpStatus?: number | undefined;
-  readonly operationName?: string | undefined;
-  /** The service's name for the request, for its support. */
-  readonly requestId?: string | undefined;
-  /** Response headers by lower-case name, without cookies; redacted. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** `extensions` of the response; redacted. */
-  readonly extensions?: Readonly<Record<string, unknown>> | undefined;
-}
+type Detail = Exclude<keyof WorkspaceTasksError, "code" | "message" | "name" | "stack" | "toJSON">;
+/** What is known of a failure besides its code and message. */
+export type ErrorDetails = { readonly [Name in Detail]?: WorkspaceTasksError[Name] | undefined };
 
 const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 
@@ -105,7 +89,7 @@ const brand: unique symbol = Symbol.for("workspace-tasks/error/v1") as never;
 export class WorkspaceTasksError extends Error {
   readonly code: ErrorCode;
   readonly outcome: Outcome;
-  /** Requests sent for this call. */
+  /** Requests sent for this call, the failed one included; token exchanges do not count. */
   readonly attempts: number;
   // Declared only, so that printing an error shows no field without a value.
   /** How long the service, or the local rate limiter, asks to wait before the next attempt. */

@@ -5,8 +5,7 @@ import { withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
-import { FailureError, failure } from "./call/failure.ts";
-import { type ApiKeySource, isSendableKey, wrongKind } from "./credentials/key-exchange.ts";
+import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
 import { ConfigurationError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";
@@ -73,7 +72,7 @@ export interface CreateClientOptions {
   readonly fetch?: Fetch | undefined;
   /** Default: the clock of the machine. */
   readonly clock?: Clock | undefined;
-  /** Default: `Math.random`. */
+  /** Default: `Math.random`. What is no number from 0 to below 1 counts as 0.5. */
   readonly random?: Random | undefined;
   /** Default: none. */
   readonly logger?: Logger | undefined;
@@ -207,7 +206,6 @@ export function resolveOptions(options: CreateClientOptions) {
     longDeadlineMs: checked.deadlineMs ?? 3_600_000,
     headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
     clock: checked.clock ?? systemClock,
-    // A pause of NaN milliseconds would be none.
     random: () => randomFrom(checked.random),
     customClock: checked.clock !== undefined,
   };
@@ -216,17 +214,14 @@ export function resolveOptions(options: CreateClientOptions) {
 const toConfigurationError = ({ message }: s.ValidationError) =>
   new ConfigurationError(`createClient: ${message}`);
 
-/** Fails the call that needs it, with what is known of the outcome, unless `random` returns what it should. */
+/** A pause of NaN milliseconds would be none. */
 function randomFrom(random: Random): number {
-  let cause: unknown;
   try {
-    const value: unknown = random();
-    if (typeof value === "number" && value >= 0 && value < 1) return value;
-  } catch (error) {
-    cause = error;
+    const value = random();
+    return value >= 0 && value < 1 ? Number(value) : 0.5;
+  } catch {
+    return 0.5;
   }
-  const message = "random: expected a function that returns a number from 0 to below 1";
-  throw new FailureError(failure("CONFIGURATION_INVALID", message, { cause }));
 }
 
 const insecure = (name: string, { hostname }: URL) =>
@@ -242,8 +237,6 @@ function apiKeySource(value: unknown, path: string): ApiKeySource {
       path,
       "expected a key, got an empty string; is the environment variable set?",
     );
-  const wrong = wrongKind(path === "partnerApiKey" ? path : "apiKey", value);
-  if (wrong !== undefined) throw new s.ValidationError(path, wrong);
   if (isSendableKey(value)) return value;
   throw new s.ValidationError(path, "expected a key without spaces or line ends, got one with them");
 }

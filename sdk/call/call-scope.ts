@@ -1,4 +1,5 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
+import { builtInModule } from "@workspace-tasks/kernel/node-module.ts";
 import { type Failure, FailureError, failure } from "./failure.ts";
 
 // The lifetime of a client, a call, an attempt or an upload. All waiting (queue, token, pause, response) happens
@@ -130,15 +131,7 @@ function aborted(cause: unknown): Failure {
   return failure("ABORTED", "the caller's signal ended the call", { cause });
 }
 
-// Many concurrent calls may share one signal. They share one listener on it, which is removed with the last of them: a
-// signal that lives as long as the process accumulates nothing, and Node does not warn of a leak at the eleventh call.
-
-interface SharedListener {
-  readonly callbacks: Set<() => void>;
-  readonly onAbort: () => void;
-}
-
-const listeners = new WeakMap<AbortSignal, SharedListener>();
+const events = builtInModule("node:events");
 
 /** Runs `callback` when the signal aborts, at once if it has. The returned function removes it. */
 function onAbort(signal: AbortSignal, callback: () => void): () => void {
@@ -146,25 +139,12 @@ function onAbort(signal: AbortSignal, callback: () => void): () => void {
     callback();
     return () => {};
   }
-  const listener = listeners.get(signal) ?? listen(signal);
-  // Wrapped, so that the same function can be added twice.
-  const own = () => callback();
-  listener.callbacks.add(own);
-  return () => {
-    listener.callbacks.delete(own);
-    if (listener.callbacks.size > 0 || listeners.get(signal) !== listener) return;
-    listeners.delete(signal);
-    signal.removeEventListener("abort", listener.onAbort);
-  };
-}
-
-function listen(signal: AbortSignal): SharedListener {
-  const callbacks = new Set<() => void>();
-  const onAbort = () => {
-    for (const callback of [...callbacks]) callback();
-  };
-  const listener = { callbacks, onAbort };
-  signal.addEventListener("abort", onAbort);
-  listeners.set(signal, listener);
-  return listener;
+  try {
+    // Many calls may share one signal, and Node before 24 warns of a leak at the eleventh.
+    events?.setMaxListeners(0, signal);
+  } catch {
+    // A signal of another realm.
+  }
+  signal.addEventListener("abort", callback);
+  return () => signal.removeEventListener("abort", callback);
 }

@@ -1,4 +1,5 @@
 import { builtInModule } from "@workspace-tasks/kernel/node-module.ts";
+import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OperationKind, Router } from "./operation.ts";
 
@@ -101,16 +102,7 @@ export function createEmit(logger: Logger | undefined): Emit {
     if (!hasSubscribers && !logger) return;
     const event = build();
     if (hasSubscribers) channels.get(name)?.publish(event);
-    try {
-      const logged: unknown = logger?.[levels[name]](event, name);
-      // Of an asynchronous logger; a rejection without a handler ends the process.
-      if (isThenable(logged)) logged.then(undefined, () => {});
-    } catch {
-      // A broken logger must not lose a call whose request may have been applied already.
-    }
+    // A broken logger must not lose a call whose request may have been applied already.
+    callSafely(() => logger?.[levels[name]](event, name));
   };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

@@ -6,7 +6,6 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import { defineOperation, type UntypedOperation } from "../call/operation.ts";
 import { type Redactor, secretLengthMax } from "../call/redactor.ts";
-import { parseHttpDateMs } from "../request/retry-after.ts";
 import { decideRetry } from "../request/retry-policy.ts";
 import type { AttemptResult, SendAttempt } from "../request/transport.ts";
 import { Credentials, type CredentialsOptions, type ExchangedToken, type Key } from "./credentials.ts";
@@ -76,9 +75,6 @@ async function readKey(options: KeyExchangeOptions): Promise<Key> {
     throw new FailureError(failure("CONFIGURATION_INVALID", message));
   }
   redactor.remember(value);
-  const wrong = wrongKind(exchange.name, value);
-  if (wrong !== undefined)
-    throw new FailureError(failure("CONFIGURATION_INVALID", `${exchange.name}: ${wrong}`));
   return { value, hash: sha256(value) };
 }
 
@@ -112,7 +108,7 @@ async function exchangeKey(
   const request = { operation, variables, url, headers, timeoutMs, scope, onData, kind: "query" } as const;
   for (let retries = 0; ; retries += 1) {
     const result = await options.sendAttempt(request);
-    const token = tokenOf(options, result);
+    const token = tokenOf(exchange, result);
     if (token) return token;
     const failed = failureOf(result, exchange);
     const remainingMs = scope.remainingMs();
@@ -132,18 +128,14 @@ async function exchangeKey(
   }
 }
 
-function tokenOf(
-  { exchange, clock }: KeyExchangeOptions,
-  { classification, response }: AttemptResult,
-): ExchangedToken | undefined {
-  const token = classification.ok ? exchange.readToken(classification.data) : undefined;
+function tokenOf(exchange: KeyExchange, { failure, data }: AttemptResult): ExchangedToken | undefined {
+  const token = failure ? undefined : exchange.readToken(data);
   if (typeof token !== "string" || !isSendableKey(token)) return undefined;
-  const serverDate = response?.headers.get("date") ?? null;
-  return { token, lifetimeMs: tokenLifetimeMs(token, serverDate, clock.now()) };
+  return { token, lifetimeMs: tokenLifetimeMs(token) };
 }
 
-function failureOf({ classification, response }: AttemptResult, exchange: KeyExchange): Failure {
-  if (!classification.ok) return keyFailure(classification.failure, exchange);
+function failureOf({ failure: found, response }: AttemptResult, exchange: KeyExchange): Failure {
+  if (found) return keyFailure(found, exchange);
   const message = `${exchange.name} exchange: expected a token without spaces or line ends, got none`;
   return failure("RESPONSE_INVALID", message, { httpStatus: response?.status });
 }
@@ -169,46 +161,19 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-// Keys look alike, and the service's error for one of another kind does not say so.
-const kinds = [
-  {
-    begins: /^whsec_/,
-    what: "a webhook's signing secret (whsec_…)",
-    belongs: "the option secrets of createReceiver",
-  },
-  // Keys of the mock; the interface says nothing of the form of the service's.
-  { begins: /^wtp_[\w-]{43}$/, what: "a partner's key (wtp_…)", belongs: "partnerApiKey" },
-  { begins: /^wtk_[\w-]{43}$/, what: "a workspace's key (wtk_…)", belongs: "apiKey" },
-];
-
-/** What is wrong with a key of another kind than the option takes, without the key; `undefined` for any other. */
-export function wrongKind(option: "apiKey" | "partnerApiKey", key: string): string | undefined {
-  const kind = kinds.find(({ begins }) => begins.test(key));
-  if (!kind || kind.belongs === option) return undefined;
-  return `expected ${option === "apiKey" ? "an API key" : "a partner's API key"}, got ${kind.what}, which belongs in ${kind.belongs}`;
-}
-
-// Interface §5. Used only for a token without the claim.
+// Interface §5. Used only for a token without the claims.
 const documentedLifetimeMs = 180_000;
 // Interface §5: the service issues no token for longer; a larger claim means a wrong clock.
 const lifetimeMsMax = 1_800_000;
 
 /**
- * Lifetime of a token, counted from the moment its exchange was sent.
- *
- * `exp` is a time of the service's clock, so it is compared with the time of issue, `iat`, and without it with the
- * response's `Date`, which a proxy may have set. The local clock, which may be hours off, is used only without both.
+ * Lifetime of a token, counted from the moment its exchange was sent. `exp` is a time of the service's clock, so it is
+ * compared with the time of issue, `iat`, and with no other clock.
  */
-export function tokenLifetimeMs(token: string, serverDate: string | null, localNowMs: number): number {
-  const { exp, iat } = readClaims(token);
-  if (exp === undefined) return documentedLifetimeMs;
-  const times = [iat && iat * 1_000, parseHttpDateMs(serverDate ?? ""), localNowMs];
-  const lifetimes = times.flatMap((timeMs) => (timeMs === undefined ? [] : [exp * 1_000 - timeMs]));
-  return lifetimes.find(isPlausible) ?? documentedLifetimeMs;
-}
-
-function isPlausible(lifetimeMs: number): boolean {
-  return lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax;
+export function tokenLifetimeMs(token: string): number {
+  const { exp = 0, iat = 0 } = readClaims(token);
+  const lifetimeMs = 1_000 * (exp - iat);
+  return lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax ? lifetimeMs : documentedLifetimeMs;
 }
 
 interface Claims {

@@ -117,12 +117,12 @@ class CallRecord {
         authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
         if (this.#request.beforeSend) await this.#prepare(this.#request.beforeSend, authorization);
         this.#step = "request";
-        const { classification } = await this.#send(route, authorization);
-        if (classification.ok) {
+        const result = await this.#send(route, authorization);
+        if (!result.failure) {
           if (authorization.credential) authorization.credential.isAccepted = true;
-          return classification.data;
+          return result.data;
         }
-        failure = classification.failure;
+        failure = result.failure;
         const { dataWhenGone } = this.#request.operation;
         if (failure.code === "NOT_FOUND" && this.#outcome === "unknown" && dataWhenGone) return dataWhenGone;
       } catch (error) {
@@ -225,8 +225,7 @@ class CallRecord {
     return { ...this.#meta, httpStatus: response.status, ...readResponseDetails(response, redactor) };
   }
 
-  #settle(permit: Permit, { classification, sent, respondedAtMs }: AttemptResult): void {
-    const failure = classification.ok ? undefined : classification.failure;
+  #settle(permit: Permit, { failure, sent, respondedAtMs }: AttemptResult): void {
     if (failure?.code === "RATE_LIMITED") {
       const { retryAfterMs } = failure;
       const waitMs = permit.rejected(retryAfterMs);

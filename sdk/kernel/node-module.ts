@@ -1,5 +1,6 @@
 interface NodeModules {
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
+  readonly "node:events": typeof import("node:events");
   readonly "node:fs/promises": typeof import("node:fs/promises");
   readonly "node:os": typeof import("node:os");
 }

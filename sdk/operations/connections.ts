@@ -25,14 +25,13 @@ export interface ProviderConnection
     { readonly status: ProviderConnectionStatus }
   > {}
 
+/** Links between a workspace and a partner's platform. @see interface §4 */
 export interface Connections {
   /**
    * Starts a connection with the credentials of the partner's platform; it is `pending` until it is collected.
    *
    * `inputs` usually holds `apiKey`, `securityToken` and `baseUrl`. Errors: `NOT_FOUND` for an unknown workspace,
    * `PERMISSION_DENIED`. Not idempotent. Beyond the interface, which names the operation without its shape (documented).
-   *
-   * @see interface §4
    */
   start(input: StartConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 
@@ -41,8 +40,6 @@ export interface Connections {
    *
    * The result is in `status`, and is not an error: `active`, or an error state. `inputs` is stored and returned as
    * `settings`. Errors: `NOT_FOUND`, `PERMISSION_DENIED`. Idempotent, except that the platform is contacted again.
-   *
-   * @see interface §4
    */
   collect(connectionId: string, input?: CollectConnectionInput, call?: CallOptions): Call<ProviderConnection>;
 }

@@ -23,14 +23,13 @@ export interface ConnectionJob
 export interface JobWork
   extends PickSelected<schema.JobWork, generated.CreateJobWorksMutation["createJobWorks"][number]> {}
 
+/** Batches of works that are imported together. @see interface §4 */
 export interface Jobs {
   /**
    * Creates a `pending` job on a connection that is `active`.
    *
    * Errors: `NOT_FOUND` for an unknown connection, `CONFLICT` for one that is not active, `PERMISSION_DENIED`. Not
    * idempotent: a job without works has no effect.
-   *
-   * @see interface §4
    */
   create(input: CreateJobInput, call?: CallOptions): Call<ConnectionJob>;
 
@@ -43,8 +42,6 @@ export interface Jobs {
    * which `works.attachArtifacts` needs, are then lost, because no operation lists the works of a job: create another
    * job and add the works with other external ids, and leave the first job `pending`, where it has no effect.
    * `imports.start` does all of this.
-   *
-   * @see interface §4
    */
   addWorks(jobId: string, works: readonly JobWorkInput[], call?: CallOptions): Call<readonly JobWork[]>;
 
@@ -53,8 +50,6 @@ export interface Jobs {
    *
    * Errors: `NOT_FOUND`, `CONFLICT` for a job without works or already started, `PERMISSION_DENIED`. Idempotent:
    * a job starts once, and `CONFLICT` with outcome `unknown` means that it has started. Beyond the interface, which names the operation without its shape (assumed).
-   *
-   * @see interface §4
    */
   startImport(jobId: string, call?: CallOptions): Call<ConnectionJob>;
 }

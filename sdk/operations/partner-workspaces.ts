@@ -27,14 +27,13 @@ export interface CreateWorkspaceInput
 export interface PartnerWorkspace
   extends PickSelected<schema.Workspace, generated.CreateWorkspaceMutation["createWorkspace"]> {}
 
+/** The workspaces of the firms that a partner serves. @see interface §4 */
 export interface PartnerWorkspaces {
   /**
    * Creates one workspace per tax firm. `displayName` must not be blank.
    *
    * Errors: `PERMISSION_DENIED`, `INPUT_INVALID`. Not idempotent: after an error with outcome `unknown` a second call
    * may create a second workspace, so put your own reference into `metadata`.
-   *
-   * @see interface §4
    */
   create(input: CreateWorkspaceInput, call?: CallOptions): Call<PartnerWorkspace>;
 
@@ -43,8 +42,6 @@ export interface PartnerWorkspaces {
    *
    * Errors: `NOT_FOUND`, `PERMISSION_DENIED`, `INPUT_INVALID`. Idempotent. Beyond the interface, which names the
    * operation without its shape (documented).
-   *
-   * @see interface §4
    */
   addUsers(workspaceId: string, input: AddUsersInput, call?: CallOptions): Call<readonly AddedUser[]>;
 }

@@ -43,10 +43,6 @@ export interface WaitForTaskOptions {
   readonly signal?: AbortSignal | undefined;
   /** Longest wait. Default: the client's `deadlineMs`, else 3,600,000 ms; at most 2,147,483,647 ms. */
   readonly deadlineMs?: number | undefined;
-  /** Pause after the first poll, doubled while nothing changes. Default 2,000 ms. */
-  readonly pollIntervalMs?: number | undefined;
-  /** Longest pause between two polls. Default 15,000 ms. */
-  readonly maxPollIntervalMs?: number | undefined;
   /**
    * Called with the task when it is first found and whenever it or one of its stages has changed. A promise that it
    * returns is awaited before the next poll of this task; a failure ends the wait with `ON_PROGRESS_FAILED`.
@@ -63,8 +59,6 @@ const waitForInput = s.strictObject(
   {
     signal: s.optional(s.abortSignal),
     deadlineMs: s.optional(s.durationMs),
-    pollIntervalMs: s.withDefault(s.durationMs, 2_000),
-    maxPollIntervalMs: s.withDefault(s.durationMs, 15_000),
     onProgress: s.optional(s.functionOf<(task: Task) => unknown>()),
   },
   {
@@ -85,6 +79,8 @@ export interface TaskPoller {
   waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }
 
+/** The pause after the first poll, doubled while nothing changes. */
+const pollIntervalMs = { first: 2_000, max: 15_000 };
 const rateLimitShareMax = 0.25;
 const spacingWithoutLimitMs = 1_000;
 
@@ -289,7 +285,7 @@ class TaskWait {
   lastFailure: unknown;
   readonly #options: WaitInput;
   readonly #dependencies: WaitDependencies;
-  #intervalMs: number;
+  #intervalMs = pollIntervalMs.first;
   #polls = 0;
   #missing = 0;
   #failuresInARow = 0;
@@ -301,7 +297,6 @@ class TaskWait {
     this.nextPollAtMs = dependencies.clock.monotonic();
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#intervalMs = options.pollIntervalMs;
     dependencies.scope.onEnd((ended) => {
       const outcome = this.#polls === 0 ? "not_sent" : "unknown";
       this.#failWith({ ...ended, outcome });
@@ -361,8 +356,8 @@ class TaskWait {
   }
 
   #pollAgain(hasChanged: boolean, retryAfterMs = 0): void {
-    const { pollIntervalMs, maxPollIntervalMs } = this.#options;
-    this.#intervalMs = hasChanged ? pollIntervalMs : Math.min(this.#intervalMs * 2, maxPollIntervalMs);
+    const { first, max } = pollIntervalMs;
+    this.#intervalMs = hasChanged ? first : Math.min(this.#intervalMs * 2, max);
     this.nextPollAtMs = this.#dependencies.clock.monotonic() + Math.max(this.#intervalMs, retryAfterMs);
   }
 

@@ -44,17 +44,6 @@ export interface Tasks {
    * request per round. Transient failures (network, 5xx, timeouts) are polled again, and an id that the service cannot
    * process ends its own waits only. Errors: `TASK_FAILED`, `NOT_FOUND`, `ARGUMENT_INVALID`, `ON_PROGRESS_FAILED`,
    * `DEADLINE_EXCEEDED`, `ABORTED`, `CLIENT_CLOSED`. Beyond the interface (assumed).
-   *
-   * @example examples/sdk.test.ts#wait-for
-   * ```ts
-   * try {
-   *   const { type, result } = await client.tasks.waitFor(taskId, { deadlineMs: 600_000 });
-   *   console.log(type, result);
-   * } catch (error) {
-   *   if (!(error instanceof TaskFailedError)) throw error;
-   *   console.log(error.task.errorMessage);
-   * }
-   * ```
    */
   waitFor(taskId: string, options?: WaitForTaskOptions): Promise<Task>;
 }

@@ -72,12 +72,6 @@ export interface TaxClients {
   /**
    * Lists the clients, newest first, fetched while the list is read. Each client is listed once. Errors:
    * `ARGUMENT_INVALID`, `PAGINATION_STALLED`. Beyond the interface (assumed).
-   *
-   * @example examples/sdk.test.ts#list
-   * ```ts
-   * for await (const { name, returnType } of client.taxClients.list()) console.log(name, returnType);
-   * const newest = await client.taxClients.list().toArray({ maxItems: 10 });
-   * ```
    */
   list(options?: ListTaxClientsOptions, call?: CallOptions): PagedList<TaxClient, number>;
 

@@ -49,8 +49,6 @@ export interface WebhookEndpoints {
    *
    * Errors: `WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE` for a `limit` outside 1 to 100; `ITERATOR_INVALID` for a cursor of
    * another list; `PAGINATION_STALLED` when ten pages in a row have no new endpoint.
-   *
-   * @see interface §4
    */
   list(options?: ListWebhookEndpointsOptions, call?: CallOptions): PagedList<WebhookEndpoint, string>;
 
@@ -60,8 +58,6 @@ export interface WebhookEndpoints {
    * `description` omitted or `null` becomes an empty string; `eventTypes` omitted or `null` means all current and
    * future events. Errors: `WEBHOOK_ENDPOINT_URL_INVALID`, `WEBHOOK_EVENT_TYPE_REQUIRED` for an empty list,
    * `WEBHOOK_EVENT_TYPE_UNSUPPORTED`. Not idempotent: after an error with outcome `unknown`, list before creating again.
-   *
-   * @see interface §4
    */
   create(input: CreateWebhookEndpointInput, call?: CallOptions): Call<WebhookEndpointSecret>;
 
@@ -71,8 +67,6 @@ export interface WebhookEndpoints {
    *
    * Errors: `WEBHOOK_ENDPOINT_FIELD_REQUIRED` when no field is given, `WEBHOOK_ENDPOINT_URL_INVALID`,
    * `WEBHOOK_EVENT_TYPE_REQUIRED`, `WEBHOOK_EVENT_TYPE_UNSUPPORTED`, `NOT_FOUND`. Idempotent.
-   *
-   * @see interface §4
    */
   update(endpointId: string, input: UpdateWebhookEndpointInput, call?: CallOptions): Call<WebhookEndpoint>;
 
@@ -81,8 +75,6 @@ export interface WebhookEndpoints {
    *
    * Errors: `NOT_FOUND`, also for an endpoint that was deleted before. Idempotent: when it is repeated because its
    * outcome was unknown, an endpoint that no longer exists was deleted.
-   *
-   * @see interface §4
    */
   delete(endpointId: string, call?: CallOptions): Call<boolean>;
 
@@ -91,8 +83,6 @@ export interface WebhookEndpoints {
    *
    * Errors: `SECRET_GRACE_PERIOD_OUT_OF_RANGE`, `NOT_FOUND`. Not idempotent: each call issues another secret. After
    * a call with outcome `unknown` its secret is lost, so rotate again.
-   *
-   * @see interface §4
    */
   rotateSecret(
     endpointId: string,

@@ -38,6 +38,7 @@ export interface RotateEndpointSecretInput extends RotateWebhookEndpointSecretIn
   readonly secrets: SecretStore;
 }
 
+/** Where events are delivered, and which there are. @see interface §4 */
 export interface Webhooks {
   /** The endpoints that the workspace's events are delivered to. */
   readonly endpoints: WebhookEndpoints;
@@ -54,18 +55,6 @@ export interface Webhooks {
    * Call options apply to each request, `deadlineMs` (default 120,000) and `signal` to the whole; `idempotent` is ignored.
    * Errors: `SECRET_STORE_FAILED` when the store fails, does not respond within 5 s or holds something else,
    * `SECRET_STORE_CONFLICT`, and those of `endpoints.list`, `create`, `update`, `delete` and `rotateSecret`.
-   *
-   * @example examples/sdk-guide.test.ts#endpoint
-   * ```ts
-   * // At every start.
-   * const { endpoint, changed } = await client.webhooks.ensureEndpoint({
-   *   url,
-   *   eventTypes: ["task.completed", "task.failed"], // without: all events
-   *   secrets: fileSecrets(path),
-   * });
-   * ```
-   *
-   * @see interface §4
    */
   ensureEndpoint(input: EnsureEndpointInput, call?: CallOptions): Promise<EnsuredEndpoint>;
 
@@ -75,16 +64,12 @@ export interface Webhooks {
    *
    * Not idempotent: each call issues a secret, also one more where an outcome was unknown. Waits, options and errors are
    * those of `ensureEndpoint`; besides, `ARGUMENT_INVALID` for an empty store and `SECRET_GRACE_PERIOD_OUT_OF_RANGE`.
-   *
-   * @see interface §4, §6
    */
   rotateEndpointSecret(input: RotateEndpointSecretInput, call?: CallOptions): Promise<StoredEndpoint>;
 
   /**
    * Lists every event that the service can deliver, with the JSON Schema of its payload. Public: no key is needed or
    * sent, and the call is not counted against the rate limit.
-   *
-   * @see interface §4
    */
   catalog(call?: CallOptions): Call<readonly WebhookEventType[]>;
 }

@@ -7,6 +7,7 @@ import type { CallOptions } from "../options.ts";
 
 export type { ArtifactInput, JobArtifact };
 
+/** The works of a job. @see interface §4 */
 export interface Works {
   /**
    * Attaches files to a job work, by the URL from which the service fetches them during the import.
@@ -14,8 +15,6 @@ export interface Works {
    * `type` is free text, for example `w2`, `1099`, `receipt`. Errors: `NOT_FOUND`, `CONFLICT`, `PERMISSION_DENIED`.
    * Not idempotent: after an error with outcome `unknown` a second call may attach the files twice; `imports.start` uses
    * another job then. Beyond the interface, which names the operation without its shape (documented).
-   *
-   * @see interface §4
    */
   attachArtifacts(
     jobWorkId: string,

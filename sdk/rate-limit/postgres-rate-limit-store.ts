@@ -72,12 +72,6 @@ const statementsOf = (table: string) => ({
  * Creates the schema and in it the table `rate_limit` on first use; what another role owns is not used: `CONFIGURATION_INVALID`,
  * as the cause of `RATE_LIMIT_STORE_FAILED`. Stores hashes of keys, never a key. The pool stays yours: it is not closed. Give it a `connectionTimeoutMillis`. A query takes 4 s at
  * most, after which its client is destroyed.
- *
- * @example examples/sdk.test.ts#rate-limit-store
- * ```ts
- * const pool = new pg.Pool({ connectionString: process.env["DATABASE_URL"] });
- * const client = createClient({ baseUrl, apiKey, rateLimit: { store: postgresRateLimitStore(pool) } });
- * ```
  */
 export function postgresRateLimitStore(
   pool: PostgresPool,

@@ -1,5 +1,4 @@
-// Turns what was received into data, or into a failure: what went wrong, what is known about its effect, and what might
-// help.
+// Whether a response is a failure: what went wrong, what is known about its effect, and what might help.
 //
 // A status of 200 proves nothing: a rejection can be an HTTP 429 or 401, or an error in a 200. A mutation with a root
 // field that is not null was applied, at least in part, and is never called rejected.
@@ -10,18 +9,8 @@ import type { OperationKind } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { ErrorCode, GraphQLErrorEntry, Outcome } from "../errors.ts";
 import type { ResponseHead } from "./fetch.ts";
-import { networkFailure, notResponse } from "./network-failure.ts";
 import { readExtensions, readResponseDetails } from "./response-details.ts";
 import { parseRetryAfterMs } from "./retry-after.ts";
-
-/** What was received, before it is classified. */
-export type SendResult =
-  | { readonly type: "response"; readonly response: GraphQLResponse }
-  | { readonly type: "unsendable"; readonly cause: unknown }
-  /** The `fetch` that was passed returned something else than a `Response`. */
-  | { readonly type: "no_response"; readonly got: string }
-  | { readonly type: "too_large"; readonly response: ResponseHead }
-  | { readonly type: "broken"; readonly cause: unknown; readonly response: ResponseHead | undefined };
 
 export interface GraphQLResponse extends ResponseHead {
   /** False when the body was not JSON, or JSON without `data` and `errors`. */
@@ -31,10 +20,6 @@ export interface GraphQLResponse extends ResponseHead {
   readonly data: unknown;
 }
 
-export type Classification =
-  | { readonly ok: true; readonly data: unknown }
-  | { readonly ok: false; readonly failure: Failure };
-
 export interface ClassificationContext {
   readonly kind: OperationKind;
   readonly redactor: Redactor;
@@ -43,49 +28,24 @@ export interface ClassificationContext {
   readonly nowMs: number;
 }
 
-export function classifyResponse(result: SendResult, context: ClassificationContext): Classification {
-  if (result.type !== "response") return { ok: false, failure: withoutResponse(result, context) };
-  const { response } = result;
-  const errors = readErrors(response.errors, context.redactor);
+/** What a response says that has no usable data. */
+export function failureIn(response: GraphQLResponse, context: ClassificationContext): Failure | undefined {
+  const { kind, redactor } = context;
+  const errors = readErrors(response.errors, redactor);
   const found = failureOf(response, errors, context);
-  if (!found) return { ok: true, data: response.data };
+  if (!found) return undefined;
   const isPartial = hasData(response.data);
   return {
-    ok: false,
-    failure: {
-      ...found,
-      ...detailsOf(response, context.redactor),
-      ...(errors.length > 0 ? { errors } : {}),
-      ...(isPartial ? { data: response.data } : {}),
-      ...(isPartial && context.kind === "mutation" ? { outcome: "unknown", remedy: "none" } : {}),
-    },
+    ...found,
+    ...detailsOf(response, redactor),
+    errors: errors.length > 0 ? errors : undefined,
+    data: isPartial ? response.data : undefined,
+    ...(isPartial && kind === "mutation" && { outcome: "unknown", remedy: "none" }),
   };
 }
 
-function detailsOf(response: ResponseHead, redactor: Redactor) {
+export function detailsOf(response: ResponseHead, redactor: Redactor) {
   return { httpStatus: response.status, ...readResponseDetails(response, redactor) };
-}
-
-function withoutResponse(
-  result: Exclude<SendResult, { type: "response" }>,
-  context: ClassificationContext,
-): Failure {
-  if (result.type === "too_large") {
-    const details = detailsOf(result.response, context.redactor);
-    const message = "the response is larger than maxResponseBytes";
-    return failure("RESPONSE_INVALID", message, { outcome: "unknown", ...details });
-  }
-  if (result.type === "no_response") return notResponse(result.got);
-  if (result.type === "unsendable") {
-    const cause = context.redactor.cause(result.cause);
-    return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
-  }
-  const { response } = result;
-  const failed = networkFailure(result.cause, response !== undefined, {
-    redactor: context.redactor,
-    host: context.url.host,
-  });
-  return response ? { ...failed, ...detailsOf(response, context.redactor) } : failed;
 }
 
 function failureOf(
@@ -223,15 +183,14 @@ function readErrors(errors: unknown, redactor: Redactor): readonly GraphQLErrorE
 }
 
 function readEntry(entry: unknown, redactor: Redactor): GraphQLErrorEntry {
-  const { message, path, locations, extensions } = isPlainObject(entry) ? entry : {};
+  const { message, path, extensions } = isPlainObject(entry) ? entry : {};
   const text = typeof message === "string" ? redactor.text(message, messageLengthMax) : "";
   const code = isPlainObject(extensions) ? extensions["code"] : undefined;
   return {
     message: text === "" ? "the service sent no message" : text,
-    ...(Array.isArray(path) ? { path: readPath(path, redactor) } : {}),
-    ...(Array.isArray(locations) ? { locations: readLocations(locations) } : {}),
-    ...(typeof code === "string" ? { code: redactor.text(code, messageLengthMax) } : {}),
-    ...(isPlainObject(extensions) ? { extensions: readExtensions(extensions, redactor) } : {}),
+    path: Array.isArray(path) ? readPath(path, redactor) : undefined,
+    code: typeof code === "string" ? redactor.text(code, messageLengthMax) : undefined,
+    extensions: isPlainObject(extensions) ? readExtensions(extensions, redactor) : undefined,
   };
 }
 
@@ -240,13 +199,6 @@ function readPath(path: readonly unknown[], redactor: Redactor): readonly (strin
     .slice(0, segmentsMax)
     .filter((segment) => typeof segment === "string" || typeof segment === "number")
     .map((segment) => (typeof segment === "string" ? redactor.text(segment, messageLengthMax) : segment));
-}
-
-function readLocations(locations: readonly unknown[]) {
-  return locations.slice(0, errorsMax).flatMap((location) => {
-    const { line, column } = isPlainObject(location) ? location : {};
-    return typeof line === "number" && typeof column === "number" ? [{ line, column }] : [];
-  });
 }
 
 function hasData(data: unknown): boolean {

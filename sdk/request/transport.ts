@@ -9,13 +9,9 @@ import type { CallScope } from "../call/call-scope.ts";
 import { type Failure, FailureError, failure } from "../call/failure.ts";
 import type { OperationKind, UntypedOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import {
-  type Classification,
-  classifyResponse,
-  type GraphQLResponse,
-  type SendResult,
-} from "./classify-response.ts";
+import { detailsOf, failureIn, type GraphQLResponse } from "./classify-response.ts";
 import { type Fetch, headOf, ResponseBody, type ResponseHead, requestDefaults } from "./fetch.ts";
+import { networkFailure, notResponse } from "./network-failure.ts";
 
 /** Sends one request and classifies the response; ended by `timeoutMs` or by the call's scope. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
@@ -36,7 +32,9 @@ export interface AttemptRequest {
 }
 
 export interface AttemptResult {
-  readonly classification: Classification;
+  readonly data?: unknown;
+  /** Why the attempt has no usable data. */
+  readonly failure: Failure | undefined;
   /** False when the request certainly was not sent. */
   readonly sent: boolean;
   readonly response: ResponseHead | undefined;
@@ -55,21 +53,25 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
   const { clock, redactor } = options;
   return async (request) => {
     const { url, timeoutMs, scope, kind, onData } = request;
-    if (scope.failure) return withoutResponse(scope.failure, false);
+    if (scope.failure) {
+      return { failure: scope.failure, sent: false, response: undefined, respondedAtMs: undefined };
+    }
     const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
     const trip = new RoundTrip(request, options);
     try {
       attemptScope.onEnd(() => trip.abort());
-      const result = await attemptScope.race(trip.result);
-      if (result.type === "response") onData?.(result.response.data);
-      const classification = classifyResponse(result, { kind, redactor, url, nowMs: clock.now() });
-      const response = "response" in result ? result.response : undefined;
-      return { classification, sent: trip.isSent, response, respondedAtMs: trip.respondedAtMs };
+      const response = await attemptScope.race(trip.response);
+      const { data } = response;
+      onData?.(data);
+      const failure = failureIn(response, { kind, redactor, url, nowMs: clock.now() });
+      return { data, failure, sent: trip.isSent, response, respondedAtMs: trip.respondedAtMs };
     } catch (error) {
+      const { isSent, head, respondedAtMs } = trip;
       const failed = error instanceof FailureError ? error.failure : unreadable(redactor.cause(error));
       // The request was in flight, so its effect is unknown.
-      const { respondedAtMs } = trip;
-      return { ...withoutResponse({ ...failed, outcome: "unknown" }, true), respondedAtMs };
+      const ended = attemptScope.failure === failed;
+      const failure: Failure = ended ? { ...failed, outcome: "unknown" } : failed;
+      return { failure, sent: isSent, response: ended ? undefined : head, respondedAtMs };
     } finally {
       attemptScope.dispose();
     }
@@ -78,11 +80,8 @@ export function createAttemptSender(options: AttemptSenderOptions): SendAttempt 
 
 // A response of the caller's `fetch` can be any object.
 function unreadable(cause: unknown): Failure {
-  return failure("RESPONSE_INVALID", "the response of the option fetch cannot be read", { cause });
-}
-
-function withoutResponse(failure: Failure, sent: boolean): AttemptResult {
-  return { classification: { ok: false, failure }, sent, response: undefined, respondedAtMs: undefined };
+  const message = "the response of the option fetch cannot be read";
+  return failure("RESPONSE_INVALID", message, { outcome: "unknown", cause });
 }
 
 function timedOut({ host }: URL, limitMs: number): Failure {
@@ -92,23 +91,21 @@ function timedOut({ host }: URL, limitMs: number): Failure {
 
 /** One request in flight. */
 class RoundTrip {
-  /** Never rejects. */
-  readonly result: Promise<SendResult>;
+  /** Rejects with `FailureError`. */
+  readonly response: Promise<GraphQLResponse>;
   isSent = false;
+  head: ResponseHead | undefined;
   respondedAtMs: number | undefined;
   readonly #request: AttemptRequest;
   readonly #options: AttemptSenderOptions;
   readonly #controller = new AbortController();
-  #head: ResponseHead | undefined;
   #body: ResponseBody | undefined;
   #text: string | undefined;
-  /** What was received instead of a response that graphql-request could read. */
-  #unusable: SendResult | undefined;
 
   constructor(request: AttemptRequest, options: AttemptSenderOptions) {
     this.#request = request;
     this.#options = options;
-    this.result = this.#send();
+    this.response = this.#send();
   }
 
   /** Gives up the request and its body, even when `fetch` ignores its signal. */
@@ -117,10 +114,9 @@ class RoundTrip {
     this.#body?.cancel(this.#controller.signal.reason);
   }
 
-  async #send(): Promise<SendResult> {
-    const { operation, variables, url, headers, token } = this.#request;
+  async #send(): Promise<GraphQLResponse> {
+    const { operation, variables, url } = this.#request;
     const client = new GraphQLClient(url.href, {
-      headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
       fetch: (input, init) => this.#fetch(input as URL, init as SentInit),
       errorPolicy: "all",
       // Without it the document would be parsed for each call, for its name, which is known.
@@ -131,52 +127,64 @@ class RoundTrip {
       },
     });
     try {
-      return this.#response(await client.rawRequest(operation.document, variables as object));
-    } catch (cause) {
+      return this.#received(await client.rawRequest(operation.document, variables as object));
+    } catch (error) {
+      if (error instanceof FailureError) throw error;
       // graphql-request puts variables and body into its errors, so they never leave this function.
-      if (this.#unusable) return this.#unusable;
-      if (!this.isSent) return { type: "unsendable", cause };
-      if (this.#text === undefined) return { type: "broken", cause, response: this.#head };
-      return this.#response({}, cause instanceof SyntaxError && /^\s*[[{]/.test(this.#text));
+      if (this.#text === undefined) throw new FailureError(this.#withoutBody(error));
+      return this.#received({}, error instanceof SyntaxError && /^\s*[[{]/.test(this.#text));
     }
   }
 
-  async #fetch(url: URL, { headers, body }: SentInit): Promise<Response> {
-    const { fetch, clock, maxResponseBytes } = this.#options;
+  async #fetch(url: URL, { headers: own, body }: SentInit): Promise<Response> {
+    const { fetch, clock, redactor, maxResponseBytes } = this.#options;
+    const { headers, token } = this.#request;
     this.isSent = true;
     const response = await fetch(url, {
       method: "POST",
-      headers: Object.fromEntries(headers),
+      headers: {
+        ...Object.fromEntries(own),
+        ...headers,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
       body,
       ...requestDefaults(),
       signal: this.#controller.signal,
     });
-    this.#head = headOf(response);
-    if (!this.#head) throw this.#give({ type: "no_response", got: kindOf(response) });
+    this.head = headOf(response);
+    if (!this.head) {
+      this.abort();
+      throw new FailureError(notResponse(kindOf(response)));
+    }
     this.respondedAtMs = clock.monotonic();
     this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
     if (this.#controller.signal.aborted) this.abort();
     this.#text = await this.#body.text(maxResponseBytes);
-    if (this.#text === undefined) throw this.#give({ type: "too_large", response: this.#head });
-    return readable(this.#head.status, this.#text);
-  }
-
-  /** Ends the request with this result. */
-  #give(result: SendResult): Error {
-    this.#unusable = result;
+    if (this.#text !== undefined) return readable(this.head.status, this.#text);
     this.abort();
-    return new Error(result.type);
+    const details = { outcome: "unknown", ...detailsOf(this.head, redactor) } as const;
+    const message = "the response is larger than maxResponseBytes";
+    throw new FailureError(failure("RESPONSE_INVALID", message, details));
   }
 
-  #response(found: Partial<GraphQLResponse>, isTruncated = false): SendResult {
-    const { status = 0, headers = new Headers() } = this.#head ?? {};
+  /** The variables could not be written, or the connection broke. */
+  #withoutBody(error: unknown): Failure {
+    const { redactor } = this.#options;
+    if (!this.isSent) {
+      const cause = redactor.cause(error);
+      return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
+    }
+    const { host } = this.#request.url;
+    const failed = networkFailure(error, this.head !== undefined, { redactor, host });
+    return this.head ? { ...failed, ...detailsOf(this.head, redactor) } : failed;
+  }
+
+  #received(found: Partial<GraphQLResponse>, isTruncated = false): GraphQLResponse {
+    const { status = 0, headers = new Headers() } = this.head ?? {};
     const { data, errors, extensions } = found;
     const isGraphQL = data !== undefined || errors !== undefined;
-    return {
-      type: "response",
-      response: { status, headers, data, errors, extensions, isGraphQL, isTruncated },
-    };
+    return { status, headers, data, errors, extensions, isGraphQL, isTruncated };
   }
 }
 

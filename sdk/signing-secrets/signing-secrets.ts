@@ -69,15 +69,6 @@ export function readSigningSecrets(
 /**
  * The `secrets` option of a receiver: a function that returns the secrets in the store, which it reads at most every
  * `cacheMs` (default 5,000). While the store fails or is empty, the receiver responds 503 and the service retries.
- *
- * @example examples/rotate-secret.ts#receiver
- * ```ts
- * const store = fileSecrets(`${folder}/webhook-secrets.json`);
- * const receiver = createReceiver({
- *   secrets: signingSecrets(store), // reads the store every 5 s
- *   inbox: memoryInbox(), // for this example; in production use sqliteInbox or postgresInbox
- * });
- * ```
  */
 export function signingSecrets(
   store: Pick<SecretStore, "read">,

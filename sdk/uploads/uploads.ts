@@ -1,11 +1,39 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { type FailureContext, FailureError, toError } from "../call/failure.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import {
+  type Failure,
+  type FailureContext,
+  FailureError,
+  failure,
+  onProgressFailed,
+  toError,
+} from "../call/failure.ts";
+import type { Redactor } from "../call/redactor.ts";
 import type { Engine } from "../engine/engine.ts";
 import { WorkspaceTasksError } from "../errors.ts";
+import type { ResolvedOptions } from "../options.ts";
+import {
+  type FetchBytes,
+  type FetchResponse,
+  headOf,
+  ResponseBody,
+  type ResponseHead,
+  requestDefaults,
+} from "../request/fetch.ts";
+import { networkFailure, notResponse } from "../request/network-failure.ts";
+import { readResponseDetails } from "../request/response-details.ts";
+import { parseRetryAfterMs } from "../request/retry-after.ts";
+import { backoffMs, retryAfterMsMax } from "../request/retry-policy.ts";
 import { checkInput } from "../validation/check-input.ts";
 import { urlBelow } from "../validation/service-url.ts";
-import { isUploadUrl, runTusUpload, uploadIdOf } from "./tus.ts";
-import { createUploadLink, type UploadLinkOptions } from "./upload-link.ts";
+import {
+  isUploadUrl,
+  runTusUpload,
+  type TusLink,
+  type TusRequest,
+  type TusState,
+  uploadIdOf,
+} from "./tus.ts";
 import { createUploadSource, type UploadBody, type UploadSource } from "./upload-source.ts";
 
 export interface UploadProgress {
@@ -62,14 +90,6 @@ export interface Uploads {
    * `ABORTED`, `DEADLINE_EXCEEDED`, `CLIENT_CLOSED`. A failed upload has no effect until its id is used; sending it again
    * creates a second upload. Beyond the interface, which names the upload endpoint without its shape (documented).
    *
-   * @example examples/sdk.test.ts#upload
-   * ```ts
-   * const { uploadId } = await client.uploads.upload(createReadStream(path), {
-   *   fileName: "w2.pdf",
-   *   mimeType: "application/pdf",
-   * });
-   * ```
-   *
    * @see interface §4, §8
    */
   upload(body: UploadBody, options: UploadOptions): Promise<Upload>;
@@ -91,12 +111,18 @@ const uploadInput = s.strictObject({
 
 type UploadInput = ReturnType<typeof uploadInput>;
 
-export interface UploadsOptions
-  extends Pick<UploadLinkOptions, "fetch" | "clock" | "random" | "redactor" | "headers"> {
-  readonly baseUrl: URL;
-  readonly maxRetries: number;
-  readonly uploadTimeoutMs: number;
-  readonly longDeadlineMs: number;
+type OptionsUsed =
+  | "fetch"
+  | "clock"
+  | "random"
+  | "headers"
+  | "baseUrl"
+  | "maxRetries"
+  | "uploadTimeoutMs"
+  | "longDeadlineMs";
+
+export interface UploadsOptions extends Pick<ResolvedOptions, OptionsUsed> {
+  readonly redactor: Redactor;
 }
 
 export function createUploads(engine: Engine, client: UploadsOptions): Uploads {
@@ -169,4 +195,109 @@ function checkResumeUrl(resumeUrl: string, endpointUrl: string): string {
     "ARGUMENT_INVALID",
     `uploads.upload: resumeUrl: expected an upload at ${origin}, got another place`,
   );
+}
+
+interface UploadLinkOptions extends UploadsOptions {
+  readonly engine: Pick<Engine, "workspaceToken">;
+  /** Lifetime of the whole upload. */
+  readonly scope: CallScope;
+  /** Limit for one request. */
+  readonly timeoutMs: number;
+  onProgress(state: TusState): unknown;
+}
+
+interface UploadLink extends TusLink {
+  /** Requests sent. */
+  readonly attempts: number;
+}
+
+/**
+ * Connects the upload protocol to the service. Each request has its own time limit and takes the current token, because a
+ * long upload outlives many tokens.
+ */
+function createUploadLink(options: UploadLinkOptions): UploadLink {
+  const { engine, scope, clock, random, redactor, timeoutMs, onProgress } = options;
+  let attempts = 0;
+
+  async function sendWithToken(request: TusRequest): Promise<ResponseHead> {
+    const { token, replace } = await engine.workspaceToken(scope);
+    const response = await attempt(request, token);
+    if (response.status !== 401 || !replace()) return response;
+    const fresh = await engine.workspaceToken(scope);
+    return attempt(request, fresh.token);
+  }
+
+  function attempt(request: TusRequest, token: string): Promise<ResponseHead> {
+    attempts += 1;
+    return scope.within({ limitMs: timeoutMs, onLimit: timedOut }, (limited) => {
+      const controller = new AbortController();
+      limited.onEnd(() => controller.abort());
+      return sendRequest(options, request, token, controller.signal);
+    });
+  }
+
+  return {
+    get attempts() {
+      return attempts;
+    },
+    async send(request) {
+      const response = await sendWithToken(request);
+      const { status } = response;
+      if (status !== 401 && status !== 403) return response;
+      const message = `the service rejected the upload with HTTP ${status}`;
+      const code = status === 401 ? "TOKEN_REJECTED" : "PERMISSION_DENIED";
+      const details = readResponseDetails(response, redactor);
+      throw new FailureError(failure(code, message, { outcome: "rejected", httpStatus: status, ...details }));
+    },
+    async pause(failures, response) {
+      const retryAfterMs = response && parseRetryAfterMs(response.headers, clock.now());
+      if (response && (retryAfterMs ?? 0) > retryAfterMsMax) {
+        const message = `the service asks to wait ${Math.ceil((retryAfterMs ?? 0) / 1_000)} s (HTTP ${response.status})`;
+        const details = { outcome: "unknown", httpStatus: response.status, retryAfterMs } as const;
+        throw new FailureError(failure("UPLOAD_FAILED", message, details));
+      }
+      await scope.sleep(Math.max(backoffMs(failures - 1, random), retryAfterMs ?? 0));
+    },
+    async onProgress(state) {
+      try {
+        await onProgress(state);
+      } catch (error) {
+        throw new FailureError(onProgressFailed(error));
+      }
+    },
+  };
+}
+
+async function sendRequest(
+  { fetch, redactor, headers: given }: UploadLinkOptions,
+  { method, url, headers, body }: TusRequest,
+  token: string,
+  signal: AbortSignal,
+): Promise<ResponseHead> {
+  let response: FetchResponse;
+  try {
+    response = await fetch(new URL(url), {
+      method,
+      headers: { ...given, ...headers, "tus-resumable": "1.0.0", authorization: `Bearer ${token}` },
+      ...(body && { body: unshared(body) }),
+      ...requestDefaults(),
+      signal,
+    });
+  } catch (error) {
+    throw new FailureError(networkFailure(error, false, { redactor, host: new URL(url).host }));
+  }
+  const head = headOf(response);
+  if (!head) throw new FailureError(notResponse(s.kindOf(response)));
+  new ResponseBody(response).cancel();
+  return head;
+}
+
+/** The same memory, unless it is shared, which `fetch` does not take. */
+function unshared(bytes: Uint8Array): FetchBytes {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as FetchBytes) : new Uint8Array(bytes);
+}
+
+function timedOut(limitMs: number): Failure {
+  const message = `an upload request took longer than timeoutMs (${limitMs})`;
+  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }

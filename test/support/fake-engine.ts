@@ -83,7 +83,7 @@ export function uploadsOptions({ clock }: FakeEngine): UploadsOptions {
     clock,
     random: () => 0.5,
     redactor: createRedactor(),
-    headers: {},
+    headers: { "user-agent": "test" },
     maxRetries: 3,
     uploadTimeoutMs: 120_000,
     longDeadlineMs: 3_600_000,

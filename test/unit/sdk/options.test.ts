@@ -81,15 +81,6 @@ describe("createClient", () => {
     ],
     [{ apiKey: "" }, /apiKey: expected a key, got an empty string; is the environment variable set\?$/],
     [{ apiKey: "key_1234567890\n" }, /apiKey: expected a key without spaces/],
-    [
-      { apiKey: `whsec_${"a".repeat(44)}` },
-      /apiKey: expected an API key, got a webhook's signing secret \(whsec_…\), which belongs in the option secrets/,
-    ],
-    [{ apiKey: `wtp_${"a".repeat(43)}` }, /apiKey: .+ a partner's key .+ belongs in partnerApiKey$/],
-    [
-      { partnerApiKey: `wtk_${"a".repeat(43)}` },
-      /partnerApiKey: expected a partner's API key, got a workspace's key \(wtk_…\), which belongs in apiKey$/,
-    ],
     [{ apiKey: 12 }, /apiKey: expected a string or a function, got a number/],
     [{ rateLimit: true }, /rateLimit: expected false or an object, got a boolean/],
     [{ rateLimit: { maxQueueed: 3 } }, /rateLimit: unknown option maxQueueed; did you mean maxQueued\?/],

@@ -83,22 +83,30 @@ describe.each<[string, () => number]>([
   ["returns a text", () => "0.5" as never],
   ["throws", thrower],
 ])("a random function that %s", (_, misbehave) => {
-  it.each([
-    [429, "not_sent"],
-    [503, "unknown"],
-  ])("ends a mutation that gets a %i with outcome %s, without another request", async (status, outcome) => {
-    let requests = 0;
-    const respond: Fetch = async () => {
-      requests += 1;
-      return new Response("", { status });
-    };
-    const service = createFakeService({ respond });
-    const engine = openEngine(service, { random: () => (requests === 0 ? 0 : misbehave()) });
-    const failure = failureOf(engine.execute({ ...probe.mutation, idempotent: true }, { ref: "m" }));
+  it.each([429, 503])("leaves a pause before a call that got a %i is repeated", async (status) => {
+    const requests: number[] = [];
+    const service = createFakeService({
+      respond: async () => {
+        requests.push(service.clock.monotonic());
+        return new Response("", { status });
+      },
+    });
+    const engine = openEngine(service, { random: misbehave, maxRetries: 1, deadlineMs: 2_500 });
+    const failure = failureOf(engine.execute(probe.query, {}));
     await service.clock.advance(60_000);
-    expect(await failure).toMatchObject({ code: "CONFIGURATION_INVALID", outcome, attempts: 1 });
-    expect(requests).toBe(1);
+    expect((await failure).attempts).toBe(requests.length);
+    const [first = 0, second = 0] = requests;
+    expect(second - first).toBeGreaterThan(100);
   });
+});
+
+it("variables that JSON cannot express end a call unsent", async () => {
+  const service = createFakeService();
+  const engine = openEngine(service);
+  const failure = failureOf(engine.execute(probe.mutation, { ref: 1n as never }));
+  await service.clock.advance(1_000);
+  expect(await failure).toMatchObject({ code: "ARGUMENT_INVALID", outcome: "not_sent", attempts: 0 });
+  expect(service.log.applied).toEqual([]);
 });
 
 it("a key function that rejects after its call ended reaches no one", async () => {

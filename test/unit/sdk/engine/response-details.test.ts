@@ -89,7 +89,6 @@ describe("an error", () => {
       {
         message: "name is taken",
         path: ["createWorkspace"],
-        locations: [{ line: 1, column: 2 }],
         code: "CONFLICT",
         extensions: { code: "CONFLICT", field: "name", detail: { token: "[redacted]" } },
       },

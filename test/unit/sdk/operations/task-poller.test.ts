@@ -271,10 +271,10 @@ describe("concurrent waits", () => {
     expect(polls().slice(0, 3)).toEqual([0, 2_000, 4_000]);
   });
 
-  it("250 waits use at most a quarter of the rate limit, whatever their interval", async () => {
+  it("2,000 waits use at most a quarter of the rate limit", async () => {
     const { start, engine, polls } = setUp({ taskAt: completesAt(1e9) });
-    const options = { pollIntervalMs: 1, maxPollIntervalMs: 1, deadlineMs: 300_000 };
-    const waits = Array.from({ length: 250 }, (_, index) => outcomeOf(start(idOf(`t-${index}`), options)));
+    const options = { deadlineMs: 300_000 };
+    const waits = Array.from({ length: 2_000 }, (_, index) => outcomeOf(start(idOf(`t-${index}`), options)));
     await advanceUntilSettled(engine.clock, Promise.all(waits));
     expect(polls().length).toBeLessThanOrEqual((0.25 * 120 * 300) / 60 + 3);
     expect(polls().length).toBeGreaterThan(100);

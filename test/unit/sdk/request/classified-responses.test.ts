@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { createRedactor } from "../../../../sdk/call/redactor.ts";
 import {
-  type Classification,
   type ClassificationContext,
-  classifyResponse,
+  failureIn,
   type GraphQLResponse,
-  type SendResult,
 } from "../../../../sdk/request/classify-response.ts";
 
-describe("classifyResponse", () => {
+describe("failureIn", () => {
   const context: ClassificationContext = {
     ...{
       kind: "query",
@@ -28,10 +26,10 @@ describe("classifyResponse", () => {
     };
   };
   const classify = (fields: Partial<GraphQLResponse>, changes: Partial<ClassificationContext> = {}) =>
-    classifyResponse({ type: "response", response: responseOf(fields) }, { ...context, ...changes });
-  const failed = (classification: Classification) => {
-    if (classification.ok) throw new Error("expected a failure, got data");
-    return classification.failure;
+    failureIn(responseOf(fields), { ...context, ...changes });
+  const failed = (failure: ReturnType<typeof failureIn>) => {
+    if (!failure) throw new Error("expected a failure, got data");
+    return failure;
   };
   const type = (contentType: string) => new Headers({ "content-type": contentType });
   const retryAfter = (value: string) => new Headers({ "retry-after": value });
@@ -116,9 +114,9 @@ describe("classifyResponse", () => {
 
   it("returns the data of a response without errors", () => {
     for (const errors of [undefined, null, []]) {
-      expect(classify({ data: { probe: 1 }, errors })).toEqual({ ok: true, data: { probe: 1 } });
+      expect(classify({ data: { probe: 1 }, errors })).toBeUndefined();
     }
-    expect(classify({ data: { me: null } }, { kind: "mutation" })).toEqual({ ok: true, data: { me: null } });
+    expect(classify({ data: { me: null } }, { kind: "mutation" })).toBeUndefined();
   });
 
   it("returns how long the service asks to wait, and undefined where it does not", () => {
@@ -138,7 +136,7 @@ describe("classifyResponse", () => {
     for (const data of [{ probe: null }, {}, null, [1]]) {
       const failure = failed(classify({ data, errors: unauthorized.errors }, { kind: "mutation" }));
       expect(failure).toMatchObject({ outcome: "rejected", remedy: "fresh_token" });
-      expect(failure).not.toHaveProperty("data");
+      expect(failure.data).toBeUndefined();
     }
   });
 
@@ -146,7 +144,7 @@ describe("classifyResponse", () => {
     const headers = new Headers({ "x-request-id": "r-1" });
     const failure = failed(classify({ status: 500, headers }));
     expect(failure).toMatchObject({ httpStatus: 500, requestId: "r-1", headers: { "x-request-id": "r-1" } });
-    expect(failure).not.toHaveProperty("errors");
+    expect(failure.errors).toBeUndefined();
   });
 
   it("copies of each error what has the documented type", () => {
@@ -154,15 +152,14 @@ describe("classifyResponse", () => {
       {
         message: "m",
         path: ["a", 1, null, {}],
-        locations: [{ line: 1, column: 2 }, { line: "1", column: 2 }, { line: 1, column: "2" }, null],
         extensions: { code: "C", more: 1 },
       },
-      { message: 1, path: "a", locations: {}, extensions: ["code"] },
+      { message: 1, path: "a", extensions: ["code"] },
       { message: "n", extensions: { code: 1 } },
     ];
     expect(failed(classify({ errors })).errors).toEqual([
       {
-        ...{ message: "m", path: ["a", 1], locations: [{ line: 1, column: 2 }], code: "C" },
+        ...{ message: "m", path: ["a", 1], code: "C" },
         extensions: { code: "C", more: 1 },
       },
       { message: "the service sent no message" },
@@ -170,71 +167,21 @@ describe("classifyResponse", () => {
     ]);
   });
 
-  it("keeps at most 100 errors, 100 locations, 100 path segments and 300 characters, and no part of a secret", () => {
+  it("keeps at most 100 errors, 100 path segments and 300 characters, and no part of a secret", () => {
     const redactor = createRedactor();
     redactor.remember("secret-value");
     const long = `${"a".repeat(295)}secret-value`;
-    const locations = Array.from({ length: 101 }, () => ({ line: 1, column: 1 }));
     const errors = Array.from({ length: 101 }, () => ({
       message: long,
       path: Array(101).fill(long),
-      locations,
     }));
     const found = failed(classify({ errors }, { redactor })).errors ?? [];
     expect(found).toHaveLength(100);
-    expect(found[0]?.locations).toHaveLength(100);
     expect(found[0]?.message).toBe(`${"a".repeat(295)}[reda`);
     expect(found[0]?.path).toEqual(Array(100).fill(`${"a".repeat(295)}[reda`));
     const far = { message: "secret-value".repeat(1_000), extensions: { code: long } };
     const { message, code } = failed(classify({ errors: [far] }, { redactor })).errors?.[0] ?? {};
     expect(message).toMatch(/^(\[redacted\]){20,}\[?r?e?d?a?c?t?e?d?$/);
     expect(code).toBe(`${"a".repeat(295)}[reda`);
-  });
-
-  it.each<[string, SendResult, object]>([
-    [
-      "a response that is too large",
-      { type: "too_large", response: responseOf({}) },
-      {
-        ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "none", httpStatus: 200 },
-        message: "the response is larger than maxResponseBytes",
-      },
-    ],
-    [
-      "a fetch that returns no response",
-      { type: "no_response", got: "nothing" },
-      {
-        ...{ code: "RESPONSE_INVALID", outcome: "unknown", remedy: "none" },
-        message: "expected the option fetch to return a Response, got nothing",
-      },
-    ],
-    [
-      "variables that JSON cannot express",
-      { type: "unsendable", cause: new Error("circular") },
-      {
-        ...{ code: "ARGUMENT_INVALID", outcome: "not_sent", remedy: "none" },
-        ...{ message: "expected variables that can be written as JSON", cause: { message: "circular" } },
-      },
-    ],
-    [
-      "a response that is cut",
-      { type: "broken", cause: new Error("cut"), response: responseOf({ status: 203 }) },
-      {
-        ...{ code: "NETWORK_FAILED", outcome: "unknown", remedy: "repeat", httpStatus: 203 },
-        message: "service.example cut the connection inside the response",
-      },
-    ],
-    [
-      "a connection that is lost",
-      { type: "broken", cause: new Error("lost"), response: undefined },
-      {
-        ...{ code: "NETWORK_FAILED", outcome: "unknown", remedy: "repeat" },
-        message: "the connection to service.example was lost",
-      },
-    ],
-  ])("returns a failure for %s", (_, result, expected) => {
-    const failure = failed(classifyResponse(result, context));
-    expect(failure).toMatchObject(expected);
-    expect("httpStatus" in failure).toBe("httpStatus" in expected);
   });
 });
