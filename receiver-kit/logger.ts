@@ -1,4 +1,5 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { objectWith, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { visible, visibleLines } from "@workspace-tasks/kernel/visible.ts";
 
@@ -31,7 +32,7 @@ export const consoleLogger: ReceiverLogger = {
 };
 
 function printed({ err, ...fields }: { readonly err?: unknown }, message: string): readonly unknown[] {
-  const error = err instanceof Error ? describe(err, causesMax) : shown(err);
+  const error = isError(err) ? describe(err, causesMax) : shown(err);
   const shownFields = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, shown(value)]));
   return [
     `workspace-tasks receiver: ${visible(message)}`,
@@ -47,7 +48,7 @@ function describe(error: Error, causesLeft: number): string {
   const { name, code, message, stack, cause, errors } = error as Error & { code?: unknown; errors?: unknown };
   // SQLSTATE class 22: the message quotes the value.
   const text = /^22...$/.test(String(code)) ? message.replace(/"[^"]*"/g, '"…"') : message;
-  const causes = [cause, ...(Array.isArray(errors) ? errors : [])].filter((each) => each instanceof Error);
+  const causes = [cause, ...(Array.isArray(errors) ? errors : [])].filter((each) => isError(each));
   return [
     visible(`${name}${code === undefined ? "" : ` (${code})`}: ${text}`),
     ...framesOf(stack ?? "", message).map(visibleLines),

@@ -1,5 +1,6 @@
 import type { WebhookEvent } from "@workspace-tasks/events";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { idempotencyKey } from "../event/event-order.ts";
 import { parseBody } from "../event/parse-delivery.ts";
@@ -356,8 +357,7 @@ function readable(thrown: unknown): unknown {
 
 /** One line that every database can store. */
 function errorText(error: unknown): string {
-  const describe = (each: unknown) =>
-    each instanceof Error ? `${each.name}: ${each.message}` : String(each);
+  const describe = (each: unknown) => (isError(each) ? `${each.name}: ${each.message}` : String(each));
   // An ORM reports why the inbox rejected a statement as the cause only.
   const { cause } = (error ?? {}) as { readonly cause?: unknown };
   const text = isReceiverError(cause) ? `${describe(error)} (${describe(cause)})` : describe(error);

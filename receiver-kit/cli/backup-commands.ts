@@ -3,6 +3,7 @@ import path from "node:path";
 import { CommandError, UsageError } from "@workspace-tasks/kernel/cli/command-error.ts";
 import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { text, toggle } from "@workspace-tasks/kernel/cli/flags.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { storeVariable } from "./inbox-subcommand.ts";
 
 /** A subcommand that copies the file of a SQLite inbox. */
@@ -34,7 +35,7 @@ function copyCommand(command: {
       const [file, other] = [path.resolve(store), path.resolve(backup)];
       if (file === other) throw new UsageError("expected two files, got the file of the inbox twice");
       const { bytes, report } = await copy(file, other).catch((error: unknown) => {
-        throw error instanceof Error ? new CommandError(error.message) : error;
+        throw isError(error) ? new CommandError(error.message) : error;
       });
       if (json) cli.writeData(io, cli.toJson({ file, backup: other, bytes }));
       else cli.write(io, `${report}\n`);

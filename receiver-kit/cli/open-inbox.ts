@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { CommandError } from "@workspace-tasks/kernel/cli/command-error.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { type InboxStore, storeOf } from "../inbox/inbox.ts";
 
 /** Opens an inbox by its file or URL, uses it and closes it. */
@@ -15,7 +16,7 @@ export async function withInbox<Result>(
   const { inbox, close } = isPostgres ? await postgres(store, schema) : await sqlite(store);
   try {
     await inbox.open().catch((cause: unknown) => {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = isError(cause) ? cause.message : String(cause);
       throw new CommandError(`--store: the inbox cannot be opened: ${reason}`);
     });
     return await use(inbox).catch((error: unknown) => {
@@ -28,7 +29,7 @@ export async function withInbox<Result>(
 
 /** Errors of the inbox and its database have a code; anything else is a bug and keeps its stack trace. */
 function asCommandError(error: unknown): unknown {
-  if (error instanceof CommandError || !(error instanceof Error) || !("code" in error)) return error;
+  if (error instanceof CommandError || !isError(error) || !("code" in error)) return error;
   return new CommandError(`--store: the inbox failed: ${error.message}`);
 }
 

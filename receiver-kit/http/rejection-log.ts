@@ -1,4 +1,5 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, type ReceiverErrorCode, type WebhookRejectedError } from "../errors.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { VerifiedWebhook } from "../signature/verifier.ts";
@@ -65,7 +66,7 @@ export function createRejectionLog({ logger, clock, onRejected }: Settings) {
 
 /** An error of the application may quote the secret that it could not read, in its message or in a field. */
 function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return typeof cause;
+  if (!isError(cause)) return typeof cause;
   const secretLike = /(["'`]).*?\1|whsec_\S*|[A-Za-z0-9+/_=-]{16,}/gs;
   return `${cause.name}: ${cause.message.slice(0, reasonMax).replace(secretLike, "…")}`;
 }

@@ -1,6 +1,7 @@
 // What this package needs of amqplib, and its errors as what to do about them. amqplib's own recovery is not used: it knows
 // one node, and a second owner of a retry multiplies it.
 
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { ChannelModel, connect } from "amqplib";
 
@@ -48,7 +49,7 @@ const remedies: Readonly<Record<number, string>> = {
 
 /** What the broker rejects however often it is tried says what to do about it; anything else is passed on. */
 export function explain(name: string, error: unknown): unknown {
-  if (!(error instanceof Error) || isReceiverError(error)) return error;
+  if (!isError(error) || isReceiverError(error)) return error;
   const { message } = error;
   // Also the code of an acknowledgement that is late.
   let remedy = /acknowledgement.*timed out/.test(message) ? undefined : remedies[codeOf(error)];

@@ -1,3 +1,4 @@
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import type { RabbitmqSettings } from "./rabbitmq-options.ts";
 
 const everyMs = 60_000;
@@ -61,6 +62,6 @@ const isDataError = (code: unknown) => /^22\w{3}$/.test(String(code));
 
 function chainOf(error: unknown): readonly { readonly code?: unknown; readonly message: string }[] {
   const chain: Error[] = [];
-  for (let each = error; each instanceof Error && chain.length < 8; each = each.cause) chain.push(each);
+  for (let each = error; isError(each) && chain.length < 8; each = each.cause) chain.push(each);
   return chain.length > 0 ? chain : [{ message: String(error) }];
 }

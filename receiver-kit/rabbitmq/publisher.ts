@@ -8,6 +8,7 @@
 // Where not one confirm has been received since a message was sent, its time limit is also the end of the connection. What
 // the broker contradicts, because an exchange or a queue is gone, is declared again by the next one.
 
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
 import type { ConfirmChannel, Options } from "amqplib";
@@ -129,7 +130,7 @@ export class Publisher {
       cancel();
       this.#count(-1, -body.byteLength);
       const wasReturned = this.#returned.delete(correlationId);
-      if (error instanceof Error && /nack/i.test(error.message))
+      if (isError(error) && /nack/i.test(error.message))
         return fail("nacked", "the queue rejected the delivery", error);
       if (error) return fail("interrupted", "the connection was lost", error);
       this.#confirmedAtMs = clock.monotonic();

@@ -4,6 +4,7 @@
 import type * as otel from "@opentelemetry/api";
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { isPlainObject } from "@workspace-tasks/kernel/plain-object.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { refine, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { isReceiverError } from "../errors.ts";
 import { parseOptions, sharedOptions } from "../options.ts";
@@ -265,7 +266,7 @@ function handleAttributes(start: HandleStart): otel.Attributes {
 /** A code, or the name of a class: messages may contain anything. */
 function errorType(error: unknown): string {
   if (isReceiverError(error)) return error.code;
-  return error instanceof Error ? error.name : typeof error;
+  return isError(error) ? error.name : typeof error;
 }
 
 function defined(attributes: Readonly<Record<string, string | number | undefined>>): otel.Attributes {

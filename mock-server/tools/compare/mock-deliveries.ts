@@ -28,28 +28,32 @@ export async function captureMockDeliveries(settings: SettingsChanges): Promise<
     deliveries.push({ receivedAtMs: clock.now(), headers, body, responded });
     return new Response(null, { status: responded });
   };
-  await using mock = await createMockServer({
+  const mock = await createMockServer({
     listen: false,
     clock,
     deliverOnly: "loopback",
     receivers: new Map([[url, receive]]),
     settings,
   });
-  const { control } = mock;
-  const { id, signingSecret } = await control.createEndpoint({ url });
-  // The first delivery is attempted several times before anything else happens.
-  await control.startTask({ taskType: "BINDER", progression: "manual" });
-  await clock.advance("3h");
-  await control.startTask({ taskType: "TAX_PREP" });
-  await clock.advance("1h");
-  await failTasks(mock);
-  await sendOthers(mock);
-  await clock.advance("1h");
-  const weekSeconds = 604_800;
-  const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: weekSeconds });
-  await control.startTask({ taskType: "BINDER" });
-  await clock.advance("1h");
-  return { deliveries, secrets: [rotated.signingSecret, signingSecret] };
+  try {
+    const { control } = mock;
+    const { id, signingSecret } = await control.createEndpoint({ url });
+    // The first delivery is attempted several times before anything else happens.
+    await control.startTask({ taskType: "BINDER", progression: "manual" });
+    await clock.advance("3h");
+    await control.startTask({ taskType: "TAX_PREP" });
+    await clock.advance("1h");
+    await failTasks(mock);
+    await sendOthers(mock);
+    await clock.advance("1h");
+    const weekSeconds = 604_800;
+    const rotated = await control.rotateEndpointSecret(id, { gracePeriodSeconds: weekSeconds });
+    await control.startTask({ taskType: "BINDER" });
+    await clock.advance("1h");
+    return { deliveries, secrets: [rotated.signingSecret, signingSecret] };
+  } finally {
+    await mock.close();
+  }
 }
 
 /** The pairs of A-17. */

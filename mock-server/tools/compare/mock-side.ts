@@ -36,32 +36,36 @@ export interface MockSide {
 
 export async function observeMock({ plan, settings = {}, service }: MockSide): Promise<Evidence> {
   const clock = createVirtualClock();
-  await using mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
-  const keys = await createKeys(mock, roleIn(service));
-  await addRecords(mock);
-  const { rateLimit } = withSettings(settings);
-  const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
-  const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
-  const { signal } = new AbortController();
-  const sender = createSender({
-    fetch,
-    clock,
-    pacer: createPacer(clock, shareOf(rateLimit)),
-    writes: true,
-    signal,
-  });
-  const session = createSession(access, sender, clock);
-  const mark = "/workspace-tasks-compare/mock/";
-  const { observations } = await runProbes(plan, { access, clock, sender, session, signal, mark });
-  const further: Observation[] = [];
-  const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
-  if (has(rateLimitProbe)) {
-    const isOnGateway = plan.some(({ router }) => router === "gateway");
-    const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
-    further.push(await measureRateLimit({ access: reachable, fetch, clock, sender, signal, rateLimit }));
+  const mock = await createMockServer({ listen: false, clock, deliverOnly: "loopback", settings });
+  try {
+    const keys = await createKeys(mock, roleIn(service));
+    await addRecords(mock);
+    const { rateLimit } = withSettings(settings);
+    const access = { baseUrl: mock.baseUrl, gatewayUrl: mock.gatewayUrl, keys };
+    const fetch = (url: string, init: RequestInit) => mock.fetch(url, init);
+    const { signal } = new AbortController();
+    const sender = createSender({
+      fetch,
+      clock,
+      pacer: createPacer(clock, shareOf(rateLimit)),
+      writes: true,
+      signal,
+    });
+    const session = createSession(access, sender, clock);
+    const mark = "/workspace-tasks-compare/mock/";
+    const { observations } = await runProbes(plan, { access, clock, sender, session, signal, mark });
+    const further: Observation[] = [];
+    const has = (probe: string) => ["deliveries", "measured"].includes(service.get(probe)?.outcome ?? "");
+    if (has(rateLimitProbe)) {
+      const isOnGateway = plan.some(({ router }) => router === "gateway");
+      const reachable = { ...access, gatewayUrl: isOnGateway ? access.gatewayUrl : null };
+      further.push(await measureRateLimit({ access: reachable, fetch, clock, sender, signal, rateLimit }));
+    }
+    if (has(deliveriesProbe)) further.push(observeDeliveries(await captureMockDeliveries(settings)));
+    return toEvidence([...observations, ...further]);
+  } finally {
+    await mock.close();
   }
-  if (has(deliveriesProbe)) further.push(observeDeliveries(await captureMockDeliveries(settings)));
-  return toEvidence([...observations, ...further]);
 }
 
 function roleIn(service: Evidence): Role {

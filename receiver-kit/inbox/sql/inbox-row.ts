@@ -1,5 +1,6 @@
 // Both databases name their columns alike, so their rows are read in one place.
 
+import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import type * as inbox from "../inbox.ts";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
@@ -108,6 +109,5 @@ export function toNumber(value: unknown): number | null {
 
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
 function toBytes(value: unknown): Uint8Array | null {
-  if (value instanceof Uint8Array) return value;
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
+  return bytesOf(value) ?? null;
 }

@@ -3,6 +3,7 @@
 
 import * as fs from "node:fs";
 import path from "node:path";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "../../errors.ts";
 import { loadSqliteDriver, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
 import { checkContent } from "./sqlite-file.ts";
@@ -59,7 +60,7 @@ function copyChecked(opener: SqliteOpener, from: string, to: string): number {
     return fs.statSync(to).size;
   } catch (cause) {
     fs.rmSync(to, { force: true });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = isError(cause) ? cause.message : String(cause);
     throw copyFailed(`${from} cannot be copied: ${reason}`, cause);
   }
 }

@@ -2,6 +2,7 @@
 // and Node's own node:sqlite (from 22.5 on). The inbox needs little of them, so it works with any.
 
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { bytesOf, isError, tagOf } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "../../errors.ts";
 import { remembering } from "../sql/statement-text.ts";
 
@@ -170,8 +171,9 @@ function toBindable(value: unknown, index: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;
   }
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  const found = value instanceof Date ? "a Date" : typeof value;
+  const bytes = bytesOf(value);
+  if (bytes) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const found = tagOf(value) === "Date" ? "a Date" : typeof value;
   throw new ReceiverError(
     "ARGUMENT_INVALID",
     `sqlite inbox: expected value ${index + 1} to be text, a number, a bigint, bytes or null, got ${found}`,
@@ -185,14 +187,14 @@ export function tryRollback(connection: SqliteConnection): boolean {
     return true;
   } catch (error) {
     // SQLite rolls back by itself when, for example, the disk is full.
-    return error instanceof Error && error.message.includes("no transaction is active");
+    return isError(error) && error.message.includes("no transaction is active");
   }
 }
 
 /** Name of the SQLite error code, such as `SQLITE_BUSY`, of an error or its cause; node:sqlite has only the number. */
 export function sqliteErrorCode(error: unknown): string {
   const { code, errcode, cause } = error as { code?: unknown; errcode?: unknown; cause?: unknown };
-  if (error instanceof ReceiverError) return cause instanceof Error ? sqliteErrorCode(cause) : "";
+  if (error instanceof ReceiverError) return isError(cause) ? sqliteErrorCode(cause) : "";
   if (typeof errcode === "number") return numericCodes[errcode & 0xff] ?? `SQLITE_${errcode}`;
   return typeof code === "string" ? code : "";
 }

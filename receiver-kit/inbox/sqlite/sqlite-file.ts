@@ -14,6 +14,7 @@ import * as fs from "node:fs";
 import path from "node:path";
 import { callSafely } from "@workspace-tasks/kernel/notify-listener.ts";
 import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { type SqliteConnection, type SqliteOpener, sqliteErrorCode } from "./sqlite-driver.ts";
 import { migrateSqlite, sqliteTables } from "./sqlite-migrations.ts";
@@ -373,7 +374,7 @@ function reasonOf(filePath: string, cause: unknown): string {
   return known ? known[1].replace("%s", messageOf(cause)) : messageOf(cause);
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown) => (isError(error) ? error.message : String(error));
 
 const damagedReason =
   "it is damaged, or the -wal beside it is of another file, as when a backup was put in its place; restore a backup by workspace-tasks-inbox restore, which removes -wal and -shm";

@@ -3,6 +3,7 @@
 // statistics either: where it could choose another index, INDEXED BY names the right one.
 
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
+import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import type {
   ClaimedDelivery,
   Delivery,
@@ -315,6 +316,5 @@ const listOf = (seqs: readonly number[]) => (seqs.length === 0 ? null : `,${seqs
 
 /** Drivers differ: Buffer, Uint8Array or ArrayBuffer. */
 export function toBytes(value: unknown): Uint8Array | null {
-  if (value instanceof Uint8Array) return value;
-  return value instanceof ArrayBuffer ? new Uint8Array(value) : null;
+  return bytesOf(value) ?? null;
 }

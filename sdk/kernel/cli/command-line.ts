@@ -3,6 +3,7 @@
 import { didYouMean } from "../did-you-mean.ts";
 import { lineWidth, proseWidth, type TextStream } from "../layout/terminal.ts";
 import { reflow, wrapLines } from "../layout/text.ts";
+import { isError } from "../realm.ts";
 import { visibleLines } from "../visible.ts";
 import { CommandError, UsageError } from "./command-error.ts";
 import { type FlagTable, helpFlag, type ParsedArguments, parseFlags } from "./flags.ts";
@@ -166,7 +167,7 @@ function report(
 
 /** One sentence, or the stack where the environment asks for it. */
 export function writeUnexpected(io: CommandIo, name: string, error: unknown): void {
-  const { stack, message } = error instanceof Error ? error : new Error(String(error));
+  const { stack, message } = isError(error) ? error : new Error(String(error));
   writeNotice(io, name, String(io.env["WORKSPACE_TASKS_DEBUG"] ? stack : message));
 }
 
