@@ -167,7 +167,7 @@ function canBegin(native: NativeDatabase): boolean {
 }
 
 /** libsql ends the process on a boolean and binds Buffers only, so values are checked and converted here. */
-function toBindable(value: unknown, index: number): unknown {
+export function toBindable(value: unknown, index: number): unknown {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "bigint") {
     return value;
   }
