@@ -111,15 +111,13 @@ async function exchangeKey(
     const token = tokenOf(exchange, result);
     if (token) return token;
     const failed = failureOf(result, exchange);
-    const remainingMs = scope.remainingMs();
     const state = {
-      step: "request",
       hasLimiter: false,
       idempotent: true,
       retries,
       maxRetries,
-      remainingMs,
-    } as const;
+      remainingMs: Number.POSITIVE_INFINITY,
+    };
     const decision = decideRetry(failed, state, random);
     if (decision.type === "repeat") await scope.sleep(decision.delayMs);
     if (decision.type !== "repeat" || !isAwaited()) {

@@ -7,7 +7,7 @@ import type { Outcome } from "../errors.ts";
 import type { Permit, Priority, QueueEntry, RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
-import { type CallStep, decideRetry, type RetryDecision } from "../request/retry-policy.ts";
+import { decideRetry, type RetryDecision } from "../request/retry-policy.ts";
 import type { AttemptResult } from "../request/transport.ts";
 import type { CallMeta, SettledCall } from "./call.ts";
 import type { Route, Routers, RoutersOptions } from "./routers.ts";
@@ -51,24 +51,23 @@ export function runCall(request: CallRequest, dependencies: CallDependencies): P
 
 /** With what a request is sent; empty for an operation that needs no token. */
 interface Authorization {
-  readonly credential?: Credential;
-  readonly permit?: Permit;
+  readonly credential?: Credential | undefined;
+  readonly permit?: Permit | undefined;
 }
-
-type Mutable<Type> = { -readonly [Field in keyof Type]: Type[Field] };
-type Counts = Pick<CallMeta, "attempts" | "queuedMs">;
 
 class CallRecord {
   readonly #request: CallRequest;
   readonly #dependencies: CallDependencies;
   readonly #event: CallEvent;
   readonly #startedAtMs: number;
-  #step: CallStep = "token";
+  /** The call waits for a token, whose exchange is repeated where that helps. */
+  #isExchanging = false;
   /** The call's position in the queue of a limiter, kept when the service rejects the request. */
   #queued: { readonly limiter: RateLimiter; readonly entry: QueueEntry } | undefined;
   #isSending = false;
   #response: ResponseHead | undefined;
-  readonly #meta: Mutable<Counts> = { attempts: 0, queuedMs: 0 };
+  #attempts = 0;
+  #queuedMs = 0;
   #retries = 0;
   #wasTokenRejected = false;
   /** The least certain outcome of the attempts so far. */
@@ -99,7 +98,7 @@ class CallRecord {
       this.#emitEnd(failure);
       const outcome = lessCertain(this.#outcome, failure.outcome);
       const { redactor } = this.#dependencies;
-      throw toError({ ...failure, outcome }, { attempts: this.#meta.attempts, operation, redactor });
+      throw toError({ ...failure, outcome }, { attempts: this.#attempts, operation, redactor });
     } finally {
       off();
       scope.dispose();
@@ -112,11 +111,9 @@ class CallRecord {
     for (;;) {
       let authorization: Authorization = {};
       let failure: Failure;
-      this.#step = "token";
       try {
-        authorization = this.#authorizeAtOnce(route) ?? (await this.#authorize(route));
+        authorization = await this.#authorize(route);
         if (this.#request.beforeSend) await this.#prepare(this.#request.beforeSend, authorization);
-        this.#step = "request";
         const result = await this.#send(route, authorization);
         if (!result.failure) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -133,37 +130,27 @@ class CallRecord {
     }
   }
 
-  /** Undefined when the call has to wait for the token or a slot. */
-  #authorizeAtOnce(route: Route): Authorization | undefined {
-    const { operation, scope } = this.#request;
-    if (scope.failure) throw new FailureError(scope.failure);
-    if (!operation.authenticated) return {};
-    const { credentials, limiter: limiterOf } = route.access();
-    const credential = credentials.current();
-    const limiter = credential && limiterOf(credential.keyHash);
-    if (!credential || !limiter) return credential && { credential };
-    const permit = limiter.tryAcquire();
-    return permit && { credential, permit };
-  }
-
   /** Waits for the token and a slot. */
   async #authorize(route: Route): Promise<Authorization> {
-    const { priority, scope } = this.#request;
+    const { operation, priority, scope } = this.#request;
+    if (scope.failure) throw new FailureError(scope.failure);
+    if (!operation.authenticated) return {};
     const maxQueued = this.#dependencies.options.rateLimit?.maxQueued ?? Number.POSITIVE_INFINITY;
     const { credentials, limiter: limiterOf } = route.access();
     for (;;) {
-      const credential = await credentials.get(scope);
-      this.#step = "permit";
+      this.#isExchanging = true;
+      const credential = credentials.current() ?? (await credentials.get(scope));
+      this.#isExchanging = false;
       const limiter = limiterOf(credential.keyHash);
       if (!limiter) return { credential };
       if (this.#queued?.limiter !== limiter) this.#queued = { limiter, entry: limiter.enter(priority) };
-      const { entry } = this.#queued;
-      const permit =
-        limiter.tryAcquire() ?? (await this.#queue(limiter.acquire(entry, maxQueued, scope), credentials));
+      const permit = limiter.tryAcquire();
+      if (permit) return { credential, permit };
+      const queued = await this.#queue(limiter.acquire(this.#queued.entry, maxQueued, scope), credentials);
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
-      if (current?.keyHash === credential.keyHash) return { credential: current, permit };
-      permit.unused();
+      if (current?.keyHash === credential.keyHash) return { credential: current, permit: queued };
+      queued.unused();
     }
   }
 
@@ -179,7 +166,7 @@ class CallRecord {
   async #queue(acquired: Promise<Permit>, credentials: Credentials): Promise<Permit> {
     const permit = await acquired.finally(credentials.keepFresh());
     const { queuedMs } = permit;
-    this.#meta.queuedMs += queuedMs;
+    this.#queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
     return permit;
   }
@@ -187,7 +174,7 @@ class CallRecord {
   async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {
     const { operation, variables, scope, timeoutMs } = this.#request;
     const given = this.#request.headers ? { ...headers, ...this.#request.headers } : headers;
-    const attempt = this.#meta.attempts + 1;
+    const attempt = this.#attempts + 1;
     this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
     this.#isSending = true;
     const result = await this.#dependencies.sendAttempt({
@@ -201,7 +188,7 @@ class CallRecord {
       kind: operation.kind,
     });
     this.#isSending = false;
-    if (result.sent) this.#meta.attempts = attempt;
+    if (result.sent) this.#attempts = attempt;
     if (permit) this.#settle(permit, result);
     if (result.response) this.#responded(result.response, attempt);
     return result;
@@ -222,7 +209,13 @@ class CallRecord {
   #describe(): CallMeta {
     const { redactor } = this.#dependencies;
     const response = this.#response ?? { status: 0, headers: new Headers() };
-    return { ...this.#meta, httpStatus: response.status, ...readResponseDetails(response, redactor) };
+    const { status: httpStatus } = response;
+    return {
+      attempts: this.#attempts,
+      queuedMs: this.#queuedMs,
+      httpStatus,
+      ...readResponseDetails(response, redactor),
+    };
   }
 
   #settle(permit: Permit, { failure, sent, respondedAtMs }: AttemptResult): void {
@@ -244,7 +237,7 @@ class CallRecord {
     const decision = this.#decide(route, failure, authorization);
     if (decision.type === "fail") throw new FailureError(failure);
     const delayMs = decision.type === "repeat" ? decision.delayMs : 0;
-    const attempt = this.#meta.attempts;
+    const attempt = this.#attempts;
     const reason = decision.type;
     const event = { attempt, code, reason, delayMs, httpStatus, requestId };
     this.#emit("workspace-tasks:call:retry", () => ({ ...this.#event, ...event }));
@@ -257,10 +250,9 @@ class CallRecord {
   #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
     const { idempotent, maxRetries, scope } = this.#request;
     const { options, clientScope } = this.#dependencies;
-    if (clientScope.failure) return { type: "fail" };
+    if (clientScope.failure || this.#isExchanging) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
     const state = {
-      step: this.#step,
       hasLimiter: permit !== undefined,
       idempotent,
       retries: this.#retries,
@@ -283,8 +275,8 @@ class CallRecord {
       code: failure?.code,
       httpStatus: this.#response?.status,
       requestId: this.#response && requestIdOf(this.#response, this.#dependencies.redactor),
-      attempts: this.#meta.attempts,
-      queuedMs: this.#meta.queuedMs,
+      attempts: this.#attempts,
+      queuedMs: this.#queuedMs,
       durationMs: this.#dependencies.options.clock.monotonic() - this.#startedAtMs,
     }));
   }

@@ -5,8 +5,6 @@ import type { Call, Send } from "../engine/call.ts";
 import type * as generated from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import type { CallOptions } from "../options.ts";
-import { refineWith } from "../validation/check-input.ts";
-import { isSecure } from "../validation/service-url.ts";
 import { workspaceIn } from "./me.ts";
 import { createPagedList, itemsIn, type PagedList } from "./pagination.ts";
 import type { Override, PickSelected } from "./picked-types.ts";
@@ -102,67 +100,24 @@ const deleteEndpoint = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoi
 });
 const rotateSecret = defineOperation("RotateWebhookEndpointSecret", "webhooks.endpoints.rotateSecret");
 
-const deliveryUrl = (httpHostsAllowed: readonly string[]) =>
-  refineWith(
-    s.string,
-    (value) => URL.canParse(value) && isSecure(new URL(value), httpHostsAllowed),
-    "WEBHOOK_ENDPOINT_URL_INVALID",
-    "Webhook endpoint url must be an HTTPS URL",
-  );
-const eventTypes = refineWith(
-  s.array(s.nonEmptyString),
-  (names) => names.length > 0,
-  "WEBHOOK_EVENT_TYPE_REQUIRED",
-  "At least one webhook event type is required",
-);
-
-const listInput = s.strictObject({
-  limit: s.optional(
-    refineWith(
-      s.integer,
-      (limit) => limit >= 1 && limit <= 100,
-      "WEBHOOK_ENDPOINT_LIMIT_OUT_OF_RANGE",
-      "Webhook endpoint limit must be between 1 and 100",
-    ),
-  ),
-  iterator: s.nullish(s.nonEmptyString),
-});
-/** The fields of a new endpoint. @param httpHostsAllowed hosts that may have HTTP URLs, besides loopback */
-export const endpointFields = (httpHostsAllowed: readonly string[]) => ({
-  url: deliveryUrl(httpHostsAllowed),
+// The rules for the values are the service's, which has an error for each of them (interface §7).
+const listInput = s.strictObject({ limit: s.optional(s.integer), iterator: s.nullish(s.nonEmptyString) });
+export const endpointFields = {
+  url: s.string,
   description: s.nullish(s.string),
-  eventTypes: s.nullish(eventTypes),
-});
-const updateInputOf = ({ url, ...fields }: ReturnType<typeof endpointFields>) =>
-  refineWith(
-    s.strictObject({
-      ...fields,
-      endpointId: s.nonEmptyString,
-      url: s.nullish(url),
-      enabled: s.nullish(s.boolean),
-    }),
-    ({ endpointId: _, ...fields }) => Object.values(fields).some((value) => value !== undefined),
-    "WEBHOOK_ENDPOINT_FIELD_REQUIRED",
-    "At least one endpoint field must be updated",
-  );
-export const gracePeriodField = s.nullish(
-  refineWith(
-    s.integer,
-    (seconds) => seconds >= 0 && seconds <= 604_800,
-    "SECRET_GRACE_PERIOD_OUT_OF_RANGE",
-    "Secret grace period must be between 0 and 604800 seconds",
-  ),
-);
-const rotateSecretInput = s.strictObject({
+  eventTypes: s.nullish(s.array(s.nonEmptyString)),
+};
+const createInput = s.strictObject(endpointFields);
+const updateInput = s.strictObject({
+  ...endpointFields,
   endpointId: s.nonEmptyString,
-  gracePeriodSeconds: gracePeriodField,
+  url: s.nullish(s.string),
+  enabled: s.nullish(s.boolean),
 });
+export const gracePeriodSeconds = s.nullish(s.integer);
+const rotateSecretInput = s.strictObject({ endpointId: s.nonEmptyString, gracePeriodSeconds });
 
-/** @param httpHostsAllowed hosts whose endpoints may have HTTP URLs, besides loopback */
-export function createWebhookEndpoints(send: Send, httpHostsAllowed: readonly string[]): WebhookEndpoints {
-  const fields = endpointFields(httpHostsAllowed);
-  const createInput = s.strictObject(fields);
-  const updateInput = updateInputOf(fields);
+export function createWebhookEndpoints(send: Send): WebhookEndpoints {
   return {
     list: (options = {}, call) =>
       createPagedList("webhooks.endpoints.list", (check) => {

@@ -20,7 +20,7 @@ import {
   type CreateWebhookEndpointInput,
   createWebhookEndpoints,
   endpointFields,
-  gracePeriodField,
+  gracePeriodSeconds,
   type RotateWebhookEndpointSecretInput,
   type WebhookEndpoints,
 } from "./webhook-endpoints.ts";
@@ -75,20 +75,20 @@ export interface Webhooks {
 }
 
 export interface WebhooksOptions
-  extends Pick<ResolvedOptions, "httpHostsAllowed" | "clock" | "random" | "deadlineMs" | "priority"> {
+  extends Pick<ResolvedOptions, "clock" | "random" | "deadlineMs" | "priority"> {
   readonly redactor: Redactor;
 }
 
 const catalog = defineOperation("WebhookEventCatalog", "webhooks.catalog");
 
 const secrets = s.objectWith<SecretStore>("a store with read and write", "read", "write");
-const rotateInput = s.strictObject({ secrets, gracePeriodSeconds: gracePeriodField });
+const ensureInput = s.strictObject({ ...endpointFields, secrets });
+const rotateInput = s.strictObject({ secrets, gracePeriodSeconds });
 
 export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhooks {
   const { send } = engine;
-  const { httpHostsAllowed, clock, random, redactor } = options;
-  const endpoints = createWebhookEndpoints(send, httpHostsAllowed);
-  const ensureInput = s.strictObject({ ...endpointFields(httpHostsAllowed), secrets });
+  const { clock, random, redactor } = options;
+  const endpoints = createWebhookEndpoints(send);
 
   /** Runs a call of several requests, with one deadline. */
   async function runWith<Result>(
@@ -126,8 +126,8 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     },
     async rotateEndpointSecret(input, call) {
       const method = "webhooks.rotateEndpointSecret";
-      const { secrets: store, gracePeriodSeconds } = checkInput(method, rotateInput, input);
-      return runWith(method, store, call, (run) => run.rotate(gracePeriodSeconds ?? undefined));
+      const { secrets: store, gracePeriodSeconds: grace } = checkInput(method, rotateInput, input);
+      return runWith(method, store, call, (run) => run.rotate(grace ?? undefined));
     },
     catalog: (call) => send(catalog, {}, call),
   };

@@ -4,11 +4,7 @@
 
 import type { Failure } from "../call/failure.ts";
 
-/** What a call does when it fails. */
-export type CallStep = "token" | "permit" | "request";
-
 export interface RetryState {
-  readonly step: CallStep;
   /** The request had a permit of a rate limiter. */
   readonly hasLimiter: boolean;
   readonly idempotent: boolean;
@@ -33,8 +29,6 @@ const fail: RetryDecision = { type: "fail" };
 
 export function decideRetry(failure: Failure, state: RetryState, random: () => number): RetryDecision {
   const { remedy, outcome, retryAfterMs = 0 } = failure;
-  // The exchange of a key is repeated where that helps.
-  if (state.step === "token") return fail;
   if (remedy === "wait_for_rate_limit" && state.hasLimiter) {
     return retryAfterMs > state.remainingMs ? fail : { type: "wait_for_rate_limit" };
   }

@@ -73,7 +73,7 @@ describe("a call", () => {
       const me = { __typename: "WorkspaceUser", workspace: { webhookEndpoints, clients: webhookEndpoints } };
       const { send } = createFakeEngine({ respond: () => ({ me }) });
       const code = "RESPONSE_INVALID";
-      expect(await codeOf(createWebhookEndpoints(send, []).list().toArray())).toBe(code);
+      expect(await codeOf(createWebhookEndpoints(send).list().toArray())).toBe(code);
       expect(await codeOf(createTaxClients(send).list().toArray())).toBe(code);
     },
   );

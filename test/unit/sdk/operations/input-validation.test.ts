@@ -17,7 +17,7 @@ function surface() {
   const { send } = engine;
   return {
     engine,
-    endpoints: createWebhookEndpoints(send, ["receiver"]),
+    endpoints: createWebhookEndpoints(send),
     workspaces: createPartnerWorkspaces(send),
     connections: createConnections(send),
     jobs: createJobs(send),
@@ -94,24 +94,6 @@ describe("valid input", () => {
     const { engine, endpoints } = surface();
     await outcomeOf(endpoints.update(endpointId, { description: null, eventTypes: null }));
     expect(engine.sent[0]?.variables).toEqual({ input: { endpointId, description: null, eventTypes: null } });
-  });
-
-  it.each(["http://localhost:8080/hook", "http://127.0.0.1/hook", "http://[::1]:9/hook"])(
-    "an endpoint on this machine needs no TLS: %s",
-    async (loopback) => {
-      const { engine, endpoints } = surface();
-      await outcomeOf(endpoints.create({ url: loopback }));
-      expect(engine.sent).toHaveLength(1);
-    },
-  );
-
-  it("an endpoint on a host of httpHostsAllowed needs no TLS", async () => {
-    const { engine, endpoints } = surface();
-    await outcomeOf(endpoints.create({ url: "http://Receiver:3000/hook" }));
-    await outcomeOf(endpoints.update(endpointId, { url: "http://receiver/hook" }));
-    expect(engine.sent).toHaveLength(2);
-    const rejected = await outcomeOf(endpoints.create({ url: "http://receiver.example/hook" }));
-    expect(rejected).toMatchObject({ code: "WEBHOOK_ENDPOINT_URL_INVALID" });
   });
 
   it("an unknown field of a work is passed on", async () => {

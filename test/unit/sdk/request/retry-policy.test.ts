@@ -7,7 +7,6 @@ const failed = (remedy: Remedy, outcome: Outcome, retryAfterMs?: number) =>
   failure("SERVICE_UNAVAILABLE", "", { remedy, outcome, retryAfterMs });
 
 const state: RetryState = {
-  step: "request",
   hasLimiter: true,
   idempotent: false,
   retries: 0,
@@ -56,11 +55,6 @@ describe("the retry policy", () => {
     expect(decideRetry(of(), unlimited, half)).toEqual({ type: "repeat", delayMs: 150 });
     expect(decideRetry(of(9_000), unlimited, half)).toEqual({ type: "repeat", delayMs: 9_000 });
     expect(decideRetry(of(), { ...unlimited, retries: 3 }, half)).toEqual({ type: "fail" });
-  });
-
-  it("the retry policy leaves the exchange of the key to its own retries", () => {
-    expect(decideRetry(failed("repeat", "not_sent"), { ...state, step: "token" }, half).type).toBe("fail");
-    expect(decideRetry(failed("repeat", "not_sent"), { ...state, step: "permit" }, half).type).toBe("repeat");
   });
 
   it("the retry policy gives up on a failure without a remedy", () => {
