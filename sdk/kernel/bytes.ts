@@ -1,15 +1,22 @@
 // What `Buffer` does where there is none, as in a browser.
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+// When first used: jsdom in Jest has neither, and an application's component may only be imported there.
+let encoder: TextEncoder | undefined;
+let decoder: TextDecoder | undefined;
 /** A multiple of three, so that no padding is inside, and less than a call can have arguments. */
 const encodedAtOnce = 30_000;
 
 /** The bytes of a text in UTF-8. */
-export const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text);
+export const utf8 = (text: string): Uint8Array<ArrayBuffer> => {
+  encoder ??= new TextEncoder();
+  return encoder.encode(text);
+};
 
 /** The text of bytes in UTF-8; what is none becomes U+FFFD. */
-export const textOfUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);
+export const textOfUtf8 = (bytes: Uint8Array): string => {
+  decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
+  return decoder.decode(bytes);
+};
 
 /** The parts one after the other; a single part as it is. */
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {

@@ -76,8 +76,6 @@ export function headOf(response: unknown): ResponseHead | undefined {
   }
 }
 
-const decoder = new TextDecoder();
-
 /** The body of one response, whose size is limited while it arrives. */
 export class ResponseBody {
   readonly #response: Pick<FetchResponse, "body" | "text">;
@@ -99,7 +97,7 @@ export class ResponseBody {
     const bytes = new ByteBuffer();
     for (;;) {
       const { done, value } = await this.#reader.read();
-      if (done) return decoder.decode(bytes.toBytes());
+      if (done) return new TextDecoder().decode(bytes.toBytes());
       // A stream of the caller's `fetch` may have texts, whose size counts too.
       const chunk = bytesOf(value) ?? utf8(String(value));
       if (bytes.length + chunk.byteLength > bytesMax) {

@@ -14,7 +14,6 @@ const { values } = parseArgs({ options: { only: { type: "string", default: "" } 
 const gates = [
   ["formatting and lint", "npm run --silent lint"],
   ["lock file", "node scripts/complete-lock-file.mjs --check"],
-  ["links in the documents", "node --import tsx test/gates/check-links.ts"],
   ["dead code and dependencies", "npx --no-install knip"],
   ["types", "npm run --silent typecheck"],
   // While others run: the tests and everything after them use it.
@@ -25,7 +24,6 @@ const gates = [
   ["nothing is twice as slow", "node --import tsx test/bench/check-ratios.ts", "alone"],
   // The longest first.
   ["the site", "WORKSPACE_TASKS_DEPTH=full npx --no-install vitest run test/system/browser/site.test.ts"],
-  ["the two commands on a fresh machine", "node --import tsx test/gates/fresh-machine-matrix.mjs --quick"],
   [
     "nothing is lost, applied twice or out of order when servers and receivers fail",
     "npm run --silent chaos -- --only 'leader, which' --only 'beyond its leases' --only 'of a shard down'",
@@ -45,7 +43,6 @@ const gates = [
     "node --max-old-space-size=1024 --conditions=workspace-tasks-source --import tsx test/gates/mock-at-bounds.ts",
   ],
   ["the packed tarballs", "node --import tsx test/gates/check-package.mjs"],
-  ["installed sizes", "node --import tsx test/gates/installed-sizes.mjs"],
   ["the code in the documents compiles against the build", "node --import tsx test/gates/check-examples.mjs"],
   ["the bill of materials", "node --import tsx scripts/sbom.mjs --check"],
   ["licences of what is shipped", "node --import tsx test/gates/check-licences.mjs"],

@@ -8,6 +8,7 @@ import { withImports } from "../../../docs/generate/page-imports.ts";
 import { apiFaultSchema, deliveryFaultSchema } from "../../../mock-server/state/fault.ts";
 import { rejectionStatuses } from "../../../receiver-kit/errors.ts";
 import { projectFiles } from "../../../scripts/project-files.ts";
+import { deadLinks } from "../../support/dead-links.ts";
 import { blocksOf, type MarkedBlock } from "../../support/marked-blocks.ts";
 
 const documents = projectFiles(".", ".md");
@@ -30,6 +31,10 @@ it("each block of the README and docs/ is copied from a tested file, run by a te
   expect(blocks.length).toBeGreaterThan(100);
   const unchecked = blocks.filter(({ file, block }) => !isChecked(file, block));
   expect(unchecked.map(({ file, block }) => `${file}:${block.line}`)).toEqual([]);
+});
+
+it("no link of a document, nor its anchor, is dead", () => {
+  expect(deadLinks(".", documents)).toEqual([]);
 });
 
 /** Words that a person wrote and a person reads: without code, comments and targets of links. */

@@ -8,6 +8,7 @@ import { peers } from "./peers.ts";
 import { readme } from "./readme.ts";
 import { runtimes } from "./runtimes.ts";
 import { serverless } from "./serverless.ts";
+import { sizes } from "./sizes.ts";
 import { testRunners } from "./test-runners.ts";
 import { types } from "./types.ts";
 
@@ -21,5 +22,6 @@ export const table: readonly Project[] = [
   ...peers,
   ...types,
   ...readme,
+  ...sizes,
   ...pages,
 ];

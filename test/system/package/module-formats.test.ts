@@ -89,6 +89,16 @@ it("the packed SDK loads at most four files for calls, nothing of an import, and
   expect(loaded).not.toContain("node:crypto");
 });
 
+it("the packed SDK can be imported where globals of the web are missing, as jsdom in Jest", async () => {
+  const missing = ["TextEncoder", "TextDecoder", "fetch", "Headers", "Request", "Response", "ReadableStream"];
+  const output = await run(
+    `for (const name of ${JSON.stringify([...missing, "structuredClone", "performance"])}) delete globalThis[name];
+    console.log(typeof require("@workspace-tasks/sdk").createClient);`,
+    commonJs,
+  );
+  expect(output).toBe("function");
+});
+
 describe("import and require in one process", () => {
   it("import and require get the same module on Node, which can require an ES module", async () => {
     const same =
