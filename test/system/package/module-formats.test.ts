@@ -1,36 +1,29 @@
 // The packed tarball as programs with other settings than this repository's see it. Nothing is downloaded; what needs
 // other tools (Jest, NestJS, TypeScript) is in test/projects.
-import { execFile } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 import { createMockServer } from "@workspace-tasks/mock-server";
 import { rolldown } from "rolldown";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { unpackPackages } from "../../../scripts/pack.ts";
+import { describe, expect, it } from "vitest";
 import { packages } from "../../../scripts/packages.ts";
 import { deadLinks } from "../../support/dead-links.ts";
 import { loadedModules } from "../../support/loaded-modules.ts";
+import { PackedProject } from "./packed-project.ts";
 
-let project: string;
-let installed: ReadonlyMap<string, string>;
-
-beforeAll(async () => {
-  if (!existsSync("sdk/dist/index.cjs")) throw new Error("there is nothing to pack: run npm run build first");
-  project = await mkdtemp(join(tmpdir(), "workspace-tasks-formats-"));
-  installed = unpackPackages(project, ["express"]);
-}, 60_000);
-
-afterAll(() => rm(project, { recursive: true, force: true }));
+const project = new PackedProject("express");
 
 /** What a CommonJS program prints. */
 async function run(text: string, ...flags: readonly string[]): Promise<string> {
-  const args = [...flags, "--input-type=commonjs", "-e", `(async () => {${text}\n})()`];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project });
-  return stdout.trim();
+  const { output } = await project.run(
+    ...flags,
+    "--input-type=commonjs",
+    "-e",
+    `(async () => {${text}\n})()`,
+  );
+  return output.trim();
 }
 // Node then resolves `require` as Jest and bundlers do: to the CommonJS build.
 const commonJs = "--no-experimental-require-module";
@@ -41,7 +34,7 @@ describe("the packed tarballs", () => {
   it.each(packages)(
     "$name contains the target of every link in its documents that leads into it",
     ({ name }) => {
-      const folder = installed.get(name) ?? "";
+      const folder = project.folderOf(name);
       const documents = readdirSync(folder, { recursive: true }).map(String).filter(isDocument);
       expect(documents).toContain("README.md");
       expect(deadLinks(folder, documents)).toEqual([]);
@@ -75,7 +68,7 @@ it("the packed SDK loads at most four files for calls, nothing of an import, and
   const loaded = await loadedModules(
     `const sdk = await import("@workspace-tasks/sdk");
     console.log(await (await import(${walk})).walk(sdk, ${JSON.stringify(env)}));`,
-    project,
+    project.folder,
   );
   expect(loaded).toContain("all steps passed");
   const packaged = loaded.filter((url) => url.includes("/node_modules/"));
@@ -157,8 +150,8 @@ describe("import and require in one process", () => {
   });
 });
 
-it("a minified handler with a client has at most 120 KB and nothing of graphql-js", async () => {
-  const handler = join(project, "handler.mjs");
+it("a minified handler with a client has the documented weight, at most 120 KB, and nothing of graphql-js", async () => {
+  const handler = join(project.folder, "handler.mjs");
   await writeFile(
     handler,
     `import { createClient } from "@workspace-tasks/sdk";
@@ -171,5 +164,11 @@ export default () => client.me();`,
   const [{ code, moduleIds }] = output;
   expect(moduleIds.filter((id) => /node_modules.graphql\b(?!-)/.test(id))).toEqual([]);
   expect(Buffer.byteLength(code)).toBeLessThan(120_000);
+  const [, minifiedKb, gzippedKb] =
+    /about (\d+) KB minified, (\d+) KB gzipped/.exec(await readFile("docs/compatibility.md", "utf8")) ?? [];
+  expect(Math.abs(Buffer.byteLength(code) / 1000 - Number(minifiedKb)), `${code.length} bytes`).toBeLessThan(
+    3,
+  );
+  expect(Math.abs(gzipSync(code).byteLength / 1000 - Number(gzippedKb)), "gzipped").toBeLessThan(1.5);
   expect(code).toContain("service.example");
 });

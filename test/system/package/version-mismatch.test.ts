@@ -1,35 +1,25 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { unpackPackages } from "../../../scripts/pack.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import { packages } from "../../../scripts/packages.ts";
 import { version } from "../../../sdk/kernel/version.ts";
+import { PackedProject } from "./packed-project.ts";
 
 // The packed packages, of which one says that it is of another release.
 
 const otherVersion = "9.9.9";
-let project: string;
-let folders: ReadonlyMap<string, string>;
+const project = new PackedProject();
 let restore: (() => Promise<void>)[] = [];
-
-beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), "workspace-tasks-versions-"));
-  folders = unpackPackages(project);
-}, 180_000);
 
 beforeEach(async () => {
   for (const undo of restore) await undo();
   restore = [];
 });
 
-afterAll(() => rm(project, { recursive: true, force: true }));
-
 /** Changes the version that is built into a package. */
 async function setOtherVersion(name: string): Promise<void> {
-  const dist = join(folders.get(name) ?? "", "dist");
+  const dist = join(project.folderOf(name), "dist");
   const files = (await readdir(dist, { recursive: true })).filter((file) => /\.c?js$/.test(file));
   let count = 0;
   for (const file of files.map((each) => join(dist, each))) {
@@ -42,17 +32,6 @@ async function setOtherVersion(name: string): Promise<void> {
   }
   expect(count, `files of ${name} with its version`).toBeGreaterThan(0);
 }
-
-/** What a program prints, on both streams, and its exit code. */
-const run = (args: readonly string[]) =>
-  new Promise<{ readonly code: unknown; readonly output: string }>((resolve) => {
-    execFile(
-      process.execPath,
-      args,
-      { cwd: project, env: { PATH: process.env["PATH"] } },
-      (error, out, err) => resolve({ code: error?.code ?? 0, output: out + err }),
-    );
-  });
 
 const events = "@workspace-tasks/events";
 const receiverKit = "@workspace-tasks/receiver-kit";
@@ -110,24 +89,24 @@ describe.each(cases)("%s of %s", (call, dependent, dependency) => {
     await setOtherVersion(dependency);
     const program = programOf(call);
     const required = program.replaceAll("await import(", "require(");
-    expect((await run(["--input-type=module", "--eval", program])).output).toBe(expected);
-    expect((await run(["--input-type=commonjs", "--eval", required])).output).toBe(expected);
-    const outfile = join(project, `${call}.mjs`);
+    expect((await project.run("--input-type=module", "--eval", program)).output).toBe(expected);
+    expect((await project.run("--input-type=commonjs", "--eval", required)).output).toBe(expected);
+    const outfile = join(project.folder, `${call}.mjs`);
     await build({
       stdin: {
         contents: program
           .replaceAll(/const (\{.*\}) = await import\((.*)\);/g, "")
           .replace(/^/, importsOf(program)),
-        resolveDir: project,
+        resolveDir: project.folder,
       },
       ...{ bundle: true, minify: true, platform: "node", format: "esm", outfile, logLevel: "error" },
       external: ["express", "amqplib", "graphql", "standardwebhooks"],
     });
-    expect((await run([outfile])).output).toBe(expected);
+    expect((await project.run(outfile)).output).toBe(expected);
   });
 
   it(`takes ${dependency} of its own version`, async () => {
-    const { output } = await run(["--input-type=module", "--eval", programOf(call)]);
+    const { output } = await project.run("--input-type=module", "--eval", programOf(call));
     expect(output).toBe("no error\n");
   });
 });
@@ -139,23 +118,23 @@ const importsOf = (program: string) =>
     .join("\n");
 
 describe("the command", () => {
-  const bin = () => join(folders.get("workspace-tasks") ?? "", "bin/workspace-tasks.js");
+  const bin = () => join(project.folderOf("workspace-tasks"), "bin/workspace-tasks.js");
 
   it("rejects a mock server of another version", async () => {
     await setOtherVersion(mockServer);
     const message = `workspace-tasks: ${messageOf("workspace-tasks", mockServer)}`;
-    expect(await run([bin(), "mock"])).toEqual({ code: 70, output: message });
-    expect(await run([bin(), "--help"])).toEqual({ code: 70, output: message });
+    expect(await project.run(bin(), "mock")).toEqual({ code: 70, output: message });
+    expect(await project.run(bin(), "--help")).toEqual({ code: 70, output: message });
   });
 
   it("prints its version whatever the others have", async () => {
     await setOtherVersion(mockServer);
-    expect(await run([bin(), "--version"])).toEqual({ code: 0, output: `${version}\n` });
+    expect(await project.run(bin(), "--version")).toEqual({ code: 0, output: `${version}\n` });
   });
 
   it("says what a mock server misses whose events are of another version", async () => {
     await setOtherVersion(events);
-    const { code, output } = await run([bin(), "mock"]);
+    const { code, output } = await project.run(bin(), "mock");
     expect(output).toContain(messageOf(mockServer, events).trim());
     expect(code).toBe(1);
   });
