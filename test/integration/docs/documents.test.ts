@@ -37,9 +37,10 @@ it("no link of a document, nor its anchor, is dead", () => {
   expect(deadLinks(".", documents)).toEqual([]);
 });
 
-/** Words that a person wrote and a person reads: without code, comments and targets of links. */
+/** Words that a person wrote and a person reads: without code, comments, targets of links and the versions that a program wrote. */
 function wordsIn(text: string): number {
   const prose = text
+    .replace(/<!-- projects:begin -->[\s\S]*?<!-- projects:end -->/, "")
     .replace(/^( *)```[\s\S]*?^\1```$/gm, "")
     .replace(/<!--[\s\S]*?-->/g, "")
     .replace(/\]\([^)]*\)/g, "]");

@@ -150,7 +150,7 @@ describe("import and require in one process", () => {
   });
 });
 
-it("a minified handler with a client has the documented weight, at most 120 KB, and nothing of graphql-js", async () => {
+it("a minified handler with a client has the documented weight, at most 75 KB, and nothing of graphql-js", async () => {
   const handler = join(project.folder, "handler.mjs");
   await writeFile(
     handler,
@@ -163,7 +163,7 @@ export default () => client.me();`,
   await bundle.close();
   const [{ code, moduleIds }] = output;
   expect(moduleIds.filter((id) => /node_modules.graphql\b(?!-)/.test(id))).toEqual([]);
-  expect(Buffer.byteLength(code)).toBeLessThan(120_000);
+  expect(Buffer.byteLength(code)).toBeLessThan(75_000);
   const [, minifiedKb, gzippedKb] =
     /about (\d+) KB minified, (\d+) KB gzipped/.exec(await readFile("docs/compatibility.md", "utf8")) ?? [];
   expect(Math.abs(Buffer.byteLength(code) / 1000 - Number(minifiedKb)), `${code.length} bytes`).toBeLessThan(
