@@ -27,10 +27,10 @@ const size = (of: string, limits: Limits): Project => ({
 
 export const sizes: readonly Project[] = [
   size(sdk, { packagesMax: 1, bytesMax: 850_000, uncounted: [], never: [mock, kit, "zod"] }),
-  size(kit, { packagesMax: 3, bytesMax: 1_115_000, uncounted: ["zod"], never: [mock, command] }),
+  size(kit, { packagesMax: 3, bytesMax: 1_160_000, uncounted: ["zod"], never: [mock, command] }),
   size("@workspace-tasks/receiver-rabbitmq", {
     packagesMax: 4,
-    bytesMax: 1_252_000,
+    bytesMax: 1_320_000,
     uncounted: ["zod"],
     never: [mock, command],
   }),
