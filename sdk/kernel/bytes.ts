@@ -1,8 +1,8 @@
 // What `Buffer` does where there is none, as in a browser.
 
 // When first used: jsdom in Jest has neither, and an application's component may only be imported there.
-let encoder: TextEncoder | undefined;
-let decoder: TextDecoder | undefined;
+let encoder: InstanceType<typeof TextEncoder> | undefined;
+let decoder: InstanceType<typeof TextDecoder> | undefined;
 /** A multiple of three, so that no padding is inside, and less than a call can have arguments. */
 const encodedAtOnce = 30_000;
 
