@@ -43,11 +43,15 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
   const durable = new MemoryJournal();
   const halted: CrashingProcess[] = [];
   const changesAfter = random.integer(1, 6);
+  const isChanged = (_: unknown, index: number) => changes && index % 3 === 0;
+  const changedIds = new Set(clients.filter(isChanged).map(({ externalId }) => externalId));
   for (let processes = 1; processes <= processesMax; processes++) {
     const hasFaults = processes <= processesWithFaults;
     await mock.control.setFaults(hasFaults ? faultPlan(random) : {});
-    if (changes && processes === changesAfter + 1)
-      clients = clients.map((client, index) => (index % 3 === 0 ? changed(client, index) : client));
+    if (processes === changesAfter + 1)
+      clients = clients.map((client, index) =>
+        changedIds.has(client.externalId) ? changed(client, index) : client,
+      );
     const process = crashingProcess({
       serve: intruding?.fetch ?? mock.fetch,
       durable,
@@ -63,7 +67,7 @@ export async function runImportSeed(seed: number): Promise<SeedReport> {
     // The last call has the clients that have changed.
     if (result === "halted" || !result || (changes && processes <= changesAfter)) continue;
     await mock.control.setFaults({});
-    const problems = await fixture.problems(result, clients, { used, changes });
+    const problems = await fixture.problems(result, clients, { used, changed: changedIds });
     const mayDoubt = (externalId: string) => used.has(externalId) || event === "lost" || event === "intruder";
     const doubted = [...result.clients()].filter(
       ({ status, externalId }) => status === "undecided" && !mayDoubt(externalId),

@@ -213,7 +213,9 @@ export async function tellStory(story: Story): Promise<StoryEnd> {
   }
   if (ended === "halted") throw new Error("expected the last process to end");
   if (woke) await mock.clock.runUntil((results[0] as Promise<unknown>).catch(() => {}));
-  const all = await fixture.problems(ended, input, { changes: story.changes === true });
+  const all = await fixture.problems(ended, input, {
+    changed: new Set(story.changes ? input.map(({ externalId }) => externalId) : []),
+  });
   // An older journal cannot say which documents were attached since.
   const problems = lost > 0 ? all.filter((problem) => !problem.includes("has the documents")) : all;
   const steps = processes.slice(0, -1).map((process) => process.steps.at(-1));
