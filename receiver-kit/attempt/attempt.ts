@@ -12,14 +12,46 @@ import type {
   InboxSettlement,
   InboxSettling,
 } from "../inbox/inbox.ts";
-import { leaseLost, superseded } from "../inbox/lazy-transaction.ts";
+import { leaseLost, superseded } from "../inbox/transaction-errors.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant.ts";
 import type { AttemptOutcome } from "../stats/receiver-stats.ts";
-import type { Cancellation } from "./cancellation.ts";
 import { HandlerQueries } from "./handler-queries.ts";
 import type { BatchRegistration, EventContext, Handlers, TransactionContext } from "./handlers.ts";
 import { retryDelayMs } from "./retry-policy.ts";
+
+/** Ends an attempt early. An `AbortSignal` costs more than the rest of a short attempt, so it is created when it is read. */
+export class Cancellation {
+  /** Why the attempt was cancelled. */
+  reason: Error | undefined;
+  #controller: AbortController | undefined;
+  #onCancel: ((reason: Error) => void) | undefined;
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.reason) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The first reason counts. */
+  cancel(reason: Error): void {
+    if (this.reason) return;
+    this.reason = reason;
+    this.#controller?.abort(reason);
+    this.#onCancel?.(reason);
+  }
+
+  /** Settles as `work` does, or rejects with the reason. For one work at a time. */
+  race(work: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.reason) reject(this.reason);
+      this.#onCancel = reject;
+      work.then(resolve, reject);
+    });
+  }
+}
 
 export type AttemptSettings<Transaction> = ReceiverSettings<Transaction> & {
   readonly handlers: Handlers<Transaction>;
@@ -318,7 +350,9 @@ async function settleFailure<Transaction>(
       const failure = { kind: "retry", delayMs, error: text, counts: false } as const;
       return (await inbox.fail(claim, failure)) ? "released" : "lost";
     }
-    if (isReceiverError(cause, "NON_RETRYABLE") || attempt >= retry.attemptsMax) {
+    // An event does not die of a failover, and one that ends the server has the longest delay between its attempts.
+    const counts = fault !== "lost" || attempt < retry.attemptsMax;
+    if (isReceiverError(cause, "NON_RETRYABLE") || (counts && attempt >= retry.attemptsMax)) {
       if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
       events.onDead(claim, cause);
       return "dead";
@@ -326,7 +360,7 @@ async function settleFailure<Transaction>(
     const isBrief = isLeaseLost || fault === "conflict";
     const delayMs = retryDelayMs(retry, isBrief ? 1 : attempt, random);
     logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
-    const failure = { kind: "retry", delayMs, error: text, counts: true } as const;
+    const failure = { kind: "retry", delayMs, error: text, counts } as const;
     return (await inbox.fail(claim, failure)) ? "retried" : "lost";
   } catch (thrown) {
     // The lease ends by itself, and with it the attempt.

@@ -100,7 +100,9 @@ export type InboxFault =
   /** The database ended it for the sake of another one: a deadlock, a serialization failure. */
   | "conflict"
   /** There was no connection to begin it, or the server was going away. */
-  | "connection";
+  | "connection"
+  /** The connection was lost during a statement of the handler. Nothing says whether that statement was the cause. */
+  | "lost";
 
 /**
  * The transaction of one claimed row, or of a batch of them. It begins in the database when the handler first uses it; until
@@ -134,11 +136,6 @@ export interface InboxWaitingSource {
   readonly dueInMs: number;
 }
 
-export interface InboxTransactionOptions {
-  /** How long a handler may keep the transaction open. */
-  readonly timeoutMs: number;
-}
-
 /**
  * No row waits for longer, and no lease lasts longer. A due time or the end of a lease that is further ahead was stored before
  * the inbox's clock was set back, and counts as reached. A second more: statements at the same time read different times.
@@ -163,10 +160,13 @@ export interface InboxWorkQueue<Transaction> {
   renew(leases: readonly InboxLease[], leaseMs: number): Promise<ReadonlySet<InboxLease>>;
   /**
    * Prepares the transaction that settles claimed rows, of which a key may have several, in their order. It neither waits nor
-   * fails. The writes of the handler, the ends of the rows and the advances of their heads are one step, durable when
+   * fails. A handler may keep it open for `timeoutMs`. The writes of the handler, the ends of the rows and the advances of their heads are one step, durable when
    * `commit` resolves with `settled`.
    */
-  begin(items: readonly InboxSettling[], options: InboxTransactionOptions): HandlerTransaction<Transaction>;
+  begin(
+    items: readonly InboxSettling[],
+    options: { readonly timeoutMs: number },
+  ): HandlerTransaction<Transaction>;
   /** Ends the attempt of a claimed row. Durable when it resolves with true. False when the lease was lost. */
   fail(claim: InboxClaim, failure: FailedAttempt): Promise<boolean>;
   /**

@@ -8,9 +8,6 @@
 //
 // TENANTS. Where `secrets` finds the tenant, a poll asks which tenants have due rows and claims of each in turn, each up to
 // its share: neither a large backlog nor hanging handlers of one tenant stop the others.
-//
-// CLOCK. At its start, and when the inbox's clock was set back, the times of the source's rows are repaired before the next
-// claim (see store-clock.ts).
 
 import { randomName } from "@workspace-tasks/kernel/random.ts";
 import { inBackground } from "../background.ts";

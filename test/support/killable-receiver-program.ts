@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { createReceiver, type EventHandler, type Inbox } from "@workspace-tasks/receiver-kit";
+import { type BatchHandler, createReceiver, type HandlerContext, type Inbox } from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { postgresInbox, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";
@@ -83,18 +83,21 @@ const receiver = createReceiver<Transaction>({
   retry: { firstDelayMs: 50, attemptsMax: 1_000 },
   logger: { info() {}, warn() {}, error: (fields, message) => console.error(message, fields) },
 });
-const setState: EventHandler<{ taskId: string; status: string; occurredAt: string }, Transaction> = async (
-  { taskId, status, occurredAt },
-  { transaction },
-) => {
+type TaskEvent = { taskId: string; status: string; occurredAt: string };
+
+async function setState({ taskId, status, occurredAt }: TaskEvent, transaction: Transaction): Promise<void> {
   await transaction.query(
     sql(`INSERT INTO task_states VALUES ($1, $2, $3)
       ON CONFLICT (task) DO UPDATE SET status = excluded.status, occurred_at = excluded.occurred_at`),
     [taskId, status, occurredAt],
   );
-};
+}
 
-receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction }) => {
+async function addEffect(
+  { taskId, occurredAt }: TaskEvent,
+  { id, stale }: Pick<HandlerContext<Transaction>, "id" | "stale">,
+  transaction: Transaction,
+): Promise<void> {
   const began = machineMicros();
   if (options.handlerMs) await pause(options.handlerMs);
   mayFail();
@@ -102,8 +105,20 @@ receiver.on("task.*", async ({ taskId, occurredAt }, { id, stale, transaction })
     ...[id, taskId, occurredAt, String(stale), String(process.pid), began, machineMicros()],
   ]);
   mayFail();
-});
-receiver.onState("task", setState);
+}
+
+if (options.batches) {
+  const handle: BatchHandler<TaskEvent, Transaction> = async (items, { transaction }) => {
+    for (const { event, ...context } of items) {
+      await addEffect(event, context, transaction);
+      if (!context.stale && !context.alreadyApplied) await setState(event, transaction);
+    }
+  };
+  receiver.onBatch("task.*", handle, { eventsMax: 10 });
+} else {
+  receiver.on("task.*", (event, context) => addEffect(event, context, context.transaction));
+  receiver.onState("task", (event, { transaction }) => setState(event, transaction));
+}
 
 const app = express();
 app.post("/webhooks", webhookMiddleware(receiver));

@@ -23,6 +23,8 @@ export interface KillableReceiverOptions {
   readonly failingShare?: number;
   /** Of the choice which ones throw. */
   readonly seed?: number;
+  /** Its handler is one of batches of up to 10 events. */
+  readonly batches?: boolean | undefined;
   /** True when it acknowledges deliveries before they are stored. */
   readonly losesDeliveries?: boolean | undefined;
 }

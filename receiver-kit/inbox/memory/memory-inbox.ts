@@ -12,7 +12,7 @@ import {
   type InboxStore,
   type ReconcileCandidate,
 } from "../inbox.ts";
-import { transactionEnded } from "../lazy-transaction.ts";
+import { transactionEnded } from "../transaction-errors.ts";
 import * as rowEnd from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
 import { least, type MemoryDelivery, MemoryStorage } from "./memory-storage.ts";

@@ -60,14 +60,14 @@ export interface GuardedClient {
 
 export class GuardedPool {
   readonly limitMs: number;
+  readonly clock: Clock;
   readonly #pool: PostgresPool;
-  readonly #clock: Clock;
   readonly #checkedOut = new Set<Checkout>();
   /** In series: those that one pass has checked out are idle again for the next one. */
   readonly #passes = inSeries();
   #onAllReleased = () => {};
   /** Statements have names, which a pooler may not keep. */
-  #prepares: boolean;
+  prepares: boolean;
   /** Of the server, which then has a limit for a client that does not take its response. */
   #isLinux = false;
   /** Texts that the database cannot encode have escapes in their place. */
@@ -77,8 +77,8 @@ export class GuardedPool {
   constructor(pool: PostgresPool, limitMs: number, prepares: boolean, clock: Clock = systemClock) {
     this.#pool = pool;
     this.limitMs = limitMs;
-    this.#prepares = prepares;
-    this.#clock = clock;
+    this.prepares = prepares;
+    this.clock = clock;
   }
 
   /** Reads what the server can. Before the first transaction. */
@@ -149,8 +149,8 @@ export class GuardedPool {
 
   /** Whether an error says that statements cannot be prepared here; from then on none is. */
   unprepares(error: unknown): boolean {
-    if (!this.#prepares || !/^(26000|42P05)$/.test(codeOf(error))) return false;
-    this.#prepares = false;
+    if (!this.prepares || !/^(26000|42P05)$/.test(codeOf(error))) return false;
+    this.prepares = false;
     return true;
   }
 
@@ -173,23 +173,19 @@ export class GuardedPool {
   }
 
   async checkOut(limitMs = this.limitMs): Promise<GuardedClient> {
-    const client = await connectWithin(this.#pool, limitMs, this.#clock);
-    const checkout = new Checkout(client, {
-      limitMs: this.limitMs,
-      clock: this.#clock,
-      prepares: () => this.#prepares,
-      encode: this.encode,
-      onLost: (silentForMs) => this.#onLost(silentForMs),
-      onReleased: () => {
-        this.#checkedOut.delete(checkout);
-        if (this.#checkedOut.size === 0) this.#onAllReleased();
-      },
-    });
+    const checkout = new Checkout(this, await connectWithin(this.#pool, limitMs, this.clock));
     this.#checkedOut.add(checkout);
     return checkout;
   }
 
-  #onLost(silentForMs: number | undefined): void {
+  /** A checkout is over. */
+  onReleased(checkout: GuardedClient): void {
+    this.#checkedOut.delete(checkout as Checkout);
+    if (this.#checkedOut.size === 0) this.#onAllReleased();
+  }
+
+  /** @param silentForMs a client did not respond for that long; `undefined`: the server ended it, or cannot write any more */
+  onLost(silentForMs: number | undefined): void {
     if (silentForMs !== undefined) {
       for (const each of [...this.#checkedOut]) if (each.waitsForMs >= silentForMs) each.release(true);
     }
@@ -205,12 +201,12 @@ export class GuardedPool {
       );
       // Another user of the pool may take them first.
       const check = async () => {
-        const client = await connectWithin(this.#pool, checkLimitMs, this.#clock);
+        const client = await connectWithin(this.#pool, checkLimitMs, this.clock);
         const asked = client.query({
           text: "SELECT current_setting('transaction_read_only') AS read_only",
           types: ownTypes,
         });
-        await limited(asked, checkLimitMs, this.#clock, () =>
+        await limited(asked, checkLimitMs, this.clock, () =>
           unavailable("an idle client did not respond"),
         ).then(
           ({ rows }) => (rows[0]?.["read_only"] === "on" ? destroy(client) : client.release()),
@@ -227,7 +223,7 @@ export class GuardedPool {
       const released = new Promise<void>((resolve) => {
         this.#onAllReleased = resolve;
       });
-      await limited(released, checkLimitMs, this.#clock, () => unavailable("closed")).catch(() => undefined);
+      await limited(released, checkLimitMs, this.clock, () => unavailable("closed")).catch(() => undefined);
     }
     for (const each of [...this.#checkedOut]) each.release(true);
     await this.#checkIdle();
@@ -237,33 +233,17 @@ export class GuardedPool {
 /** The names of the statements that a client has prepared in its session. */
 const preparedOn = new WeakMap<PostgresClient, Set<string>>();
 
-interface CheckoutOptions {
-  readonly limitMs: number;
-  readonly clock: Clock;
-  /** Whether statements are prepared. */
-  prepares(): boolean;
-  encode(text: string): string;
-  /** `silentForMs`: it did not respond for that long; `undefined`: the server ended it, or cannot write any more. */
-  onLost(silentForMs: number | undefined): void;
-  onReleased(): void;
-}
-
 class Checkout implements GuardedClient {
   readonly client: PostgresClient;
-  readonly #options: CheckoutOptions;
+  readonly #pool: GuardedPool;
   readonly #canPipeline: boolean;
-  #isBroken = false;
   #isReleased = false;
   #waitsSinceMs: number | undefined;
-  /** An `error` event without a listener would end the process. */
-  readonly #onError = () => {
-    this.#isBroken = true;
-  };
 
-  constructor(client: PostgresClient, options: CheckoutOptions) {
+  constructor(pool: GuardedPool, client: PostgresClient) {
     this.client = client;
-    this.#options = options;
-    client.on("error", this.#onError);
+    this.#pool = pool;
+    watchClient(client);
     // Older versions of pg, and clients that wrap another driver, have no such switch.
     this.#canPipeline = (client as PipeliningClient).pipeline === false;
     this.pipeline(true);
@@ -283,12 +263,12 @@ class Checkout implements GuardedClient {
   }
 
   get isBroken(): boolean {
-    return this.#isBroken;
+    return broken.has(this.client);
   }
 
   /** How long a handler has been waiting for the response to its statement. */
   get waitsForMs(): number {
-    return this.#waitsSinceMs === undefined ? 0 : this.#options.clock.monotonic() - this.#waitsSinceMs;
+    return this.#waitsSinceMs === undefined ? 0 : this.#pool.clock.monotonic() - this.#waitsSinceMs;
   }
 
   async send(...texts: readonly string[]): Promise<readonly PostgresResult[]> {
@@ -308,8 +288,8 @@ class Checkout implements GuardedClient {
   }
 
   async textOf([statement, values]: Call, limits: (prepare: string) => readonly string[]): Promise<string> {
-    const { encode, prepares } = this.#options;
-    if (statement.name === "" || !prepares()) return inlineText(statement, values, encode);
+    const { encode, prepares } = this.#pool;
+    if (statement.name === "" || !prepares) return inlineText(statement, values, encode);
     const prepared = preparedOn.get(this.client) ?? new Set<string>();
     preparedOn.set(this.client, prepared);
     if (!prepared.has(statement.name)) {
@@ -321,7 +301,7 @@ class Checkout implements GuardedClient {
 
   async execute(call: Call): Promise<PostgresResult> {
     const [statement, values] = call;
-    const results = await this.send(inlineText(statement, values, this.#options.encode));
+    const results = await this.send(inlineText(statement, values, this.#pool.encode));
     return results.at(-1) as PostgresResult;
   }
 
@@ -333,14 +313,13 @@ class Checkout implements GuardedClient {
     process.nextTick(() => stream.uncork?.());
   }
 
-  async within<Result>(work: Promise<Result>, limitMs = this.#options.limitMs): Promise<Result> {
-    watchReplication(this.client);
+  async within<Result>(work: Promise<Result>, limitMs = this.#pool.limitMs): Promise<Result> {
     try {
-      const result = await limited(work, limitMs, this.#options.clock, () => {
+      const result = await limited(work, limitMs, this.#pool.clock, () => {
         this.release(true);
-        this.#options.onLost(limitMs);
+        this.#pool.onLost(limitMs);
         return unavailable(
-          `no response in ${limitMs} ms (queryTimeoutMs is ${this.#options.limitMs}), outcome unknown`,
+          `no response in ${limitMs} ms (queryTimeoutMs is ${this.#pool.limitMs}), outcome unknown`,
         );
       });
       if (unreplicated.delete(this.client))
@@ -354,13 +333,13 @@ class Checkout implements GuardedClient {
   /** What an error of the connection, and not of a statement, says in words of the inbox. */
   #explain(error: unknown): unknown {
     if (isReceiverError(error) || isOfStatement(error)) return error;
-    if (!this.#isReleased) this.#options.onLost(undefined);
-    this.#isBroken = true;
+    if (!this.#isReleased) this.#pool.onLost(undefined);
+    broken.add(this.client);
     return unavailable(`the connection was lost: ${(error as Error)?.message ?? error}`, error);
   }
 
   async watch<Result>(work: Promise<Result>): Promise<Result> {
-    this.#waitsSinceMs = this.#options.clock.monotonic();
+    this.#waitsSinceMs = this.#pool.clock.monotonic();
     try {
       return await work;
     } finally {
@@ -371,20 +350,19 @@ class Checkout implements GuardedClient {
   release(wanted = false): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#isBroken ||= wanted;
-    this.#options.onReleased();
-    this.client.removeListener("error", this.#onError);
-    if (!this.#isBroken) this.pipeline(false);
-    if (this.#isBroken || this.isPipelined) destroy(this.client);
+    if (wanted) broken.add(this.client);
+    this.#pool.onReleased(this);
+    if (!this.isBroken) this.pipeline(false);
+    if (this.isBroken || this.isPipelined) destroy(this.client);
     else this.client.release();
   }
 
   async rollBack(): Promise<void> {
     if (this.#isReleased) return;
     // What was sent behind a statement that failed has been executed or rejected when this has.
-    const rolledBack = this.#isBroken ? Promise.reject(unavailable("lost")) : this.send("ROLLBACK");
+    const rolledBack = this.isBroken ? Promise.reject(unavailable("lost")) : this.send("ROLLBACK");
     const late = () => unavailable("no response to ROLLBACK");
-    await limited(rolledBack, rollbackLimitMs, this.#options.clock, late).then(
+    await limited(rolledBack, rollbackLimitMs, this.#pool.clock, late).then(
       () => this.release(),
       () => this.release(true),
     );
@@ -495,15 +473,18 @@ export const unavailable = (message: string, cause?: unknown) =>
   new ReceiverError("INBOX_UNAVAILABLE", `postgres inbox: ${message}`, cause === undefined ? {} : { cause });
 
 const watched = new WeakSet<PostgresClient>();
+const broken = new WeakSet<PostgresClient>();
 const unreplicated = new WeakSet<PostgresClient>();
 
 /**
- * A commit whose wait for its synchronous standbys is cancelled succeeds, with a warning. It would be lost with the
- * primary. The warning has no code of its own and its text is translated; the function that it comes from is not.
+ * An `error` event without a listener would end the process. A commit whose wait for its synchronous standbys is cancelled
+ * succeeds, with a warning, and would be lost with the primary. The warning has no code of its own and its text is
+ * translated; the function that it comes from is not.
  */
-function watchReplication(client: PostgresClient): void {
+function watchClient(client: PostgresClient): void {
   if (watched.has(client)) return;
   watched.add(client);
+  client.on("error", () => void broken.add(client));
   client.on("notice", (notice) => {
     if (notice?.routine === "SyncRepWaitForLSN") unreplicated.add(client);
   });

@@ -16,7 +16,7 @@ import type {
   InboxSettleOutcome,
   InboxSettling,
 } from "../inbox.ts";
-import { transactionEnded } from "../lazy-transaction.ts";
+import { transactionEnded } from "../transaction-errors.ts";
 import { settledEnd } from "../row-end.ts";
 import { firstWords } from "../sql/first-words.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
@@ -186,6 +186,7 @@ class Transaction {
       await this.#begun;
       if (codeOf(error).startsWith("40")) this.fault = "conflict";
       if (/^57P0[1-3]$/.test(codeOf(error))) this.fault = "connection";
+      else if (client.isBroken) this.fault = "lost";
       if (!isAborted(error)) this.#lastFailed = { statement, code: codeOf(error) };
       throw this.#explain(error);
     }

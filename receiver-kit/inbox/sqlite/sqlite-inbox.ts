@@ -172,7 +172,7 @@ export function sqliteInbox(
           for (const seq of seqs) mustBeAlone.add(seq);
         },
         begin: (isOwn) => writer.begin({ timeoutMs: limitMs, isAlone: isOwn }),
-        async settleInGroup(claim, settlement) {
+        async settle({ claim, settlement }) {
           const end = settledEnd(claim, settlement);
           return settleOutcome(end, await endRow(end));
         },

@@ -1,13 +1,8 @@
-import { ReceiverError } from "../../errors.ts";
+import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { endRow, heldLease } from "../core/core.ts";
 import { guarded } from "../guarded.ts";
-import type { HandlerTransaction, InboxSettling } from "../inbox.ts";
-import {
-  createLazyTransaction,
-  type LazyTransactionOptions,
-  leaseLost,
-  superseded,
-} from "../lazy-transaction.ts";
+import type { HandlerTransaction, InboxSettleOutcome, InboxSettling } from "../inbox.ts";
+import { leaseLost, superseded, transactionEnded } from "../transaction-errors.ts";
 import { isSuperseded, reopen, settledEnd } from "../row-end.ts";
 import { fromFirstWord, hasSecondStatement, remembering } from "../sql/statement-text.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
@@ -43,7 +38,8 @@ interface Dependencies {
   /** The next transaction of the event may not be shared. */
   readonly onMustBeAlone: () => void;
   readonly begin: (isAlone: boolean) => Promise<Turn>;
-  readonly settleInGroup: LazyTransactionOptions<Turn>["settleInGroup"];
+  /** Ends a single row without a transaction of its own. */
+  readonly settle: (item: InboxSettling) => Promise<InboxSettleOutcome>;
   readonly now: () => number;
   /** Rows of the source can be claimed now. */
   wake(source: string): void;
@@ -74,30 +70,41 @@ function settingRejected(what: string): ReceiverError {
   );
 }
 
+/** It begins when the handler first uses it; an event whose handlers write nothing is ended in a shared commit instead. */
 export function beginSqliteTransaction(dependencies: Dependencies): HandlerTransaction<SqliteTransaction> {
-  const { items, settleInGroup, onMustBeAlone, now, wake } = dependencies;
+  const { items, settle, onMustBeAlone, now, wake } = dependencies;
+  let opening: Promise<Turn> | undefined;
+  let hasEnded = false;
   let hasMarker = false;
-  const { opened, fail, commit, rollback } = createLazyTransaction<Turn>({
-    items,
-    open: () => open(dependencies),
-    async commit(transaction) {
-      if (hasMarker) releaseMarker(transaction);
-      const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
-      const waiting = new Set<string>();
-      const outcome = await transaction.commit((connection) => {
-        for (const each of requested) {
-          const ended = endRow(storageOf(connection), each, now());
-          if (ended?.result !== each.outcome) throw ended ? superseded() : leaseLost();
-          if (ended.hasMore) waiting.add(each.claim.source);
-        }
-      });
-      if (outcome === "lost") onMustBeAlone();
-      for (const source of waiting) wake(source);
-      return outcome;
-    },
-    rollBack: (transaction) => transaction.rollback(),
-    settleInGroup,
-  });
+  /** Why it must not be committed: a handler may catch what its query throws. */
+  let failure: Error | undefined;
+  const opened = async () => {
+    if (hasEnded) throw transactionEnded();
+    opening ??= open(dependencies);
+    const turn = await opening;
+    if (hasEnded) throw transactionEnded();
+    return turn;
+  };
+  const fail = (error: Error): never => {
+    failure ??= error;
+    throw error;
+  };
+  const end = async (turn: Turn): Promise<InboxSettleOutcome> => {
+    if (hasMarker) releaseMarker(turn);
+    const requested = items.map(({ claim, settlement }) => settledEnd(claim, settlement));
+    const waiting = new Set<string>();
+    const outcome = await turn.commit((connection) => {
+      for (const each of requested) {
+        const ended = endRow(storageOf(connection), each, now());
+        if (ended?.result !== each.outcome) throw ended ? superseded() : leaseLost();
+        if (ended.hasMore) waiting.add(each.claim.source);
+      }
+    });
+    if (outcome === "lost") onMustBeAlone();
+    for (const source of waiting) wake(source);
+    return outcome;
+  };
+  const discard = async () => (await opening?.catch(() => undefined))?.rollback();
   return {
     handle: {
       async query(statement, values) {
@@ -124,9 +131,25 @@ export function beginSqliteTransaction(dependencies: Dependencies): HandlerTrans
         return guarded(inside.native as object, { close() {} });
       },
     },
-    commit,
+    async commit() {
+      hasEnded = true;
+      if (failure) throw failure;
+      const [first, ...others] = items;
+      if (!opening && first && others.length === 0) return settle(first);
+      // The rows of a batch end together, also without a write of the handler.
+      opening ??= open(dependencies);
+      try {
+        return await end(await opening);
+      } catch (error) {
+        await discard().catch(() => undefined);
+        if (isReceiverError(error, "LEASE_LOST")) return "lost";
+        if (isReceiverError(error, "SUPERSEDED")) return "superseded";
+        throw error;
+      }
+    },
     async rollback() {
-      await rollback();
+      hasEnded = true;
+      await discard();
       reopen(items);
     },
   };

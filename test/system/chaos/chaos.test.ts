@@ -37,6 +37,18 @@ describe("receivers that are killed with SIGKILL at random instants", { timeout:
     expectFlawless(await run(cell), cell);
   });
 
+  it("do so with a handler of batches, of which some fail as a whole", async () => {
+    await using stores = await openStores("sqlite");
+    const cell = killCell(stores, "sqlite", { processes: 2, rounds: 2 }, { batches: true });
+    expectFlawless(await run(cell), cell);
+  });
+
+  itWithPostgres("do so with a handler of batches on PostgreSQL", async () => {
+    await using stores = await openStores("postgres", await sharedPostgres());
+    const cell = killCell(stores, "postgres", { processes: 2, rounds: 2 }, { batches: true });
+    expectFlawless(await run(cell), cell);
+  });
+
   it("are counted as losing deliveries when they acknowledge them before they store them", async () => {
     await using stores = await openStores("sqlite");
     const cell = killCell(stores, "sqlite", { processes: 1, rounds: 2 }, { losesDeliveries: true });

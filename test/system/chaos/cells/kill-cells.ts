@@ -17,7 +17,8 @@ export interface KillOptions {
   readonly rounds: number;
 }
 
-const nameOf = (store: StoreName) => `${storeNames[store]}: kill -9 of every receiver, again and again`;
+const nameOf = (store: StoreName, batches = false) =>
+  `${storeNames[store]}: kill -9 of every receiver${batches ? " with a handler of batches" : ""}, again and again`;
 
 export function killCell(
   stores: ReceiverStores,
@@ -26,7 +27,7 @@ export function killCell(
   options?: Partial<KillableReceiverOptions>,
 ): ChaosCell {
   return {
-    ...{ name: nameOf(store), brokenMs: 0 },
+    ...{ name: nameOf(store, options?.batches), brokenMs: 0 },
     async start() {
       const world = await KillWorld.start(await stores.create(), processes, options);
       return Object.assign(world, {
@@ -39,11 +40,13 @@ export function killCell(
 
 export function killGroup(): ChaosGroup {
   return {
-    cells: receiverStores.map(nameOf),
+    cells: [false, true].flatMap((batches) => receiverStores.map((store) => nameOf(store, batches))),
     async start() {
       const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
       return {
-        cells: receiverStores.map((store) => killCell(opened[store], store, { processes: 2, rounds: 3 })),
+        cells: [false, true].flatMap((batches) =>
+          receiverStores.map((store) => killCell(opened[store], store, { processes: 2, rounds: 3 }, { batches })),
+        ),
         async [Symbol.asyncDispose]() {
           for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
         },

@@ -146,4 +146,26 @@ describe("an attempt", () => {
     expect(applied).toEqual([2]);
     expect((await fixture.receiver.stats()).attempts).toMatchObject({ retried: 1, done: 1 });
   });
+
+  it("does not die of a connection that is lost during its statement, but waits longer each time", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    let losses = 3;
+    const inbox: InboxStore<MemoryTransaction> = overrideInbox(inner, {
+      begin(items, options) {
+        const begun = inner.begin(items, options);
+        if (losses-- <= 0) return begun;
+        const { handle, rollback } = begun;
+        return { handle, fault: "lost", rollback, commit: () => Promise.reject(new Error("reset")) };
+      },
+    });
+    const retry = { attemptsMax: 2, firstDelayMs: 1_000 };
+    await using fixture = createReceiverFixture({ clock, inbox, retry });
+    const attempts: number[] = [];
+    fixture.receiver.on("*", (_, { attempt }) => void attempts.push(attempt));
+    await fixture.startWithEvent();
+    await clock.advance(60_000);
+    expect(attempts).toEqual([1, 2, 2, 2]);
+    expect(await fixture.stateOf("msg_1")).toBe("done");
+  });
 });

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { HandlerQueries } from "../../../../receiver-kit/attempt/handler-queries.ts";
-import { leaseLost } from "../../../../receiver-kit/inbox/lazy-transaction.ts";
+import { leaseLost } from "../../../../receiver-kit/inbox/transaction-errors.ts";
 
 const failure = new Error("no such table");
 
