@@ -4,7 +4,12 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import { type BatchHandler, createReceiver, type HandlerContext, type Inbox } from "@workspace-tasks/receiver-kit";
+import {
+  type BatchHandler,
+  createReceiver,
+  type HandlerContext,
+  type Inbox,
+} from "@workspace-tasks/receiver-kit";
 import { webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { postgresInbox, primaryPool } from "@workspace-tasks/receiver-kit/postgres";
 import { sqliteInbox } from "@workspace-tasks/receiver-kit/sqlite";

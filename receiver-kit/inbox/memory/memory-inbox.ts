@@ -12,9 +12,9 @@ import {
   type InboxStore,
   type ReconcileCandidate,
 } from "../inbox.ts";
-import { transactionEnded } from "../transaction-errors.ts";
 import * as rowEnd from "../row-end.ts";
 import { createSubscribers } from "../subscribers.ts";
+import { transactionEnded } from "../transaction-errors.ts";
 import { least, type MemoryDelivery, MemoryStorage } from "./memory-storage.ts";
 
 export interface MemoryInboxOptions {

@@ -16,10 +16,10 @@ import type {
   InboxSettleOutcome,
   InboxSettling,
 } from "../inbox.ts";
-import { transactionEnded } from "../transaction-errors.ts";
 import { settledEnd } from "../row-end.ts";
 import { firstWords } from "../sql/first-words.ts";
 import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
+import { transactionEnded } from "../transaction-errors.ts";
 import { beforeEnd, type Call, codeOf, type GuardedClient, unavailable } from "./guarded-pool.ts";
 import { createHandlerClient, type HandlerClient } from "./handler-client.ts";
 import {

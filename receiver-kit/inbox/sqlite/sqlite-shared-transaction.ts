@@ -13,8 +13,8 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import { transactionEnded } from "../transaction-errors.ts";
 import { endedBySql } from "../sql/transaction-control.ts";
+import { transactionEnded } from "../transaction-errors.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 export interface WriteOperation {

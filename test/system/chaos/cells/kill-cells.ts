@@ -45,7 +45,9 @@ export function killGroup(): ChaosGroup {
       const opened = { sqlite: await openStores("sqlite"), postgres: await openStores("postgres") };
       return {
         cells: [false, true].flatMap((batches) =>
-          receiverStores.map((store) => killCell(opened[store], store, { processes: 2, rounds: 3 }, { batches })),
+          receiverStores.map((store) =>
+            killCell(opened[store], store, { processes: 2, rounds: 3 }, { batches }),
+          ),
         ),
         async [Symbol.asyncDispose]() {
           for (const stores of Object.values(opened)) await stores[Symbol.asyncDispose]();
