@@ -5,6 +5,7 @@ import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts"
 import { idempotencyKey } from "../event/event-order.ts";
 import { parseBody } from "../event/parse-delivery.ts";
 import type {
+  FailedAttempt,
   HandlerTransaction,
   InboxClaim,
   InboxFault,
@@ -327,19 +328,21 @@ interface Failure {
 }
 
 async function settleFailure<Transaction>(
-  { inbox, retry, random, logger }: AttemptSettings<Transaction>,
+  settings: AttemptSettings<Transaction>,
   claim: InboxClaim,
   { events, cause, fault, isCancelled }: Failure,
 ): Promise<AttemptOutcome> {
+  const { retry, random, logger } = settings;
   const { source, id, attempts: attempt } = claim;
   if (isReceiverError(cause, "RELEASE_TOO_OLD")) {
     logger.warn({ source, id, err: cause }, notRecorded);
     return "lost";
   }
+  const end = (failure: FailedAttempt) => untilRecorded(settings, claim, failure);
   const isLeaseLost = isReceiverError(cause, "LEASE_LOST");
   try {
     if (isReleased(cause) || (isLeaseLost && !isCancelled)) {
-      const isHeld = await inbox.fail(claim, { kind: "release" });
+      const isHeld = await end({ kind: "release" });
       if (!isHeld) logger.warn({ source, id }, "the lease on an event was lost while it was being handled");
       return isHeld ? "released" : "lost";
     }
@@ -348,12 +351,12 @@ async function settleFailure<Transaction>(
       const delayMs = retryDelayMs(retry, 1, random);
       logger.warn({ source, id, delayMs, err: cause }, noConnection);
       const failure = { kind: "retry", delayMs, error: text, counts: false } as const;
-      return (await inbox.fail(claim, failure)) ? "released" : "lost";
+      return (await end(failure)) ? "released" : "lost";
     }
     // An event does not die of a failover, and one that ends the server has the longest delay between its attempts.
     const counts = fault !== "lost" || attempt < retry.attemptsMax;
     if (isReceiverError(cause, "NON_RETRYABLE") || (counts && attempt >= retry.attemptsMax)) {
-      if (!(await inbox.fail(claim, { kind: "dead", error: text }))) return "lost";
+      if (!(await end({ kind: "dead", error: text }))) return "lost";
       events.onDead(claim, cause);
       return "dead";
     }
@@ -361,11 +364,28 @@ async function settleFailure<Transaction>(
     const delayMs = retryDelayMs(retry, isBrief ? 1 : attempt, random);
     logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
     const failure = { kind: "retry", delayMs, error: text, counts } as const;
-    return (await inbox.fail(claim, failure)) ? "retried" : "lost";
+    return (await end(failure)) ? "retried" : "lost";
   } catch (thrown) {
-    // The lease ends by itself, and with it the attempt.
+    // The lease ends by itself, which is an attempt.
     logger.warn({ source, id, err: thrown }, notRecorded);
     return "lost";
+  }
+}
+
+/** Repeated while the inbox fails and the lease lasts: a lease that ends by itself counts as a crash of this process. */
+async function untilRecorded<Transaction>(
+  { inbox, clock, leaseMs }: AttemptSettings<Transaction>,
+  claim: InboxClaim,
+  failure: FailedAttempt,
+): Promise<boolean> {
+  const endsMs = clock.monotonic() + leaseMs;
+  for (let pauseMs = 100; ; pauseMs *= 2) {
+    try {
+      return await inbox.fail(claim, failure);
+    } catch (error) {
+      if (!isReceiverError(error, "INBOX_UNAVAILABLE") || clock.monotonic() + pauseMs >= endsMs) throw error;
+      await new Promise<void>((resolve) => void clock.schedule(pauseMs, resolve, { background: true }));
+    }
   }
 }
 

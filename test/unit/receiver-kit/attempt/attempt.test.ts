@@ -168,4 +168,28 @@ describe("an attempt", () => {
     expect(attempts).toEqual([1, 2, 2, 2]);
     expect(await fixture.stateOf("msg_1")).toBe("done");
   });
+
+  it("whose end cannot be recorded during an outage is recorded after it, and is no crash", async () => {
+    const clock = createFixtureClock();
+    const inner = memoryInbox({ clock });
+    const outageEndsMs = clock.monotonic() + 2_000;
+    const inbox: InboxStore<MemoryTransaction> = overrideInbox(inner, {
+      begin(items, options) {
+        const { handle, rollback, commit } = inner.begin(items, options);
+        if (clock.monotonic() >= outageEndsMs) return { handle, rollback, commit };
+        return { handle, fault: "connection", rollback, commit: () => Promise.reject(new Error("reset")) };
+      },
+      fail(claim, failure) {
+        if (clock.monotonic() >= outageEndsMs) return inner.fail(claim, failure);
+        return Promise.reject(new ReceiverError("INBOX_UNAVAILABLE", "no server"));
+      },
+    });
+    await using fixture = createReceiverFixture({ clock, inbox, leaseMs: 10_000, retry: { attemptsMax: 1 } });
+    const attempts: number[] = [];
+    fixture.receiver.on("*", (_, { attempt }) => void attempts.push(attempt));
+    await fixture.startWithEvent();
+    await clock.advance(60_000);
+    expect(attempts).toEqual([1, 1]);
+    expect(await fixture.rowOf("msg_1")).toMatchObject({ state: "done", attempts: 1 });
+  });
 });
