@@ -24,7 +24,7 @@ const onFreePorts = (line: string) => line.replace("4010", "$MOCK_PORT").replace
 const folder = "Büro für Steuern (Kopie)";
 const asUser = process.getuid?.() === 0 ? "setpriv --reuid 65534 --regid 65534 --clear-groups" : "";
 const clone = `mkdir '${folder}' && tar -C '${root}' -cT files.txt | tar -xC '${folder}' && cd '${folder}' && chmod 755 ../.. .. && { chown -R 65534:65534 .. || true; } && umask 077`;
-const elsewhere = `env -i PATH="$PATH" HOME="$(dirname "$PWD")" TZ=Asia/Kathmandu LC_ALL=tr_TR.UTF-8 CI=1 NO_COLOR=1`;
+const elsewhere = `env -i PATH="$(dirname "$(command -v node)"):/usr/bin:/bin" HOME="$(dirname "$PWD")" TZ=Asia/Kathmandu LC_ALL=tr_TR.UTF-8 CI=1 NO_COLOR=1`;
 /** Tests that start programs, use paths, ask the system for something, or read the list of files. */
 const sensitive = [
   "test/integration/tidy",
