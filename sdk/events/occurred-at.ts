@@ -6,7 +6,8 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d
  * Parses an RFC 3339 time to nanoseconds since the Unix epoch; `undefined` for any other text.
  *
  * `Date.parse` keeps milliseconds only, so two changes a few microseconds apart would be equal; here every digit up to
- * the ninth counts. A time without a zone, a leap second and a date that does not exist (30 February) are rejected.
+ * the ninth counts. A leap second is the last nanosecond of the one before it. A time without a zone and a date that does not
+ * exist (30 February) are rejected.
  *
  * @see interface §6, `occurredAt`
  */
@@ -26,8 +27,11 @@ function parse(text: string): bigint | undefined {
   const zoneAt = text.length - (isUtc ? 1 : 6);
   const offsetMinutes = isUtc ? 0 : zoneOffsetMinutes(text.slice(zoneAt));
   if (midnight === undefined || offsetMinutes === undefined) return undefined;
-  if (hour > 23 || minute > 59 || second > 59) return undefined;
-  const seconds = midnight + hour * 3600 + (minute - offsetMinutes) * 60 + second;
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const minuteSeconds = midnight + hour * 3600 + (minute - offsetMinutes) * 60;
+  if (second === 60)
+    return (minuteSeconds + 60) % 86_400 === 0 ? BigInt(minuteSeconds + 60) * 1_000_000_000n - 1n : undefined;
+  const seconds = minuteSeconds + second;
   const nanoseconds = Number(text.slice(20, Math.min(zoneAt, 29)).padEnd(9, "0"));
   return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
 }

@@ -9,6 +9,7 @@ const probes = {
   postgres: async () => reasonOf((await import("./postgres-binaries.ts")).findPostgres()),
   rabbitmq: async () => reasonOf((await import("./rabbitmq-binaries.ts")).findRabbitmq()),
   python: async () => reasonOf((await import("./receivers/served-receiver.ts")).findPython()),
+  promtool: async () => reasonOf((await import("./promtool.ts")).findPromtool()),
   pseudoTerminal: async () => (await import("./pseudo-terminal.ts")).pseudoTerminalMissing(),
   chromium: async () => (await import("../system/browser/support/chromium.ts")).chromiumMissing(),
 } satisfies Readonly<Record<string, () => Promise<string | undefined>>>;

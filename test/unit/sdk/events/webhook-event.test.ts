@@ -155,6 +155,9 @@ describe("parseOccurredAt", () => {
     ["1970-01-01T02:00:00+02:00", 0n],
     ["1969-12-31T23:59:59.999Z", -1_000_000n],
     ["1970-01-01t00:00:00z", 0n],
+    // A leap second is behind the second before it and in front of the next minute.
+    ["2016-12-31T23:59:60Z", 1_483_228_799_999_999_999n],
+    ["2017-01-01T00:59:60.5+01:00", 1_483_228_799_999_999_999n],
   ])("parseOccurredAt reads %s as %s nanoseconds", (text, nanoseconds) => {
     expect(parseOccurredAt(text)).toBe(nanoseconds);
   });
