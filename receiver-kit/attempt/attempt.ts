@@ -1,4 +1,5 @@
 import type { WebhookEvent } from "@workspace-tasks/events";
+import { jsonOrUndefined } from "@workspace-tasks/kernel/json.ts";
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
@@ -10,6 +11,7 @@ import type {
   InboxClaim,
   InboxFault,
   InboxLease,
+  InboxRowReference,
   InboxSettlement,
   InboxSettling,
 } from "../inbox/inbox.ts";
@@ -71,13 +73,15 @@ export interface Attempt<Transaction> {
   /** Their handler, where that is one of batches. */
   readonly batch: BatchRegistration<Transaction> | undefined;
   readonly cancellation: Cancellation;
+  /** Name of the handler that runs, or ran last. */
+  handler?: string;
 }
 
 /** How the rows ended, in their order. `apart`: nothing of a batch was kept, and each row is to be handled alone now. */
 export type AttemptResult = readonly AttemptOutcome[] | "apart";
 
 export interface AttemptEvents {
-  onDead(claim: InboxClaim, error: unknown): void;
+  onDead(fields: EventFields, error: unknown): void;
   /** The handlers have ended, however, and the end of the attempt is being recorded. */
   onHandled(): void;
   /** A row that has ended had no handler to run: none is registered for an event of this name. */
@@ -164,6 +168,19 @@ function settlementOf(
   return { state: "done", advance: { key, position, status, allowSame: replays > 0 } };
 }
 
+/** What an operator looks for in a line of the log. */
+export interface EventFields extends InboxRowReference {
+  readonly event: string | null;
+  readonly task: string | undefined;
+  readonly handler: string | undefined;
+}
+
+function fieldsOf({ source, id, event, orderKey }: InboxClaim, handler: string | undefined): EventFields {
+  const ids = jsonOrUndefined(orderKey ?? "");
+  const task: unknown = Array.isArray(ids) ? ids[0] : undefined;
+  return { source, id, event, task: typeof task === "string" ? task : undefined, handler };
+}
+
 interface HandlerRun<Transaction> {
   readonly rows: readonly PlannedRow[];
   readonly transaction: HandlerTransaction<Transaction>;
@@ -181,9 +198,10 @@ interface HandlerCall<Transaction> {
 /** @returns the names of events that no handler is registered for */
 async function runHandlers<Transaction>(
   settings: AttemptSettings<Transaction>,
-  { batch, cancellation }: Attempt<Transaction>,
+  attempt: Attempt<Transaction>,
   { rows, transaction, events }: HandlerRun<Transaction>,
 ): Promise<readonly string[]> {
+  const { batch, cancellation } = attempt;
   const { handlers, clock, handlerTimeoutMs } = settings;
   const ignored: string[] = [];
   const calls = batch ? callsOfBatch(batch, rows) : callsOfRow(handlers, rows, ignored);
@@ -195,6 +213,7 @@ async function runHandlers<Transaction>(
       onLate: (query) => events.onLateQuery(name, query),
     });
     queries = own;
+    attempt.handler = name;
     try {
       await run({
         transaction: own.watch(transaction.handle),
@@ -300,7 +319,7 @@ function eventIdOf(event: WebhookEvent): string | undefined {
 
 async function settleFailures<Transaction>(
   settings: AttemptSettings<Transaction>,
-  { rows, cancellation }: Attempt<Transaction>,
+  { rows, cancellation, handler }: Attempt<Transaction>,
   events: AttemptEvents,
   error: unknown,
   fault: InboxFault | undefined,
@@ -316,7 +335,13 @@ async function settleFailures<Transaction>(
   }
   const isCancelled = cancellation.reason !== undefined;
   const settle = ({ claim }: AttemptRow) =>
-    settleFailure(settings, claim, { events, cause, fault: isCancelled ? undefined : fault, isCancelled });
+    settleFailure(settings, claim, {
+      events,
+      cause,
+      fault: isCancelled ? undefined : fault,
+      isCancelled,
+      handler,
+    });
   return Promise.all(rows.map(settle));
 }
 
@@ -325,14 +350,16 @@ interface Failure {
   readonly cause: unknown;
   readonly fault: InboxFault | undefined;
   readonly isCancelled: boolean;
+  readonly handler: string | undefined;
 }
 
 async function settleFailure<Transaction>(
   settings: AttemptSettings<Transaction>,
   claim: InboxClaim,
-  { events, cause, fault, isCancelled }: Failure,
+  { events, cause, fault, isCancelled, handler }: Failure,
 ): Promise<AttemptOutcome> {
   const { retry, random, logger } = settings;
+  const fields = fieldsOf(claim, handler);
   const { source, id, attempts: attempt } = claim;
   if (isReceiverError(cause, "RELEASE_TOO_OLD")) {
     logger.warn({ source, id, err: cause }, notRecorded);
@@ -357,12 +384,12 @@ async function settleFailure<Transaction>(
     const counts = fault !== "lost" || attempt < retry.attemptsMax;
     if (isReceiverError(cause, "NON_RETRYABLE") || (counts && attempt >= retry.attemptsMax)) {
       if (!(await end({ kind: "dead", error: text }))) return "lost";
-      events.onDead(claim, cause);
+      events.onDead(fields, cause);
       return "dead";
     }
     const isBrief = isLeaseLost || fault === "conflict";
     const delayMs = retryDelayMs(retry, isBrief ? 1 : attempt, random);
-    logger.warn({ source, id, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
+    logger.warn({ ...fields, attempt, delayMs, err: cause }, "a handler failed; the event will be retried");
     const failure = { kind: "retry", delayMs, error: text, counts } as const;
     return (await end(failure)) ? "retried" : "lost";
   } catch (thrown) {

@@ -29,6 +29,7 @@ import {
   type AttemptResult,
   type AttemptRow,
   type AttemptSettings,
+  type EventFields,
   runAttempt,
 } from "../attempt/attempt.ts";
 import type { BatchRegistration } from "../attempt/handlers.ts";
@@ -246,7 +247,7 @@ export class Worker<Transaction> {
         this.#running.handled(running);
         this.#dispatch();
       },
-      onDead: ({ source, id }, error) => this.#reportDead({ source, id }, error),
+      onDead: (fields, error) => this.#reportDead(fields, error),
       onIgnored: (event) => this.#reportIgnored(running.source, event),
       onLateQuery: (handler, query) => this.#reportLate(running.rows, handler, query),
       onFailed(error) {
@@ -324,11 +325,12 @@ export class Worker<Transaction> {
     }
   }
 
-  #reportDead(row: InboxRowReference, error: unknown): void {
+  #reportDead(fields: InboxRowReference | EventFields, error: unknown): void {
     const { logger, onDead } = this.#settings;
-    logger.error({ ...row, err: error }, "an event is dead: it failed at its last attempt");
+    const { source, id } = fields;
+    logger.error({ ...fields, err: error }, "an event is dead: it failed at its last attempt");
     callSafely(
-      () => onDead?.(row, error),
+      () => onDead?.({ source, id }, error),
       (thrown) => logger.error({ err: thrown }, "onDead failed"),
     );
   }

@@ -179,3 +179,30 @@ describe("receiver.start", () => {
     expect((await fixture.receiver.stats()).outage.claimingForMs).toBeNull();
   });
 });
+
+describe("a line of the log about an event that fails", () => {
+  it("names event, task and handler, also when it is dead", async () => {
+    await using fixture = createReceiverFixture({ retry: { attemptsMax: 2 } });
+    fixture.receiver.on("task.*", () => {});
+    fixture.receiver.onState("task", () => {
+      throw new Error("relation does not exist");
+    });
+    await fixture.receiver.start();
+    const event = sampleEvent();
+    await fixture.deliver(event, "msg_1");
+    await fixture.clock.advance("1m");
+    const fields = { id: "msg_1", source: "default", event: "task.running", task: event["taskId"] };
+    const lines = fixture.log.filter(({ level }) => level !== "info");
+    expect(lines).toMatchObject(
+      [
+        { message: "the inbox is in memory: acknowledged deliveries are lost when the process ends" },
+        { level: "warn", message: /^a handler failed/, fields },
+        { level: "error", message: /^an event is dead/, fields },
+      ].map((line) => ({ ...line, message: expect.stringMatching(line.message) })),
+    );
+    for (const {
+      fields: { handler },
+    } of lines.slice(1) as { fields: { handler?: string } }[])
+      expect(handler).toContain("task");
+  });
+});
