@@ -197,3 +197,30 @@ describe("a response that is not the receiver's alone", () => {
     expect(await codesOf(fixture)).toEqual({ SIGNATURE_MISMATCH: 1 });
   });
 });
+
+describe("a receiver that closes", () => {
+  it("asks each sender to close its connection, over node:http and fetch, and does not before", async () => {
+    await using fixture = createReceiverFixture();
+    const receive = webhookMiddleware(fixture.receiver);
+    await using server = await listen(createServer(receive));
+    const { headers, body } = delivery(fixture);
+    const post = { method: "POST", headers: headers as Record<string, string>, body };
+    const overHttp = async () => {
+      const response = await fetch(server.origin, post);
+      return [response.status, response.headers.get("connection")];
+    };
+    const overFetch = async () => {
+      const response = await fixture.receiver.fetch(new Request("http://a.example", post));
+      return [response.status, response.headers.get("connection")];
+    };
+    expect([await overHttp(), await overFetch()]).toEqual([
+      [200, "keep-alive"],
+      [200, null],
+    ]);
+    await fixture.receiver.close();
+    expect([await overHttp(), await overFetch()]).toEqual([
+      [503, "close"],
+      [503, "close"],
+    ]);
+  });
+});
