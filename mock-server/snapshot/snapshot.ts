@@ -3,7 +3,7 @@
 // stored: their times are in the records (the next attempt of a delivery, the end of a stage), and a restore
 // schedules them from there.
 
-import { fromBase64, joinBytes, toBase64 } from "@workspace-tasks/kernel/bytes.ts";
+import { ByteBuffer, fromBase64, joinBytes, toBase64 } from "@workspace-tasks/kernel/bytes.ts";
 import { rescheduleDeliveries } from "../rules/deliveries/deliveries.ts";
 import { resumeImports } from "../rules/partner/imports.ts";
 import { recordProgress, resumeProgress } from "../rules/tasks/progression.ts";
@@ -49,7 +49,7 @@ function toLists(world: World): StateLists {
   const { uploadContents, ...maps } = world.state;
   const lists = Object.entries(maps).map(([noun, map]) => [noun, [...map.values()].map(copyRecord)]);
   const contents = [...world.state.uploads.keys()].map((uploadId) =>
-    toBase64(joinBytes(uploadContents.get(uploadId) ?? [])),
+    toBase64(joinBytes((uploadContents.get(uploadId) ?? []).map((block) => block.toBytes()))),
   );
   return {
     ...Object.fromEntries(lists),
@@ -75,6 +75,8 @@ function fromLists(state: State, { uploadContents, progress: _, ...lists }: Stat
     for (const attempt of attempts) if (attempt.requestBody === body) attempt.requestBody = body;
   }
   for (const [index, { id }] of lists.uploads.entries()) {
-    state.uploadContents.set(id, [fromBase64(uploadContents[index] ?? "") ?? new Uint8Array()]);
+    const block = new ByteBuffer();
+    block.append(fromBase64(uploadContents[index] ?? "") ?? new Uint8Array());
+    state.uploadContents.set(id, [block]);
   }
 }

@@ -4,6 +4,7 @@
 // else imports types, so that a mock starts without zod.
 
 import { customerError, taxPrepResult } from "@workspace-tasks/events/fields";
+import type { ByteBuffer } from "@workspace-tasks/kernel/bytes.ts";
 import * as z from "zod";
 import { secretForm } from "../checks/secret-form.ts";
 import { isHttpUrl } from "../checks/service-url.ts";
@@ -331,8 +332,8 @@ export type TaskPlanRecord = z.infer<typeof taskTypePlan>;
 export type DocumentRecord = z.infer<typeof document>;
 export type CatalogAdditionRecord = z.infer<typeof catalogAddition>;
 export type UploadRecord = z.infer<typeof upload>;
-/** The bytes of an upload, in the chunks in which they arrived. */
-export type UploadChunks = Uint8Array[];
+/** The bytes of an upload, in blocks: a list of chunks of one byte would take hundreds of times as much memory. */
+export type UploadBlocks = ByteBuffer[];
 export type EventRecord = z.infer<typeof event>;
 export type AttemptRecord = z.infer<typeof attemptSchema>;
 export type DeliveryRecord = z.infer<typeof delivery>;

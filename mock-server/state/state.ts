@@ -22,7 +22,7 @@ export const createState = () =>
     documents: new Map<string, records.DocumentRecord>(),
     catalogAdditions: new Map<string, records.CatalogAdditionRecord>(),
     uploads: new Map<string, records.UploadRecord>(),
-    uploadContents: new Map<string, records.UploadChunks>(),
+    uploadContents: new Map<string, records.UploadBlocks>(),
     events: new Map<string, records.EventRecord>(),
     deliveries: new Map<string, records.DeliveryRecord>(),
   }) satisfies Record<keyof records.StateLists, Map<string, unknown>>;

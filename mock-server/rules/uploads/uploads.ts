@@ -1,4 +1,4 @@
-import { joinBytes } from "@workspace-tasks/kernel/bytes.ts";
+import { ByteBuffer, joinBytes } from "@workspace-tasks/kernel/bytes.ts";
 import { uploadStorageBytesMax } from "../../settings/bounds.ts";
 import type { UploadRecord } from "../../state/records.ts";
 import type { World } from "../../world/world.ts";
@@ -59,6 +59,9 @@ export function setUploadLength(world: World, upload: UploadRecord, lengthBytes:
   completeIfFull(world, upload);
 }
 
+/** What Node reads of a socket at once. */
+const blockBytes = 65_536;
+
 /** Appends bytes as they arrive; they stay when the connection is lost afterwards. */
 export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8Array): void {
   if (world.state.uploads.get(upload.id) !== upload) throw new UploadError(404, "upload not found");
@@ -69,7 +72,11 @@ export function appendToUpload(world: World, upload: UploadRecord, bytes: Uint8A
   if (storedBytes(world) + bytes.length > uploadStorageBytesMax) {
     throw new UploadError(507, "the limit of stored upload bytes is reached");
   }
-  world.state.uploadContents.get(upload.id)?.push(bytes);
+  const blocks = world.state.uploadContents.get(upload.id) ?? [];
+  const last = blocks.at(-1);
+  const block = last && last.length < blockBytes ? last : new ByteBuffer();
+  if (block !== last) blocks.push(block);
+  block.append(bytes);
   upload.offsetBytes += bytes.length;
   completeIfFull(world, upload);
 }
@@ -82,7 +89,8 @@ export function deleteUpload(world: World, upload: UploadRecord): void {
 
 /** The bytes received so far. */
 export function uploadContent(world: World, uploadId: string): Uint8Array {
-  return joinBytes(world.state.uploadContents.get(uploadId) ?? []);
+  const blocks = world.state.uploadContents.get(uploadId) ?? [];
+  return joinBytes(blocks.map((block) => block.toBytes()));
 }
 
 function completeIfFull(world: World, upload: UploadRecord): void {
