@@ -95,6 +95,7 @@ async function causeEvent(control: ControlApi, options: TriggerOptions): Promise
     const { eventId } = await control.sendEvent({ name: event, payload, workspaceId });
     return eventId;
   }
+  await checkTaskType(control, taskType);
   const { taskId } = await control.startTask({ taskType, workspaceId, progression: "manual" });
   if (events[event].kind === "stage") {
     await control.setStageStatus(taskId, { subTaskType: stage, status });
@@ -102,6 +103,15 @@ async function causeEvent(control: ControlApi, options: TriggerOptions): Promise
     await control.setTaskStatus(taskId, { status });
   }
   return taskId;
+}
+
+/** @throws UsageError for a type whose tasks emit no events */
+async function checkTaskType(control: ControlApi, taskType: string): Promise<void> {
+  const { typesWithEvents } = (await control.getSettings()).tasks;
+  if (typesWithEvents.includes(taskType)) return;
+  throw new UsageError(
+    `--task-type: expected one of ${typesWithEvents.join(", ")}, got ${taskType}; the mock's setting tasks.typesWithEvents adds types`,
+  );
 }
 
 /** Statuses that a task of the mock can have. */

@@ -51,7 +51,8 @@ export const actions: readonly Action[] = [
   { name: "replay a row", weight: 2, run: replayRow },
 ];
 
-const taskTypes = [
+/** Types whose tasks emit events, one that no catalog has yet among them. */
+export const taskTypes = [
   "TAX_PREP",
   "BINDER",
   "TAX_REVIEW",

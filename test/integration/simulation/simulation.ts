@@ -6,7 +6,7 @@
 import { createMockServer, type MockServer } from "@workspace-tasks/mock-server";
 import * as receiverKit from "@workspace-tasks/receiver-kit";
 import * as sdk from "@workspace-tasks/sdk";
-import { actions, type SimulationRun } from "./actions.ts";
+import { actions, type SimulationRun, taskTypes } from "./actions.ts";
 import type { CrashCounts } from "./crash-points.ts";
 import { type FaultCounts, faultPlanOf } from "./faults.ts";
 import { createInboxChecks } from "./inbox-checks.ts";
@@ -108,6 +108,7 @@ async function createMock({ settings, clock }: SimulationWorld, { network }: Rec
       rateLimit: { requests: settings.requestsPerWindow, window: settings.window },
       unauthenticatedStatus: settings.unauthenticatedStatus,
       delivery: { scheduleMs },
+      tasks: { typesWithEvents: taskTypes },
     },
     receivers: new Map([
       [receiverUrl, (request: Request) => network.deliver(request)],

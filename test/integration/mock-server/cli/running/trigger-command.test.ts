@@ -34,6 +34,17 @@ describe("trigger", () => {
       expect(out).toMatch(/^task\.running → {2}127\.0\.0\.1:1\/hooks {2}500 {2}try 1 of 8, next in \d+ s\n$/);
     }));
 
+  it("trigger rejects a task type without events, unless the settings of the mock have it", async () => {
+    const tasks = { typesWithEvents: ["TAX_PREP", "ENTITY_REVIEW"] };
+    await using mock = await createMockServer({ settings: { tasks } });
+    const withType = (type: string) => trigger("task.running", "--task-type", type, "--mock", mock.baseUrl);
+    expect(await withType("BINDER")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--task-type: expected one of TAX_PREP, ENTITY_REVIEW, got BINDER"),
+    });
+    expect((await withType("ENTITY_REVIEW")).code).toBe(1);
+  });
+
   it("trigger returns 1 when nothing was sent, and says what to do", async () => {
     await using mock = await createMockServer();
     const { code, out, err } = await trigger("task.running", "--mock", mock.baseUrl);
