@@ -1,7 +1,13 @@
 // Migrates a receiver from a verification of its own, from svix and from standardwebhooks.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createReceiver, createVerifier, memoryInbox } from "@workspace-tasks/receiver-kit";
+import {
+  createReceiver,
+  createVerifier,
+  type MemoryTransaction,
+  memoryInbox,
+  type Receiver,
+} from "@workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import express, { type Express } from "express";
 import { Webhook as StandardWebhook } from "standardwebhooks";
@@ -75,8 +81,7 @@ describe.each(Object.entries(before))("a delivery that was verified %s", (_, ver
 
 describe("the steps of the migration", () => {
   const handled: unknown[] = [];
-  const receiver = createReceiver({ secrets: [secret], inbox: memoryInbox() });
-  const steps: Record<string, (app: Express) => void> = {
+  const steps: Record<string, (app: Express, receiver: Receiver<MemoryTransaction>) => void> = {
     "verification alone": (app) => {
       // #region step-1
       app.post("/webhooks", verifyWebhook({ secrets: [secret] }), (request, response) => {
@@ -85,7 +90,7 @@ describe("the steps of the migration", () => {
       });
       // #endregion
     },
-    "the whole receiver": (app) => {
+    "the whole receiver": (app, receiver) => {
       // #region step-2
       receiver.on("*", (event) => void handled.push(event)); // what the route did before
       app.post("/webhooks", webhookMiddleware(receiver));
@@ -95,8 +100,9 @@ describe("the steps of the migration", () => {
 
   it.each(Object.keys(steps))("%s passes the event to the code that handled it before", async (step) => {
     handled.length = 0;
+    await using receiver = createReceiver({ secrets: [secret], inbox: memoryInbox() });
     await using server = await serveExpress((app) => {
-      steps[step]?.(app);
+      steps[step]?.(app, receiver);
       app.use(express.json());
     });
     await receiver.start();
