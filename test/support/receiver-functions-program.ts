@@ -62,7 +62,7 @@ async function receive(
   const ended = async () => {
     const { inbox, running, attempts } = await receiver.stats();
     if (running > 0 || inbox.rows.waiting > 0) return undefined;
-    return Object.entries({ ...attempts, ...inbox.rows }).find(([, count]) => count > 0)?.[0] ?? "none";
+    return Object.entries({ ...inbox.rows, ...attempts }).find(([, count]) => count > 0)?.[0] ?? "none";
   };
   let state = await ended();
   while (state === undefined) {

@@ -25,7 +25,14 @@ const source = { source: "default" };
 /** What each file's options are when they are not given. */
 const files: Readonly<Record<string, object>> = {
   "options.ts": limits,
-  "receiver-options.ts": { ...source, ...ingest, ...worker, ...retry, ...retention },
+  "receiver-options.ts": {
+    ...source,
+    ...ingest,
+    ...worker,
+    ...retry,
+    ...retention,
+    everyMs: reconcile.everyMs,
+  },
   "reconcile/reconcile.ts": reconcile,
   "signature/verifier.ts": { toleranceSeconds: defaults.toleranceSeconds },
   "inbox/memory/memory-inbox.ts": memory,

@@ -115,7 +115,7 @@ describe.concurrent("check-receiver output", () => {
     const { code, out, err } = await command([receiver.url, "--secret", secret, ...reports, ...fast]);
     const lines = out.trimEnd().split("\n");
     expect(lines.slice(0, 10).join(" ")).toMatch(
-      /No signature is checked: a forged delivery was accepted \(200\); \d\d findings follow/,
+      /No signature is checked, or other code responds .* a forged delivery was accepted \(200\); \d\d findings follow/,
     );
     expect(lines.length).toBeLessThanOrEqual(60);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);

@@ -32,7 +32,8 @@ async function command(...argv: string[]) {
 }
 
 const remove = (...files: string[]) => {
-  for (const each of files) rmSync(each);
+  // A receiver that has noticed it may have closed the file.
+  for (const each of files) rmSync(each, { force: true });
 };
 
 /** `running`: the receiver runs on, with the file as it is then. */

@@ -111,9 +111,9 @@ const doubtedImport = [
   ["import", 1, "connection"],
   ["works?", 1, "job-1", "workspace", "new", [said]],
 ];
-/** The gateway rejects every call; the base router has no user of a workspace. */
+/** The gateway rejects every mutation; the base router has no user of a workspace. */
 const importRejectedWithConflict: Respond = (init) =>
-  String(init.body).includes("createJobWorks")
+  String(init.body).includes("mutation")
     ? json({ errors: [{ message: said, extensions: { code: "CONFLICT", said } }] })
     : json({ data: { me: { __typename: "User", id: "u" } } });
 
@@ -164,7 +164,7 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     respond: rejection(undefined, `Webhook endpoint limit must be between ${said}`),
   },
   WEBHOOK_ENDPOINT_URL_INVALID: {
-    call: (client) => client.webhooks.endpoints.create({ url: `http://example.com/${signingSecret}` }),
+    respond: rejection(undefined, `Webhook endpoint URL must be ${said}`),
   },
   SECRET_GRACE_PERIOD_OUT_OF_RANGE: {
     respond: rejection(undefined, `Secret grace period must be between ${said}`),
@@ -235,7 +235,11 @@ const cases: { readonly [Code in ErrorCode]: Case } = {
     options: { gatewayUrl: "http://gateway.localhost" },
     respond: importRejectedWithConflict,
     call: async (client) => {
-      const result = await importWith(client, journalOf(...doubtedImport));
+      const starting = [
+        ["works", 1, ["a"], ["b"]],
+        ["start?", 1],
+      ];
+      const result = await importWith(client, journalOf(...doubtedImport, ...starting));
       return [...result.clients()][0]?.error;
     },
   },

@@ -31,3 +31,6 @@ export function timingSafeEqual(one: Uint8Array, other: Uint8Array): boolean {
   for (const [at, byte] of one.entries()) difference |= byte ^ (other[at] ?? 0);
   return difference === 0;
 }
+
+export const randomBytes = (size: number): Buffer =>
+  Buffer.from(globalThis.crypto.getRandomValues(new Uint8Array(size)));
