@@ -30,7 +30,8 @@ const receiverKitPlatform = (): Plugin => ({
   enforce: "pre",
   resolveId(id, importer) {
     if (!id.startsWith("node:")) return null;
-    if (importer?.startsWith(receiverKit)) return join(folder, `worker/node/${id.slice("node:".length).replaceAll("_", "-")}.ts`);
+    if (importer?.startsWith(receiverKit))
+      return join(folder, `worker/node/${id.slice("node:".length).replaceAll("_", "-")}.ts`);
     return this.error(`${importer} imports ${id}, which a browser does not have`);
   },
 });
