@@ -7,6 +7,8 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   if (typeof value !== "string" && tagOf(value) !== "URL") {
     throw new ValidationError(path, `expected a URL, got ${kindOf(value)}`);
   }
+  // As of a variable of the environment that is not set.
+  if (value === "") throw new ValidationError(path, `${expected}, got an empty text`);
   // Not caught from `new URL`: its error quotes the value, which may hold a password.
   if (typeof value === "string" && !URL.canParse(value)) throw new ValidationError(path, notAbsolute);
   const url = new URL(String(value));
@@ -17,7 +19,8 @@ export const serviceUrl: Schema<URL> = (value, path) => {
   return url;
 };
 
-const notAbsolute = "expected an absolute URL such as https://service.example, got one without https://";
+const expected = "expected an absolute URL such as https://service.example";
+const notAbsolute = `${expected}, got one without https://`;
 
 /** The URL of a path, such as `/graphql`, below a base address. */
 export function urlBelow(base: URL, path: string): URL {

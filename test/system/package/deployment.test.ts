@@ -135,7 +135,12 @@ describe("the Dockerfile of the receiver", () => {
   it("the Dockerfile of the receiver builds an image whose process ends when there is no database", async () => {
     const ports = { PORT: String(await freePort()), OPERATIONS_PORT: String(await freePort()) };
     const settings = { ...ports, DATABASE_URL: "postgres://127.0.0.1:1/none" };
-    const env = { ...settings, WORKSPACE_TASKS_SIGNING_SECRET: secretA };
+    const env = {
+      ...settings,
+      WORKSPACE_TASKS_SIGNING_SECRET: secretA,
+      WORKSPACE_TASKS_BASE_URL: "http://127.0.0.1:1",
+      WORKSPACE_TASKS_API_KEY: "wtk_any",
+    };
     const { image } = await imageOf("Dockerfile");
     using receiver = new RunningCommand(["node", "server.mjs"], image, env);
     expect(await receiver.ended).toBe(1);

@@ -55,6 +55,7 @@ describe("createClient", () => {
     [{ baseUrl: "http://api.example.com" }, /baseUrl: expected https, got http/],
     [{ baseUrl: "ftp://api.example.com" }, /baseUrl: expected https, got ftp/],
     [{ baseUrl: "/graphql" }, /baseUrl: expected an absolute URL/],
+    [{ baseUrl: "" }, /baseUrl: expected an absolute URL .+, got an empty text/],
     [{ baseUrl: "localhost:4010" }, /baseUrl: expected an absolute URL .+, got one without https:/],
     [{ baseUrl: "https://user:pw@api.example.com" }, /without user and password/],
     [{ baseUrl: "https://api.example.com?x=1" }, /without query/],
