@@ -61,14 +61,13 @@ export function postgresTable(
       const { hasSchema, hasTable } = await find(query);
       if (hasTable) return;
       // Without the lock two processes that start together collide inside `create … if not exists`. Any role can hold it, so
-      // it is waited for briefly. To create a schema needs a right on the database, also when it exists.
+      // it is waited for briefly. To create a schema needs a right on the database, also when it exists. The statements of
+      // one message are one transaction, which also ends when one of them fails.
       const creating = query(`
-        begin;
         set local lock_timeout = ${lockTimeoutMs};
         select pg_advisory_xact_lock(hashtext('workspace-tasks tables'));
         ${hasSchema ? "" : `create schema if not exists "${schema}";`}
-        create table if not exists ${name} (${columns});
-        commit;`);
+        create table if not exists ${name} (${columns})`);
       await creating.catch((error: { readonly code?: unknown; readonly message?: unknown }) => {
         if (error.code !== "42501") throw error;
         const advice = `once, as an administrator: create schema ${schema} authorization <the role of the pool>`;

@@ -3,7 +3,7 @@
 // ROUND. Every process looks whether one is due: the marks say when the last one began and when the last one succeeded. The
 // first look comes within seconds, later ones when the next round is due, each a little later at random.
 //
-// TURN. A head of the receiver's source that is no task's is the lock: whoever advances it by one has the turn, and advances it
+// TURN. A head of the receiver's source that is no task's is the lock: the process that advances it by one has the turn, and advances it
 // while the round lasts. It is over when the head has not moved for `turnMs`. Two rounds at once would do no harm but cost twice
 // the requests.
 //

@@ -24,7 +24,8 @@ export class SqliteFile {
   /** The files that were opened: device and number. */
   #main: string | undefined;
   #wal: string | undefined;
-  #walBytes = 0;
+  /** Size of the -wal at the last checkpoint. */
+  #checkpointedBytes = 0;
   /** Size and time of change at the last check. */
   #state: string | undefined;
   /** Holds until `close`. */
@@ -56,7 +57,7 @@ export class SqliteFile {
     }
     this.#main ??= identityOf(this.#path);
     this.#wal = this.#walIdentity();
-    this.#walBytes = sizeOf(`${this.#path}-wal`);
+    this.#checkpointedBytes = 0;
     this.#state = state;
     return connection;
   }
@@ -84,9 +85,11 @@ export class SqliteFile {
   /** A -wal that has grown is full of pages that are not in the file yet; one that has not is written from its start. */
   #keepWalShort(connection: SqliteConnection, opener: SqliteOpener): void {
     const bytes = sizeOf(`${this.#path}-wal`);
-    const hasGrown = bytes > this.#walBytes;
-    this.#walBytes = bytes;
-    if (!hasGrown || bytes < walBytesMax) return;
+    // SQLite has cut it.
+    this.#checkpointedBytes = Math.min(this.#checkpointedBytes, bytes);
+    // Another process that reads for long keeps its pages there: not each commit tries again.
+    if (bytes < Math.max(walBytesMax, this.#checkpointedBytes + walGrowthBytes)) return;
+    this.#checkpointedBytes = bytes;
     try {
       connection.query("PRAGMA wal_checkpoint(PASSIVE)");
     } catch {
@@ -215,6 +218,7 @@ function configure(connection: SqliteConnection): void {
 
 // Pages that many commits change are copied into the file less often the longer the -wal may be.
 const walBytesMax = 8 * 1024 * 1024;
+const walGrowthBytes = 1024 * 1024;
 
 /**
  * Copies everything into the file itself, so that the file alone is the whole inbox. Other processes that use the file

@@ -261,6 +261,30 @@ describe("a damaged SQLite file", () => {
     await inbox.close();
   });
 
+  it("gets few checkpoints while another process reads it, and is whole in the end", async () => {
+    await using file = await temporaryFile();
+    const opener = await loadSqliteDriver();
+    let checkpoints = 0;
+    const driver: SqliteOpener = (name, options) =>
+      interceptSqlite(opener(name, options), (statement, call) => {
+        if (statement.includes("wal_checkpoint(PASSIVE)")) checkpoints += 1;
+        return call();
+      });
+    const inbox = sqliteInbox({ path: file.path, driver });
+    await inbox.open();
+    const reader = new Database(file.path);
+    reader.exec("BEGIN; SELECT count(*) FROM workspace_tasks_deliveries");
+    // 24 MB in 80 commits.
+    for (let n = 1; n <= 80; n++)
+      await inbox.insert(runningAt(`task-${n}`, 1, { body: Buffer.alloc(300_000) }));
+    expect(checkpoints).toBeGreaterThan(5);
+    expect(checkpoints).toBeLessThan(25);
+    reader.exec("COMMIT");
+    reader.close();
+    await inbox.close();
+    expect(await rowsIn(file.path)).toBe(80);
+  });
+
   it("of which rows are missing in an index is found at opening, however large it is", async () => {
     await using file = await temporaryFile();
     const inbox = sqliteInbox(file.path);
