@@ -55,7 +55,8 @@ export interface RoutersOptions {
  * the base address, not to a router.
  */
 export function createRouters(parts: RoutersOptions): Routers {
-  const { headers, baseUrl, gatewayUrl, sourcePlatform, apiKey, partnerApiKey } = parts.options;
+  const { baseUrl, gatewayUrl, sourcePlatform, apiKey, partnerApiKey } = parts.options;
+  const headers = { ...jsonHeaders, ...parts.options.headers };
   const finders = new Map<string, () => RateLimiter>();
   const base = { url: urlBelow(baseUrl, "/graphql"), headers };
   const gateway = gatewayUrl && {
@@ -74,6 +75,11 @@ export function createRouters(parts: RoutersOptions): Routers {
     snapshot: (router) => accesses[router]?.snapshot(),
   };
 }
+
+const jsonHeaders = {
+  accept: "application/graphql-response+json, application/json",
+  "content-type": "application/json",
+};
 
 function openAccess(
   { options, emit, ...parts }: RoutersOptions,

@@ -22,6 +22,7 @@ export const tagOf = (value: unknown): string =>
 
 /** The bytes of a `Uint8Array`, `Buffer` or `ArrayBuffer`, not copied; `undefined` for anything else. */
 export function bytesOf(value: unknown): Uint8Array | undefined {
+  if (value instanceof Uint8Array) return value;
   if (tagOf(value) === "ArrayBuffer") return new Uint8Array(value as ArrayBuffer);
   return ArrayBuffer.isView(value) && tagOf(value) === "Uint8Array" ? (value as Uint8Array) : undefined;
 }

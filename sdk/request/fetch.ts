@@ -76,6 +76,9 @@ export function headOf(response: unknown): ResponseHead | undefined {
   }
 }
 
+// When first used: jsdom in Jest has none.
+let decoder: InstanceType<typeof TextDecoder> | undefined;
+
 /** The body of one response, whose size is limited while it arrives. */
 export class ResponseBody {
   readonly #response: Pick<FetchResponse, "body" | "text">;
@@ -97,7 +100,10 @@ export class ResponseBody {
     const bytes = new ByteBuffer();
     for (;;) {
       const { done, value } = await this.#reader.read();
-      if (done) return new TextDecoder().decode(bytes.toBytes());
+      if (done) {
+        decoder ??= new TextDecoder();
+        return decoder.decode(bytes.toBytes());
+      }
       // A stream of the caller's `fetch` may have texts, whose size counts too.
       const chunk = bytesOf(value) ?? utf8(String(value));
       if (bytes.length + chunk.byteLength > bytesMax) {

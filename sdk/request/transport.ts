@@ -20,7 +20,7 @@ export interface AttemptRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
   readonly url: URL;
-  /** All but those of graphql-request and of the token. */
+  /** All but that of the token. */
   readonly headers: Readonly<Record<string, string>>;
   readonly token?: string | undefined;
   readonly timeoutMs: number;
@@ -117,7 +117,7 @@ class RoundTrip {
   async #send(): Promise<GraphQLResponse> {
     const { operation, variables, url } = this.#request;
     const client = new GraphQLClient(url.href, {
-      fetch: (input, init) => this.#fetch(input as URL, init as SentInit),
+      fetch: (input, init) => this.#fetch(input as URL, init?.body as string),
       errorPolicy: "all",
       // Without it the document would be parsed for each call, for its name, which is known.
       excludeOperationName: true,
@@ -136,17 +136,13 @@ class RoundTrip {
     }
   }
 
-  async #fetch(url: URL, { headers: own, body }: SentInit): Promise<Response> {
+  async #fetch(url: URL, body: string): Promise<Response> {
     const { fetch, clock, redactor, maxResponseBytes } = this.#options;
     const { headers, token } = this.#request;
     this.isSent = true;
     const response = await fetch(url, {
       method: "POST",
-      headers: {
-        ...Object.fromEntries(own),
-        ...headers,
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
+      headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
       body,
       ...requestDefaults(),
       signal: this.#controller.signal,
@@ -186,12 +182,6 @@ class RoundTrip {
     const isGraphQL = data !== undefined || errors !== undefined;
     return { status, headers, data, errors, extensions, isGraphQL, isTruncated };
   }
-}
-
-/** What graphql-request gives to its `fetch`. */
-interface SentInit {
-  readonly headers: Headers;
-  readonly body: string;
 }
 
 /** What graphql-request reads of a response: of any status, and whatever its label says, because the parser decides. */
