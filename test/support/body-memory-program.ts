@@ -1,4 +1,5 @@
-// Servers that read bodies of strangers. Prints its ports, and after each line of input the memory in use after a garbage collection.
+// Servers that read bodies of strangers. Prints where each takes them, and after each line of input the memory in use after a
+// garbage collection.
 
 import { createServer } from "node:http";
 import { Readable } from "node:stream";
@@ -6,6 +7,7 @@ import { createMockServer } from "@workspace-tasks/mock-server";
 import { createReceiver, memoryInbox, silentLogger } from "@workspace-tasks/receiver-kit";
 import { verifyWebhook, webhookMiddleware } from "@workspace-tasks/receiver-kit/express";
 import { listen } from "./listen.ts";
+import { workspaceToken } from "./mock-client.ts";
 import { secretA } from "./signed-delivery.ts";
 
 process.stdin.once("end", () => process.exit(1));
@@ -32,10 +34,29 @@ const servers = {
     request.on("data", (part) => parts.push(part));
   }),
 };
-const ports: Record<string, number> = {};
-for (const [name, server] of Object.entries(servers)) ports[name] = (await listen(server)).port;
-ports["mock"] = Number(new URL((await createMockServer()).baseUrl).port);
-console.log(`ports ${JSON.stringify(ports)}`);
+const targets: Record<string, object> = {};
+for (const [name, server] of Object.entries(servers))
+  targets[name] = { port: (await listen(server)).port, method: "POST", path: "/webhooks", headers: {} };
+const mock = await createMockServer();
+const port = Number(new URL(mock.baseUrl).port);
+targets["mock"] = { port, method: "POST", path: "/graphql", headers: {} };
+targets["mock control"] = { port, method: "POST", path: "/_mock/v1/tasks", headers: {} };
+const uploads = {
+  "tus-resumable": "1.0.0",
+  authorization: `Bearer ${await workspaceToken(mock)}`,
+  "content-type": "application/offset+octet-stream",
+};
+const created = await fetch(`${mock.baseUrl}/api/uploads`, {
+  method: "POST",
+  headers: { ...uploads, "upload-length": "1000000" },
+});
+targets["mock uploads"] = {
+  port,
+  method: "PATCH",
+  path: created.headers.get("location"),
+  headers: { ...uploads, "upload-offset": "0" },
+};
+console.log(`targets ${JSON.stringify(targets)}`);
 
 process.stdin.setEncoding("utf8").on("data", (question: string) => {
   globalThis.gc?.();

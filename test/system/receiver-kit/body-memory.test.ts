@@ -9,15 +9,22 @@ const entry = fileURLToPath(new URL("../../support/body-memory-program.ts", impo
 const heapMb = 96;
 
 let program: RunningProgram;
-let ports: Readonly<Record<string, number>>;
+interface Target {
+  readonly port: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+let targets: Readonly<Record<string, Target>>;
 
 beforeAll(async () => {
   program = new RunningProgram([
     ...["--expose-gc", `--max-old-space-size=${heapMb}`],
     ...(await bundledProgram(entry)),
   ]);
-  const [, json = ""] = await program.said(/^ports (.*)$/m);
-  ports = JSON.parse(json);
+  const [, json = ""] = await program.said(/^targets (.*)$/m);
+  targets = JSON.parse(json);
 });
 afterAll(() => program[Symbol.dispose]());
 
@@ -31,24 +38,21 @@ async function memory(): Promise<number> {
 }
 
 /** Sends a body in tiny chunks, and not its end: what is read of it stays in memory. */
-async function sendBytes(
-  port: number | undefined,
-  path: string,
-  bytes: number,
-  chunkBytes: number,
-): Promise<Socket> {
-  const socket = connect(port ?? 0, "127.0.0.1");
+async function sendBytes(target: Target, bytes: number, chunkBytes: number): Promise<Socket> {
+  const { port, method, path } = target;
+  const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
-  const headers = [
-    ...[`POST ${path} HTTP/1.1`, `Host: 127.0.0.1:${port}`, "content-type: application/json"],
-    ...[
-      "webhook-id: a",
-      `webhook-timestamp: ${Math.floor(Date.now() / 1_000)}`,
-      "webhook-signature: v1,AAAA",
-    ],
-    ...["Transfer-Encoding: chunked", "", ""],
-  ];
-  socket.write(headers.join("\r\n"));
+  const headers = {
+    host: `127.0.0.1:${port}`,
+    "content-type": "application/json",
+    "webhook-id": "a",
+    "webhook-timestamp": Math.floor(Date.now() / 1_000),
+    "webhook-signature": "v1,AAAA",
+    "transfer-encoding": "chunked",
+    ...target.headers,
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.write([`${method} ${path} HTTP/1.1`, ...lines, "", ""].join("\r\n"));
   const thousand = `${chunkBytes.toString(16)}\r\n${"x".repeat(chunkBytes)}\r\n`.repeat(1_000);
   for (let sent = 0; sent < bytes; sent += 1_000 * chunkBytes)
     await new Promise<void>((resolve) => void socket.write(thousand, () => resolve()));
@@ -56,14 +60,11 @@ async function sendBytes(
 }
 
 /** Bytes that the process keeps for such a body, once it has read what was sent. */
-async function kept(
-  port: number | undefined,
-  path: string,
-  bytes: number,
-  chunkBytes: number,
-): Promise<number> {
+async function kept(name: string, bytes: number, chunkBytes: number): Promise<number> {
+  const target = targets[name];
+  if (!target) throw new Error(`the program has no server ${name}`);
   const before = await memory();
-  const socket = await sendBytes(port, path, bytes, chunkBytes);
+  const socket = await sendBytes(target, bytes, chunkBytes);
   let last = -1;
   let now = await memory();
   while (Math.abs(now - last) > 10_000) {
@@ -79,12 +80,17 @@ const smallest = 16;
 
 describe.sequential("a body in tiny chunks", () => {
   it.each([
-    ["middleware", "/webhooks", 1_000_000, smallest],
-    ["fetch", "/webhooks", 1_000_000, smallest],
-    ["verifyWebhook", "/webhooks", 1_000_000, smallest],
-    ["mock", "/graphql", 200_000, 1],
-  ])("takes about its size in memory: %s %s", async (name, path, bytes, chunkBytes) => {
-    expect(await kept(ports[name], path, bytes, chunkBytes)).toBeLessThan(3 * bytes + 6_000_000);
+    ["middleware", 1_000_000, smallest],
+    ["fetch", 1_000_000, smallest],
+    ["verifyWebhook", 1_000_000, smallest],
+    ["mock", 200_000, 1],
+    ["mock control", 200_000, 1],
+    ["mock uploads", 900_000, 1],
+  ])("takes about its size in memory: %s", async (name, bytes, chunkBytes) => {
+    const size = await kept(name, bytes, chunkBytes);
+    // The body of a fetch request is read as fast as its parts are taken, so most of it may still be on the way.
+    if (!["fetch", "mock control"].includes(name)) expect(size).toBeGreaterThan(bytes / 2);
+    expect(size).toBeLessThan(3 * bytes + 6_000_000);
   });
 
   it.each([
@@ -93,7 +99,7 @@ describe.sequential("a body in tiny chunks", () => {
   ])(
     "would take many times its size in a list of its chunks: %d bytes in chunks of %d",
     async (bytes, chunkBytes) => {
-      expect(await kept(ports["list"], "/", bytes, chunkBytes)).toBeGreaterThan(3 * bytes + 6_000_000);
+      expect(await kept("list", bytes, chunkBytes)).toBeGreaterThan(3 * bytes + 6_000_000);
     },
   );
 });
