@@ -12,7 +12,7 @@ export function interceptSqlite(inner: SqliteConnection, around: AroundStatement
     close: () => inner.close(),
     exec: (statement) => around(statement, () => inner.exec(statement)),
     query: (statement, values) => around(statement, () => inner.query(withoutSync(statement), values)),
-    queryPrepared: (statement, values) => around(statement, () => inner.queryPrepared(statement, values)),
+    rowsPrepared: (statement, values) => around(statement, () => inner.rowsPrepared(statement, values)),
     firstPrepared: (statement, values) => around(statement, () => inner.firstPrepared(statement, values)),
     insertPrepared: (statement, values) => around(statement, () => inner.insertPrepared(statement, values)),
     changePrepared: (statement, values) => around(statement, () => inner.changePrepared(statement, values)),

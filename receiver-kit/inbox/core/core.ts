@@ -6,7 +6,17 @@ import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import * as inbox from "../inbox.ts";
 import { recoveredDueAtMs } from "../recovered-row.ts";
 import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
-import type { Delivery, DueKey, DueTimes, FoundKey, Head, KeyLease, QueuedRow, Storage } from "./storage.ts";
+import type {
+  Delivery,
+  DueKey,
+  DueTimes,
+  FoundKey,
+  Head,
+  KeyLease,
+  QueuedRow,
+  Storage,
+  WaitingRow,
+} from "./storage.ts";
 
 export function insertRow(storage: Storage, row: inbox.NewInboxRow, nowMs: number): inbox.InboxInsertResult {
   const seq = storage.addDelivery(row, row.quarantine === null ? null : "quarantined", nowMs);
@@ -55,11 +65,16 @@ export function claimRows(
   let mayHaveMore = true;
   let recovered = 0;
   // Keys that were recovered are claimed in the next round; so are those behind keys without a due row.
-  for (let round = 0; mayHaveMore && !taken.isFull && round < roundsMax; round++) {
-    const keys = storage.dueKeys(source, due, rowsMax);
-    mayHaveMore = keys.length === rowsMax;
+  for (let round = 0; mayHaveMore && taken.hasRoom && round < roundsMax; round++) {
+    const limits = { rowsMax, rowsPerKeyMax: options.rowsPerKeyMax, isStrict: options.keyOrder === "strict" };
+    const keys = storage.dueKeys(source, due, limits);
+    const isCut = keys.reduce((sum, { rows }) => sum + Math.max(1, rows.length), 0) >= rowsMax;
+    mayHaveMore = isCut;
     for (const key of keys) {
-      if (taken.isFull) break;
+      if (!taken.hasRoom) break;
+      // Rows before the last key were not taken: it may have more than were read.
+      const isLast = key === keys.at(-1) && keys.length > 1;
+      if (isCut && isLast && taken.rows.length + key.rows.length < rowsMax) break;
       if (!key.isLeased) claimKey(storage, key, taken, options, due);
       else {
         died.push(...recoverKey(storage, key.id, recovered, options, nowMs));
@@ -68,9 +83,10 @@ export function claimRows(
       }
     }
   }
-  const isMoreDue = taken.claims.length < rowsMax && (taken.isFull || mayHaveMore);
+  const isMoreDue = taken.rows.length < rowsMax && (!taken.hasRoom || mayHaveMore);
   const nextAtMs = isMoreDue ? nowMs : storage.nextWakeMs(source, due);
-  return { claims: taken.claims, died, nextInMs: nextAtMs === null ? null : Math.max(0, nextAtMs - nowMs) };
+  const nextInMs = nextAtMs === null ? null : Math.max(0, nextAtMs - nowMs);
+  return { claims: toClaims(taken.rows, storage), died, nextInMs };
 }
 
 /** How often one claim looks for keys. */
@@ -78,59 +94,90 @@ const roundsMax = 4;
 
 /** The rows of a claim, up to its limits. */
 class Taken {
-  readonly claims: inbox.InboxClaim[] = [];
+  readonly rows: TakenRow[] = [];
   readonly #options: inbox.InboxClaimOptions;
   #bytes = 0;
-  isFull = false;
+  #isFull = false;
 
   constructor(options: inbox.InboxClaimOptions) {
     this.#options = options;
   }
 
+  get hasRoom(): boolean {
+    return !this.#isFull && this.rows.length < this.#options.rowsMax;
+  }
+
   /** How many of the rows that follow fit. */
-  countFitting(rows: readonly QueuedRow[]): number {
+  countFitting(rows: readonly WaitingRow[]): number {
     const { rowsMax, bytesMax } = this.#options;
     let count = 0;
     for (const { bodyBytes } of rows) {
-      const taken = this.claims.length + count;
+      const taken = this.rows.length + count;
       this.#bytes += bodyBytes;
-      this.isFull = taken >= rowsMax || (taken > 0 && this.#bytes > bytesMax);
-      if (this.isFull) break;
+      this.#isFull = taken >= rowsMax || (taken > 0 && this.#bytes > bytesMax);
+      if (this.#isFull) break;
       count++;
     }
     return count;
   }
 }
 
+interface TakenRow {
+  readonly row: WaitingRow;
+  readonly lease: inbox.InboxLease;
+  /** Position of the key's head. */
+  readonly head: string | null;
+}
+
 function claimKey(
   storage: Storage,
   key: DueKey,
   taken: Taken,
-  { worker, leaseMs, rowsPerKeyMax, keyOrder }: inbox.InboxClaimOptions,
+  { worker, leaseMs }: inbox.InboxClaimOptions,
   due: DueTimes,
 ): void {
-  const { id, position } = key;
-  const isStrict = keyOrder === "strict";
-  const first = storage.firstRows(id, key.suspects > 0 ? 1 : rowsPerKeyMax, isStrict ? null : due);
-  const notDue = isStrict ? first.findIndex(({ dueAtMs }) => !isDue(dueAtMs, due)) : -1;
-  const rows = notDue < 0 ? first : first.slice(0, notDue);
+  const { id, position: head, suspects } = key;
+  const notDue = key.rows.findIndex(({ dueAtMs }) => !isDue(dueAtMs, due));
+  const rows = notDue < 0 ? key.rows : key.rows.slice(0, notDue);
   if (rows.length === 0) {
-    storage.saveWake(id, first[0]?.dueAtMs ?? storage.nextDueMs(id));
+    storage.saveWake(id, key.rows[0]?.dueAtMs ?? storage.nextDueMs(id));
     return;
   }
-  const fitting = rows.slice(0, taken.countFitting(rows));
+  const fitting = rows.slice(0, taken.countFitting(suspects > 0 ? rows.slice(0, 1) : rows));
   if (fitting.length === 0) return;
   const claimed = fitting.map(({ seq }) => seq);
   const generation = key.generation + 1;
   storage.leaseKey(id, { worker, generation, claimed, wakeAtMs: due.nowMs + leaseMs });
   const lease: inbox.InboxLease = { keyId: id, worker, generation, openRows: new Set(claimed) };
-  for (const { seq, attempts, lastError } of fitting) {
-    const delivery = storage.readDelivery(seq);
-    if (!delivery) continue;
-    const body = delivery.body ?? new Uint8Array();
-    const claim: Claim = { ...delivery, attempts: attempts + 1, body, lease, head: position, lastError };
-    taken.claims.push(claim);
-  }
+  for (const row of fitting) taken.rows.push({ row, lease, head });
+}
+
+function toClaims(taken: readonly TakenRow[], storage: Storage): readonly inbox.InboxClaim[] {
+  const bodies = storage.readBodies(taken.map(({ row }) => row.seq));
+  return taken.map(
+    // One literal: an object that is composed of others takes several times as long to create.
+    ({ row, lease, head }): Claim => ({
+      seq: row.seq,
+      source: row.source,
+      id: row.id,
+      channel: row.channel,
+      event: row.event,
+      orderKey: row.orderKey,
+      position: row.position,
+      status: row.status,
+      workspaceId: row.workspaceId,
+      timestamp: row.timestamp,
+      receivedAtMs: row.receivedAtMs,
+      secretIndex: row.secretIndex,
+      traceparent: row.traceparent,
+      attempts: row.attempts + 1,
+      replays: row.replays,
+      body: bodies.get(row.seq) ?? new Uint8Array(),
+      lease,
+      head,
+      lastError: row.lastError,
+    }),
+  );
 }
 
 /** With what the attempts before had ended with, for the end of the row. */

@@ -16,9 +16,6 @@ export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
   readonly generation: number | null;
 }
 
-/** What a claim needs of a delivery; without a body when that was purged. */
-export type ClaimedDelivery = Omit<StoredInboxRow, "attempts"> & { readonly body: Uint8Array | null };
-
 /** Newest position applied for a key. */
 export interface Head {
   readonly position: string;
@@ -45,6 +42,8 @@ export interface DueKey {
   readonly suspects: number;
   /** Its lease has expired. */
   readonly isLeased: boolean;
+  /** Its first rows, without a lease. */
+  readonly rows: readonly WaitingRow[];
 }
 
 /** The lease of a key, with what its end changes. */
@@ -75,18 +74,30 @@ export interface QueuedRow extends QueuePlace {
   readonly lastError: string | null;
 }
 
+/** A row of the queue with its delivery, as a claim needs it. */
+export interface WaitingRow extends StoredInboxRow, Pick<QueuedRow, "dueAtMs" | "bodyBytes" | "lastError"> {}
+
 /** What is due now: up to `nowMs`, or further ahead than any delay. */
 export interface DueTimes {
   readonly nowMs: number;
   readonly aheadMs: number;
 }
 
+export interface DueLimits {
+  /** Of all keys; one without a row counts as one. */
+  readonly rowsMax: number;
+  readonly rowsPerKeyMax: number;
+  /** Rows that are not due, too. */
+  readonly isStrict: boolean;
+}
+
 export interface Storage {
   /** Stores a delivery and its body; returns its number, larger than those before, or `undefined` when its id is known. */
   addDelivery(row: NewInboxRow, outcome: Delivery["outcome"], nowMs: number): number | undefined;
   findDelivery(row: InboxRowReference): Delivery | undefined;
-  /** With its body, if that was not purged. */
-  readDelivery(seq: number): ClaimedDelivery | undefined;
+  readDelivery(seq: number): Delivery | undefined;
+  /** The bodies that were not purged, by the numbers of their deliveries. */
+  readBodies(seqs: readonly number[]): ReadonlyMap<number, Uint8Array>;
   changeDelivery(seq: number, fields: Partial<Delivery>): void;
   /** `null` when the body was purged. */
   compareBody(row: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null;
@@ -106,8 +117,8 @@ export interface Storage {
   saveHead(id: number, head: Head): void;
   saveWake(id: number, wakeAtMs: number | null): void;
   deleteKey(id: number): void;
-  /** Keys with something to do, the longest waiting first. */
-  dueKeys(source: string, due: DueTimes, limit: number): readonly DueKey[];
+  /** Keys with something to do, the longest waiting first, each with its first rows: those that are due, or all. */
+  dueKeys(source: string, due: DueTimes, limits: DueLimits): readonly DueKey[];
   /** When the first of the other keys has something to do. */
   nextWakeMs(source: string, due: DueTimes): number | null;
   /** Gives the lease to a worker. */
@@ -126,7 +137,5 @@ export interface Storage {
   dequeue(place: QueuePlace): void;
   saveQueued(row: Omit<QueuedRow, "bodyBytes">): void;
   findQueued(place: QueuePlace): QueuedRow | undefined;
-  /** The first rows of a key; with `due` those that are due. */
-  firstRows(keyId: number, limit: number, due: DueTimes | null): readonly QueuedRow[];
   nextDueMs(keyId: number): number | null;
 }

@@ -3,6 +3,7 @@ import { isDue } from "../core/core.ts";
 import type {
   Delivery,
   DueKey,
+  DueLimits,
   DueTimes,
   FoundKey,
   Head,
@@ -10,6 +11,7 @@ import type {
   QueuedRow,
   QueuePlace,
   Storage,
+  WaitingRow,
 } from "../core/storage.ts";
 import type { InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
 
@@ -74,6 +76,15 @@ export class MemoryStorage implements Storage {
 
   readDelivery(seq: number): MemoryDelivery | undefined {
     return this.deliveries.get(seq);
+  }
+
+  readBodies(seqs: readonly number[]): ReadonlyMap<number, Uint8Array> {
+    return new Map(
+      seqs.flatMap((seq) => {
+        const body = this.deliveries.get(seq)?.body;
+        return body ? [[seq, body]] : [];
+      }),
+    );
   }
 
   changeDelivery(seq: number, fields: Partial<Delivery>): void {
@@ -152,12 +163,25 @@ export class MemoryStorage implements Storage {
     return [...(this.waiting.get(source) ?? [])].flatMap((id) => this.keys.get(id) ?? []);
   }
 
-  dueKeys(source: string, due: DueTimes, limit: number): readonly DueKey[] {
-    return this.waitingKeys(source)
+  dueKeys(source: string, due: DueTimes, { rowsMax, rowsPerKeyMax, isStrict }: DueLimits): readonly DueKey[] {
+    let room = rowsMax;
+    const keys = this.waitingKeys(source)
       .filter(({ wakeAtMs }) => wakeAtMs !== null && isDue(wakeAtMs, due))
-      .sort((a, b) => Number(a.wakeAtMs) - Number(b.wakeAtMs) || a.id - b.id)
-      .slice(0, limit)
-      .map((key) => ({ ...key, position: key.head?.position ?? null, isLeased: key.worker !== null }));
+      .sort((a, b) => Number(a.wakeAtMs) - Number(b.wakeAtMs) || a.id - b.id);
+    return keys.flatMap((key) => {
+      if (room <= 0) return [];
+      const isLeased = key.worker !== null;
+      const queued = isLeased ? [] : (this.#queues.get(key.id) ?? []);
+      const first = isStrict ? queued : queued.filter(({ dueAtMs }) => isDue(dueAtMs, due));
+      const rows = first.slice(0, Math.min(room, rowsPerKeyMax)).flatMap((row) => this.#waitingRow(row));
+      room -= Math.max(1, rows.length);
+      return [{ ...key, position: key.head?.position ?? null, isLeased, rows }];
+    });
+  }
+
+  #waitingRow({ seq, dueAtMs, attempts, bodyBytes, lastError }: QueuedRow): readonly WaitingRow[] {
+    const delivery = this.deliveries.get(seq);
+    return delivery ? [{ ...delivery, dueAtMs, attempts, bodyBytes, lastError }] : [];
   }
 
   nextWakeMs(source: string, due: DueTimes): number | null {
@@ -205,11 +229,6 @@ export class MemoryStorage implements Storage {
 
   findQueued({ keyId, seq }: QueuePlace): QueuedRow | undefined {
     return this.#queues.get(keyId)?.find((row) => row.seq === seq);
-  }
-
-  firstRows(keyId: number, limit: number, due: DueTimes | null): readonly QueuedRow[] {
-    const rows = this.#queues.get(keyId) ?? [];
-    return (due ? rows.filter(({ dueAtMs }) => isDue(dueAtMs, due)) : rows).slice(0, limit);
   }
 
   nextDueMs(keyId: number): number | null {

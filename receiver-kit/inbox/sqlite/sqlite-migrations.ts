@@ -132,8 +132,8 @@ function recordVersion(connection: SqliteConnection): void {
 export function beginSqliteWrite(connection: SqliteConnection): void {
   connection.exec("BEGIN IMMEDIATE");
   try {
-    const newer = connection.firstPrepared(selectNewer, [ownVersion.version]);
-    if (newer) throwIfTooOld("sqlite", ownVersion, toSchemaVersion(newer));
+    if (!connection.firstPrepared(selectNewer, [ownVersion.version])) return;
+    for (const row of connection.query(select)) throwIfTooOld("sqlite", ownVersion, toSchemaVersion(row));
   } catch (error) {
     tryRollback(connection);
     throw error;

@@ -23,7 +23,7 @@ type Reads = Pick<
 
 export function sqliteReads(read: Read): Reads {
   const rows = (statement: string, ...values: readonly SqliteValue[]) =>
-    read((connection) => connection.queryPrepared(statement, values));
+    read((connection) => connection.query(statement, values));
   return {
     async list({ states, source = null, beforeSeq = Number.MAX_SAFE_INTEGER, limit = 50 }) {
       const names = states ? JSON.stringify(states) : null;
@@ -47,7 +47,7 @@ export function sqliteReads(read: Read): Reads {
       return row && { ...toSummary(row), body: toBytes(row["body"]) };
     },
     async stats() {
-      const [found] = await read((connection, nowMs) => connection.queryPrepared(stats, [nowMs]));
+      const [found] = await read((connection, nowMs) => connection.query(stats, [nowMs]));
       const { waiting, dead, quarantined, oldest, ahead } = found as Readonly<Record<string, number | null>>;
       return {
         rows: { waiting: Number(waiting), dead: Number(dead), quarantined: Number(quarantined) },
@@ -60,14 +60,14 @@ export function sqliteReads(read: Read): Reads {
       read((connection, nowMs) => core.headOf(storageOf(connection).findKey(source, key), nowMs)),
     async reconcileCandidates({ source, runningForMs, afterKey, limit }) {
       const found = await read((connection, nowMs) =>
-        connection.queryPrepared(candidates, [nowMs, source, runningForMs, afterKey, limit]),
+        connection.query(candidates, [nowMs, source, runningForMs, afterKey, limit]),
       );
       return core.firstOfEachKey(found.map((row) => ({ ...row }) as unknown as inbox.ReconcileCandidate));
     },
     async readMarks(source) {
       const found = await read((connection, nowMs) => ({
         nowMs,
-        stored: connection.queryPrepared(readMarks, [source]),
+        stored: connection.query(readMarks, [source]),
       }));
       const named = found.stored.map(({ name, value }) => [String(name), String(value)]);
       return { nowMs: found.nowMs, marks: Object.fromEntries(named) };
@@ -76,7 +76,7 @@ export function sqliteReads(read: Read): Reads {
       const { from, to } = tenantRange(source);
       return read((connection, nowMs) =>
         connection
-          .queryPrepared(waitingSources, [source, from, to])
+          .query(waitingSources, [source, from, to])
           .map((row) => ({ source: String(row["source"]), dueInMs: Number(row["at"]) - nowMs })),
       );
     },
@@ -134,7 +134,7 @@ export class SqlitePurge {
     let after = afterSeq;
     let changed = 0;
     for (let read = 0; read < purgeRowsMax && changed < rowsMax; ) {
-      const rows = connection.queryPrepared(page, [after, rowsMax]) as unknown as readonly PurgedRow[];
+      const rows = connection.query(page, [after, rowsMax]) as unknown as readonly PurgedRow[];
       for (const row of rows) {
         if (row.receivedAtMs > youngestMs) return { changed, after: 0 };
         if (changed === rowsMax) return { changed, after };

@@ -1,13 +1,13 @@
-// How SQLite stores what core.ts asks for, by prepared statements, which read no more columns than they need: each costs a
-// driver about half a microsecond. SQLite has one writer and needs no row locks. It has no
+// How SQLite stores what core.ts asks for, by prepared statements, which read no more columns than they need. A claim reads
+// its rows with one statement, and their bodies with another. SQLite has one writer and needs no row locks. It has no
 // statistics either: where it could choose another index, INDEXED BY names the right one.
 
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import type {
-  ClaimedDelivery,
   Delivery,
   DueKey,
+  DueLimits,
   DueTimes,
   FoundKey,
   Head,
@@ -15,9 +15,10 @@ import type {
   QueuedRow,
   QueuePlace,
   Storage,
+  WaitingRow,
 } from "../core/storage.ts";
-import type { InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
-import type { SqliteConnection, SqliteValue } from "./sqlite-driver.ts";
+import type { DeliveryChannel, InboxLease, InboxRowReference, NewInboxRow } from "../inbox.ts";
+import type { SqliteColumns, SqliteConnection, SqliteValue } from "./sqlite-driver.ts";
 import { sqliteTables } from "./sqlite-migrations.ts";
 
 const { deliveries, bodies, keys, queue } = sqliteTables;
@@ -33,7 +34,7 @@ const insertDelivery = `
 const insertBody = `INSERT INTO ${bodies} (seq, body) VALUES (?1, ?2)`;
 
 const compareBody = `
-  SELECT body = ?3 AS same FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
+  SELECT body = ?3 FROM ${deliveries} LEFT JOIN ${bodies} USING (seq) WHERE source = ?1 AND webhook_id = ?2`;
 
 /** As `Delivery` names them. */
 export const deliveryColumns = `
@@ -45,13 +46,8 @@ export const deliveryColumns = `
 
 const findDelivery = `
   SELECT ${deliveryColumns} FROM ${deliveries} AS delivery WHERE source = ?1 AND webhook_id = ?2`;
-
-const readDelivery = `
-  SELECT delivery.seq, source, webhook_id AS id, channel, event, order_key AS orderKey, position, status,
-    workspace AS workspaceId, signed_at AS timestamp, received_at AS receivedAtMs, secret_index AS secretIndex,
-    traceparent, replays, body.body
-  FROM ${deliveries} AS delivery LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq
-  WHERE delivery.seq = ?1`;
+const readDelivery = `SELECT ${deliveryColumns} FROM ${deliveries} AS delivery WHERE seq = ?1`;
+const readBodies = `SELECT seq, body FROM ${bodies} WHERE seq IN (SELECT value FROM json_each(?1))`;
 
 const columnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
   ...{
@@ -66,8 +62,7 @@ const columnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
 };
 
 const findKey = `
-  SELECT id, position, status, moved_at AS movedAtMs, waiting, wake_at AS wakeAtMs, worker IS NOT NULL AS isLeased
-  FROM ${keys} WHERE source = ?1 AND order_key = ?2`;
+  SELECT id, position, status, moved_at, waiting, wake_at, worker IS NOT NULL FROM ${keys} WHERE source = ?1 AND order_key = ?2`;
 const insertKey = `
   INSERT INTO ${keys} (source, order_key, workspace, position, status, moved_at, waiting, wake_at)
   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
@@ -78,8 +73,7 @@ const saveWake = `UPDATE ${keys} SET wake_at = ?2 WHERE id = ?1`;
 const deleteKey = `DELETE FROM ${keys} WHERE id = ?1`;
 
 const leaseKey = `UPDATE ${keys} SET worker = ?2, generation = ?3, claimed = ?4, wake_at = ?5 WHERE id = ?1`;
-const selectLease = `
-  SELECT position, waiting, wake_at AS wakeAtMs, claimed, suspects FROM ${keys} WHERE id = ?1`;
+const selectLease = `SELECT position, waiting, wake_at, claimed, suspects FROM ${keys} WHERE id = ?1`;
 const readLease = `${selectLease} AND worker = ?2 AND generation = ?3`;
 const ended = "waiting = ?2, wake_at = ?3, claimed = ?4, suspects = ?5";
 const freed = `${ended}, worker = NULL`;
@@ -91,16 +85,27 @@ const saveLease = {
   freedAdvanced: `UPDATE ${keys} SET ${freed}, ${advanced} WHERE id = ?1`,
 };
 
-const dueColumns = "id, position, generation, suspects, worker IS NOT NULL AS isLeased";
-/** Those that are due further ahead than any delay, which are rare, are found apart. */
-const dueKeys = `
-  SELECT ${dueColumns} FROM ${wakeIndex}
-  WHERE source = ?1 AND wake_at IS NOT NULL AND wake_at <= ?2 ORDER BY wake_at, id LIMIT ?3`;
-const keysAhead = `
-  SELECT ${dueColumns} FROM ${wakeIndex}
-  WHERE source = ?1 AND wake_at IS NOT NULL AND wake_at > ?2 ORDER BY wake_at, id LIMIT ?3`;
+const dueRows = (woken: string, rowFilter: string) => `
+  SELECT key.id, key.position, key.generation, key.suspects, key.worker IS NOT NULL, queued.seq, queued.due_at,
+    queued.attempts, queued.body_bytes, queued.last_error, delivery.webhook_id, delivery.channel, delivery.event,
+    delivery.order_key, delivery.position, delivery.status, delivery.workspace, delivery.signed_at, delivery.received_at,
+    delivery.secret_index, delivery.traceparent, delivery.replays
+  FROM ${keys} AS key INDEXED BY workspace_tasks_ordering_keys_wake
+  LEFT JOIN ${queue} AS queued ON key.worker IS NULL AND queued.key_id = key.id
+    AND (queued.position, queued.seq) IN (
+      SELECT position, seq FROM ${queue} AS own WHERE own.key_id = key.id ${rowFilter} ORDER BY position, seq LIMIT ?5)
+  LEFT JOIN ${deliveries} AS delivery ON delivery.seq = queued.seq
+  WHERE key.source = ?1 AND key.wake_at IS NOT NULL AND ${woken}
+  ORDER BY key.wake_at, key.id, queued.position, queued.seq LIMIT ?4`;
+const statementsOfDue = (rowFilter: string) => ({
+  reached: dueRows("key.wake_at <= ?2", rowFilter),
+  /** Those that are due further ahead than any delay, which are rare, are found apart. */
+  ahead: dueRows("key.wake_at > ?3", rowFilter),
+});
+const dueOnly = statementsOfDue("AND (own.due_at <= ?2 OR own.due_at > ?3)");
+const dueOrNot = statementsOfDue("AND ?2 <= ?3");
 const nextWake = `
-  SELECT min(wake_at) AS at FROM ${wakeIndex} WHERE source = ?1 AND wake_at IS NOT NULL AND wake_at > ?2`;
+  SELECT min(wake_at) FROM ${wakeIndex} WHERE source = ?1 AND wake_at IS NOT NULL AND wake_at > ?2`;
 
 const enqueue = `
   INSERT INTO ${queue} (key_id, position, seq, due_at, attempts, body_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`;
@@ -110,11 +115,7 @@ const saveQueued = `UPDATE ${queue} SET due_at = ?4, attempts = ?5, last_error =
 const queuedColumns =
   "key_id AS keyId, position, seq, due_at AS dueAtMs, attempts, body_bytes AS bodyBytes, last_error AS lastError";
 const findQueued = `SELECT ${queuedColumns} FROM ${queue} WHERE ${place}`;
-const firstRows = `SELECT ${queuedColumns} FROM ${queue} WHERE key_id = ?1 ORDER BY position, seq LIMIT ?2`;
-const firstDueRows = `
-  SELECT ${queuedColumns} FROM ${queue} WHERE key_id = ?1 AND (due_at <= ?3 OR due_at > ?4)
-  ORDER BY position, seq LIMIT ?2`;
-const nextDue = `SELECT min(due_at) AS at FROM ${queue} WHERE key_id = ?1`;
+const nextDue = `SELECT min(due_at) FROM ${queue} WHERE key_id = ?1`;
 
 const storages = new WeakMap<SqliteConnection, Storage>();
 
@@ -150,12 +151,21 @@ class SqliteStorage implements Storage {
   }
 
   findDelivery({ source, id }: InboxRowReference): Delivery | undefined {
-    return this.#first<Delivery>(findDelivery, [source, id]);
+    return this.#query<Delivery>(findDelivery, [source, id])[0];
   }
 
-  readDelivery(seq: number): ClaimedDelivery | undefined {
-    const row = this.#first<ClaimedDelivery>(readDelivery, [seq]);
-    return row && Object.assign(row, { body: toBytes(row.body) });
+  readDelivery(seq: number): Delivery | undefined {
+    return this.#query<Delivery>(readDelivery, [seq])[0];
+  }
+
+  readBodies(seqs: readonly number[]): ReadonlyMap<number, Uint8Array> {
+    const found = new Map<number, Uint8Array>();
+    if (seqs.length === 0) return found;
+    for (const [seq, body] of this.#connection.rowsPrepared(readBodies, [JSON.stringify(seqs)])) {
+      const bytes = toBytes(body);
+      if (bytes) found.set(Number(seq), bytes);
+    }
+    return found;
   }
 
   changeDelivery(seq: number, fields: Partial<Delivery>): void {
@@ -169,24 +179,20 @@ class SqliteStorage implements Storage {
   }
 
   compareBody({ source, id, body }: Pick<NewInboxRow, "source" | "id" | "body">): boolean | null {
-    const same = this.#first<{ same: unknown }>(compareBody, [source, id, body])?.same;
-    return same === null || same === undefined ? null : Number(same) === 1;
+    const [same = null] = this.#connection.firstPrepared(compareBody, [source, id, body]) ?? [];
+    return same === null ? null : Number(same) === 1;
   }
 
   bodyBytes(seq: number): number | null {
-    const found = this.#first<{ bytes: number }>(
-      `SELECT length(body) AS bytes FROM ${bodies} WHERE seq = ?1`,
-      [seq],
-    );
-    return found?.bytes ?? null;
+    return this.#number(`SELECT length(body) FROM ${bodies} WHERE seq = ?1`, [seq]);
   }
 
   findKey(source: string, name: string): FoundKey | undefined {
-    const row = this.#first<FoundRow>(findKey, [source, name]);
+    const row = this.#connection.firstPrepared(findKey, [source, name]) as FoundColumns | undefined;
     if (!row) return undefined;
-    const { id, position, status, movedAtMs, waiting, wakeAtMs } = row;
+    const [id, position, status, movedAtMs, waiting, wakeAtMs, isLeased] = row;
     const head = position === null ? null : { position, status, movedAtMs };
-    return { id, head, waiting, wakeAtMs, isLeased: row.isLeased === 1 };
+    return { id, head, waiting, wakeAtMs, isLeased: isLeased === 1 };
   }
 
   addKey(
@@ -225,11 +231,11 @@ class SqliteStorage implements Storage {
   }
 
   readLease({ keyId, worker, generation }: Omit<InboxLease, "openRows">): KeyLease | undefined {
-    return toLease(this.#first<LeaseRow>(readLease, [keyId, worker, generation]));
+    return toLease(this.#connection.firstPrepared(readLease, [keyId, worker, generation]));
   }
 
   readExpiredLease(id: number): KeyLease | undefined {
-    return toLease(this.#first<LeaseRow>(selectLease, [id]));
+    return toLease(this.#connection.firstPrepared(selectLease, [id]));
   }
 
   saveLease(
@@ -246,17 +252,22 @@ class SqliteStorage implements Storage {
     }
   }
 
-  dueKeys(source: string, { nowMs, aheadMs }: DueTimes, limit: number): readonly DueKey[] {
-    const ahead = this.#connection.queryPrepared(keysAhead, [source, aheadMs, limit]);
-    const due = this.#connection.queryPrepared(dueKeys, [source, nowMs, limit - ahead.length]);
-    return [...ahead, ...due].map((row) => ({
-      ...(row as unknown as DueKey),
-      isLeased: row["isLeased"] === 1,
-    }));
+  dueKeys(source: string, due: DueTimes, limits: DueLimits): readonly DueKey[] {
+    const { reached, ahead } = limits.isStrict ? dueOrNot : dueOnly;
+    const values = [source, due.nowMs, due.aheadMs, limits.rowsMax, limits.rowsPerKeyMax];
+    const rows = [ahead, reached].flatMap((statement) => this.#connection.rowsPrepared(statement, values));
+    const found: (DueKey & { readonly rows: WaitingRow[] })[] = [];
+    for (const row of rows.slice(0, limits.rowsMax) as unknown as readonly DueColumns[]) {
+      const [id, position, generation, suspects, isLeased] = row;
+      if (found.at(-1)?.id !== id)
+        found.push({ id, position, generation, suspects, isLeased: isLeased === 1, rows: [] });
+      if (row[5] !== null) found.at(-1)?.rows.push(toWaitingRow(source, row));
+    }
+    return found;
   }
 
   nextWakeMs(source: string, { nowMs }: DueTimes): number | null {
-    return this.#first<{ at: number | null }>(nextWake, [source, nowMs])?.at ?? null;
+    return this.#number(nextWake, [source, nowMs]);
   }
 
   enqueue({ keyId, position, seq, dueAtMs, attempts, bodyBytes }: QueuedRow): void {
@@ -272,44 +283,85 @@ class SqliteStorage implements Storage {
   }
 
   findQueued({ keyId, position, seq }: QueuePlace): QueuedRow | undefined {
-    return this.#first<QueuedRow>(findQueued, [keyId, position, seq]);
-  }
-
-  firstRows(keyId: number, limit: number, due: DueTimes | null): readonly QueuedRow[] {
-    if (limit === 1 && due === null) {
-      const row = this.#first<QueuedRow>(firstRows, [keyId, 1]);
-      return row ? [row] : [];
-    }
-    const found = due
-      ? this.#connection.queryPrepared(firstDueRows, [keyId, limit, due.nowMs, due.aheadMs])
-      : this.#connection.queryPrepared(firstRows, [keyId, limit]);
-    return found as unknown as readonly QueuedRow[];
+    return this.#query<QueuedRow>(findQueued, [keyId, position, seq])[0];
   }
 
   nextDueMs(keyId: number): number | null {
-    return this.#first<{ at: number | null }>(nextDue, [keyId])?.at ?? null;
+    return this.#number(nextDue, [keyId]);
   }
 
-  #first<Row>(statement: string, values: readonly SqliteValue[]): Row | undefined {
-    return this.#connection.firstPrepared(statement, values) as unknown as Row | undefined;
+  #query<Row>(statement: string, values: readonly SqliteValue[]): readonly Row[] {
+    return this.#connection.query(statement, values) as unknown as readonly Row[];
+  }
+
+  #number(statement: string, values: readonly SqliteValue[]): number | null {
+    return (this.#connection.firstPrepared(statement, values)?.[0] ?? null) as number | null;
   }
 }
 
-interface FoundRow extends Pick<FoundKey, "id" | "waiting" | "wakeAtMs"> {
-  readonly position: string | null;
-  readonly status: string | null;
-  readonly movedAtMs: number;
-  readonly isLeased: number;
+type FoundColumns = readonly [
+  id: number,
+  position: string | null,
+  status: string | null,
+  movedAtMs: number,
+  waiting: number,
+  wakeAtMs: number | null,
+  isLeased: number,
+];
+
+/** Those of a row are `null` of a key without one. */
+type DueColumns = readonly [
+  ...key: [id: number, position: string | null, generation: number, suspects: number, isLeased: number],
+  ...queued: [
+    seq: number | null,
+    dueAtMs: number,
+    attempts: number,
+    bodyBytes: number,
+    lastError: string | null,
+  ],
+  ...delivery: [id: string, channel: DeliveryChannel, event: string | null, orderKey: string | null],
+  ...event: [position: string | null, status: string | null, workspaceId: string | null],
+  ...signed: [timestamp: number, receivedAtMs: number, secretIndex: number | null],
+  ...traced: [traceparent: string | null, replays: number],
+];
+
+function toWaitingRow(source: string, row: DueColumns): WaitingRow {
+  return {
+    source,
+    seq: Number(row[5]),
+    dueAtMs: row[6],
+    attempts: row[7],
+    bodyBytes: row[8],
+    lastError: row[9],
+    id: row[10],
+    channel: row[11],
+    event: row[12],
+    orderKey: row[13],
+    position: row[14],
+    status: row[15],
+    workspaceId: row[16],
+    timestamp: row[17],
+    receivedAtMs: row[18],
+    secretIndex: row[19],
+    traceparent: row[20],
+    replays: row[21],
+  };
 }
 
-type LeaseRow = Omit<KeyLease, "claimed"> & { readonly claimed: string | null };
-
-function toLease(row: LeaseRow | undefined): KeyLease | undefined {
+function toLease(row: SqliteColumns | undefined): KeyLease | undefined {
   if (!row) return undefined;
-  const { position, waiting, wakeAtMs, suspects } = row;
-  const claimed = row.claimed === null ? [] : row.claimed.slice(1, -1).split(",").map(Number);
+  const [position, waiting, wakeAtMs, names, suspects] = row as LeaseColumns;
+  const claimed = names === null ? [] : names.slice(1, -1).split(",").map(Number);
   return { position, waiting, wakeAtMs, claimed, suspects };
 }
+
+type LeaseColumns = readonly [
+  position: string | null,
+  waiting: number,
+  wakeAtMs: number | null,
+  claimed: string | null,
+  suspects: number,
+];
 
 /** With a comma around each, so that one of them is found in the text. */
 const listOf = (seqs: readonly number[]) => (seqs.length === 0 ? null : `,${seqs.join()},`);

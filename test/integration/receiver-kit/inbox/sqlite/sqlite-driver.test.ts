@@ -101,11 +101,11 @@ describe("a SQLite connection", () => {
     const connection = (await loadSqliteDriver())(":memory:");
     connection.exec("CREATE TABLE numbers (n INTEGER PRIMARY KEY); INSERT INTO numbers VALUES (1), (2)");
     const from = "SELECT n FROM numbers WHERE n >= ?1 ORDER BY n";
-    expect(connection.queryPrepared(from, [1])).toHaveLength(2);
-    expect(connection.firstPrepared(from, [2])).toMatchObject({ n: 2 });
-    expect(connection.queryPrepared(from, [2])).toHaveLength(1);
+    expect(connection.rowsPrepared(from, [1])).toEqual([[1], [2]]);
+    expect(connection.firstPrepared(from, [2])).toEqual([2]);
+    expect(connection.rowsPrepared(from, [2])).toEqual([[2]]);
     expect(connection.firstPrepared(from, [3])).toBeUndefined();
-    expect(connection.firstPrepared(from, [1])).toMatchObject({ n: 1 });
+    expect(connection.firstPrepared(from, [1])).toEqual([1]);
     connection.close();
   });
 

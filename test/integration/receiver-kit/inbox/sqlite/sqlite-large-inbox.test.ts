@@ -34,9 +34,13 @@ beforeAll(async () => {
       const opened = opener(name);
       return {
         ...opened,
-        queryPrepared(statement, values = []) {
+        query(statement, values = []) {
           executed.push([statement, values]);
-          return opened.queryPrepared(statement, values);
+          return opened.query(statement, values);
+        },
+        rowsPrepared(statement, values) {
+          executed.push([statement, values]);
+          return opened.rowsPrepared(statement, values);
         },
         firstPrepared(statement, values) {
           executed.push([statement, values]);

@@ -28,8 +28,8 @@ function recordingWriter({ busyTimeoutMs = 5_000 } = {}) {
     return {
       exec: (sql) => void run(sql),
       query: run,
-      queryPrepared: run,
-      firstPrepared: (sql) => run(sql)[0],
+      rowsPrepared: () => [],
+      firstPrepared: () => undefined,
       insertPrepared: (sql) => run(sql).length,
       changePrepared: (sql) => run(sql).length,
       isInTransaction: () => isOpen,
