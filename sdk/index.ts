@@ -29,13 +29,15 @@ export {
 } from "./errors.ts";
 export type {
   ImportClient,
+  ImportCounts,
   ImportFileArtifact,
   ImportOptions,
+  ImportPhase,
+  ImportProgress,
   ImportUrlArtifact,
 } from "./imports/import-input.ts";
-export type { ImportCounts, ImportPhase, ImportProgress } from "./imports/import-progress.ts";
 export type { ImportedClient, ImportResult } from "./imports/import-result.ts";
-export type { Import, Imports } from "./imports/imports.ts";
+export type { Imports } from "./imports/imports.ts";
 export { fileJournal } from "./imports/journal/file-journal.ts";
 export type { ImportJournal } from "./imports/journal/import-journal.ts";
 export {

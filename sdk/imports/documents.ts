@@ -1,8 +1,8 @@
 // The documents of a client: are they those that it was imported with, and what is uploaded of them? A fingerprint tells: a
-// mark of all of them, which is made without reading a file, and a key for each, which is made of what it contains.
+// key for each, which is made of what it contains, or of its version.
 
 import { toBase64Url, utf8 } from "@workspace-tasks/kernel/bytes.ts";
-import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
+import { builtInModule, nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { Hash } from "fast-sha256";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import type { ArtifactInput } from "../operations/works.ts";
@@ -28,9 +28,6 @@ export async function uploadDocuments(
   clients: readonly CheckedClient[],
 ): Promise<ReadonlyMap<string, ReadyClient>> {
   run.enter("uploading");
-  // Before a file is read: one that changes meanwhile has another mark the next time.
-  const marks = new Map<CheckedClient, string | undefined>();
-  await run.forEach(clients, async (client) => void marks.set(client, await markOf(client.artifacts)));
   const keys = new Map<ImportArtifact, string>();
   const all = clients.flatMap((client) => client.artifacts.map((artifact) => ({ client, artifact })));
   await run.forEach(all, async ({ client: { externalId }, artifact }) => {
@@ -49,11 +46,10 @@ export async function uploadDocuments(
     const { status, uploads } = run.state.client(externalId);
     if (status) continue;
     const known = artifacts.map((artifact) => keys.get(artifact) ?? "");
-    const documents = artifacts.length === 0 ? "" : [marks.get(client) ?? "-", ...known].join(" ");
     const inputs = artifacts.map((artifact, index) =>
       attachable(artifact, urlOf(uploads, known[index] ?? "")),
     );
-    ready.set(externalId, { client, documents, inputs });
+    ready.set(externalId, { client, documents: known.join(" "), inputs });
   }
   return ready;
 }
@@ -66,17 +62,13 @@ export async function changedDocuments(
   const { documents } = run.state.client(externalId);
   if (artifacts.length === 0) return [];
   if (documents === undefined) return undefined;
-  const [mark, ...known] = documents.split(" ");
-  const newMark = await markOf(artifacts);
-  if (mark === newMark) return [];
+  const known = documents.split(" ");
   const changed: string[] = [];
   for (const artifact of artifacts) {
     const settled = await run.call(() => keyOf(run, artifact));
     if (!settled.ok) throw run.clientError(settled.error, externalId, artifact.externalId);
     if (!known.includes(settled.value)) changed.push(artifact.externalId);
   }
-  if (changed.length === 0 && newMark !== undefined)
-    await run.record(["documents", externalId, [newMark, ...known].join(" ")]);
   return changed;
 }
 
@@ -96,30 +88,11 @@ const urlOf = (uploads: string | undefined, key: string) =>
     .find((line) => line.startsWith(`${key} `))
     ?.slice(key.length + 1);
 
-/** `undefined` when only reading tells: of a function without a version, and of a file that cannot be found. */
-async function markOf(artifacts: readonly ImportArtifact[]): Promise<string | undefined> {
-  const parts: unknown[] = [];
-  for (const artifact of artifacts) {
-    const { version } = artifact;
-    if (!("file" in artifact) || version !== undefined) parts.push(attachable(artifact, version), version);
-    else if (typeof artifact.file === "function") return undefined;
-    else {
-      const stat = await nodeModule("node:fs/promises")
-        .stat(artifact.file)
-        .catch(() => null);
-      if (!stat) return undefined;
-      parts.push(attachable(artifact, undefined), stat.size, stat.mtimeMs);
-    }
-  }
-  return keyText(new Hash().update(utf8(JSON.stringify(parts))));
-}
-
 async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> {
   const { version } = artifact;
   const described = attachable(artifact, undefined);
-  const hash = new Hash().update(
-    utf8(JSON.stringify(version === undefined ? described : { ...described, url: version })),
-  );
+  const hash = builtInModule("node:crypto")?.createHash("sha256") ?? new Hash();
+  hash.update(utf8(JSON.stringify(version === undefined ? described : { ...described, url: version })));
   if ("file" in artifact && version === undefined) {
     const source = createUploadSource((await openFile(run, artifact)).body);
     try {
@@ -136,10 +109,8 @@ async function keyOf(run: ImportRun, artifact: ImportArtifact): Promise<string> 
       source?.release();
     }
   }
-  return keyText(hash);
+  return toBase64Url(hash.digest().subarray(0, 9));
 }
-
-const keyText = (hash: Hash) => toBase64Url(hash.digest().subarray(0, 9));
 
 interface Document {
   readonly externalId: string;

@@ -1,7 +1,12 @@
 import { isWorkspaceTasksError } from "../errors.ts";
-import { type CheckedClient, type CheckedOptions, checkClient, inputError } from "./import-input.ts";
+import {
+  type CheckedClient,
+  type CheckedOptions,
+  checkClient,
+  type ImportParts,
+  inputError,
+} from "./import-input.ts";
 import { type Chunk, importChunk, settleKnown } from "./import-job.ts";
-import type { ImportParts } from "./import-parts.ts";
 import { createRun, type ImportRun } from "./import-run.ts";
 import type { ImportJob, WorkMode } from "./import-state.ts";
 
@@ -10,7 +15,7 @@ const readsInARow = 1_000;
 
 export function startImport(options: CheckedOptions, parts: ImportParts) {
   const run = createRun(options, parts);
-  return { progress: run.progress, result: run.run(() => importAll(run)) };
+  return run.run(() => importAll(run));
 }
 
 /** Imports every client of the input, and continues every job of the journal. */

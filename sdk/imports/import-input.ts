@@ -1,10 +1,17 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
+import type { Redactor } from "../call/redactor.ts";
+import type { Engine } from "../engine/engine.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { JobWorkInput } from "../operations/jobs.ts";
-import { type ArtifactInput, artifactFields } from "../operations/works.ts";
+import type { Jobs, JobWorkInput } from "../operations/jobs.ts";
+import type { Me } from "../operations/me.ts";
+import type { Tasks } from "../operations/tasks.ts";
+import type { TaxClients } from "../operations/tax-clients.ts";
+import { type ArtifactInput, artifactFields, type Works } from "../operations/works.ts";
+import type { CallOptions, ResolvedOptions } from "../options.ts";
 import type { UploadBody } from "../uploads/upload-source.ts";
+import type { Uploads } from "../uploads/uploads.ts";
 import { checkInput } from "../validation/check-input.ts";
-import type { ImportProgress } from "./import-progress.ts";
+import type { ClientStatus } from "./import-state.ts";
 import type { ImportJournal } from "./journal/import-journal.ts";
 
 export interface ImportOptions {
@@ -53,10 +60,7 @@ export interface ImportFileArtifact extends Omit<ArtifactInput, "url"> {
   readonly mimeType: string;
   /** Length of a stream, if it is known. A file at a path has its own. */
   readonly sizeBytes?: number | undefined;
-  /**
-   * Changes with the document, as an ETag does. Default: what it contains. A file at a path is read for it once more when
-   * its length or time has changed, what a function opens each time.
-   */
+  /** Changes with the document, as an ETag or a time does. Default: what it contains, which is read each time. */
   readonly version?: string | undefined;
 }
 
@@ -67,6 +71,36 @@ export interface ImportClient extends JobWorkInput {
 }
 
 export type ImportArtifact = ImportUrlArtifact | ImportFileArtifact;
+
+/** What the import began last. Two jobs are worked on at a time. */
+export type ImportPhase = "reading" | "uploading" | "adding" | "attaching" | "starting" | "done";
+
+/** How many clients of an import have which status. `open`: read, and not settled yet. */
+export type ImportCounts = Readonly<Record<ClientStatus | "open", number>>;
+
+export interface ImportProgress {
+  readonly phase: ImportPhase;
+  /** Of the clients that were read. */
+  readonly counts: ImportCounts;
+  /** Clients of the whole input; `null` while it is unknown. */
+  readonly clientsTotal: number | null;
+  /** Bytes of files that the service confirmed in this process. */
+  readonly uploadedBytes: number;
+  /** Estimated from the rate limit; `null` without a rate limit, and while the total is unknown. */
+  readonly remainingMs: number | null;
+}
+
+/** What an import uses of its client. */
+export interface ImportParts extends Pick<ResolvedOptions, "clock" | "random" | "longDeadlineMs"> {
+  readonly engine: Engine;
+  readonly redactor: Redactor;
+  readonly jobs: Jobs;
+  readonly works: Works;
+  readonly uploads: Uploads;
+  readonly taxClients: TaxClients;
+  readonly tasks: Tasks;
+  me(call: CallOptions): Promise<Me>;
+}
 
 export const method = "partner.imports.start";
 

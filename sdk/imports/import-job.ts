@@ -10,7 +10,7 @@
 // of its clients.
 
 import { WorkspaceTasksError } from "../errors.ts";
-import type { JobWork } from "../operations/jobs.ts";
+import type { ConnectionJob, JobWork } from "../operations/jobs.ts";
 import { beforeSend, type OwnCallOptions } from "../options.ts";
 import { changedDocuments, type ReadyClient, uploadDocuments } from "./documents.ts";
 import type { CheckedClient, CheckedClients } from "./import-input.ts";
@@ -26,7 +26,7 @@ export interface Chunk {
   readonly mode: WorkMode;
   /** The job of an earlier process. */
   readonly job?: ImportJob | undefined;
-  /** How often a job with this client alone was abandoned. */
+  /** How often a job with this client was rejected or abandoned, since it is alone. */
   readonly attempts?: number;
 }
 
@@ -37,31 +37,28 @@ const looksMax = 5;
 
 /** Imports a chunk. Resolves to the chunks that take its place. */
 export async function importChunk(run: ImportRun, chunk: Chunk): Next {
-  const { state, record, spareJobs, lookUp } = run;
+  const { state, record, lookUp } = run;
   const { jobs, works } = run.parts;
   const attempts = chunk.attempts ?? 0;
 
   async function begin(): Next {
     // First of all: it shows whether the connection is active, and the workspace to look clients up in.
-    const { number, id, workspaceId } = spareJobs.pop() ?? (await createJob());
-    if (!isDerived(chunk.mode)) await settleFound([...chunk.clients.keys()], workspaceId, false);
+    const number = ++state.jobCount;
+    const { id, workspaceId } = await createJob(number);
+    if (!isDerived(chunk.mode)) await settleFound([...chunk.clients.keys()], workspaceId);
     const ready = await uploadDocuments(run, openOf(chunk.clients.keys()));
-    if (ready.size === 0) {
-      spareJobs.push({ number, id, workspaceId });
-      return [];
-    }
+    if (ready.size === 0) return [];
     run.enter("adding");
     await record(["works?", number, id, workspaceId, chunk.mode, [...ready.keys()]]);
     return addWorks(state.job(number), ready, false);
   }
 
-  async function createJob(): Promise<(typeof spareJobs)[number]> {
+  async function createJob(number: number): Promise<ConnectionJob> {
     const { connectionId, jobName } = run.options;
-    const number = ++state.jobCount;
     const input = { connectionId, jobName: number === 1 ? jobName : `${jobName} (${number})` };
     // Of a job without works nothing comes: after an unknown outcome another one is created.
     const settled = await run.call((call) => jobs.create(input, call));
-    if (settled.ok) return { ...settled.value, number };
+    if (settled.ok) return settled.value;
     throw settled.error;
   }
 
@@ -90,7 +87,6 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     if (isConflict && isDoubted) return abandon(job, clients, error);
     const isOne = clients.length === 1;
     await record(["next", isConflict && isOne && mode === "new" ? "conflict" : mode, clients]);
-    if (!isConflict && !isDoubted) spareJobs.push(job);
     if (isOne && (!isConflict || attempts + 1 >= failuresMax)) {
       fail(first, error);
       return [];
@@ -105,7 +101,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     error: WorkspaceTasksError,
   ): Next {
     await record(["next", "conflict", [externalId]]);
-    const found = await settleFound([externalId], workspaceId, true);
+    const found = await settleFound([externalId], workspaceId);
     const noTask = `${error.message}, and the service shows no task of it; ${lookForTask}`;
     doubt([externalId], found ? noTask : cannotLook);
     return [];
@@ -145,7 +141,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     // The last moment: what has a task already, by a work that was given up, or by an end of the journal that is lost, gets
     // no second one.
     if (!wasStarting && (chunk.job || isDerived(job.mode))) {
-      const found = await settleFound(state.openIn(job), job.workspaceId, true);
+      const found = await settleFound(state.openIn(job), job.workspaceId);
       if (!found && isDerived(job.mode)) {
         doubt(state.openIn(job), cannotLook);
         return [];
@@ -177,13 +173,13 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   /** Something has started or closed the job. A task of it shows which: then all of its works are imported. */
   async function notPending(job: ImportJob): Next {
     for (let look = 1; look <= looksMax && state.openIn(job).length > 0; look++) {
-      const found = await lookUp.find(state.openIn(job), job.workspaceId, true);
+      const found = await lookUp.find(state.openIn(job), job.workspaceId);
       const isStarted = [...(found?.values() ?? [])].flat().some(({ jobId }) => jobId === job.id);
       if (isStarted && job.isStarting) return started(job);
       if (found === undefined || isStarted || look === looksMax) break;
       await run.scope.sleep(1_000 * 2 ** look);
     }
-    await settleFound(state.openIn(job), job.workspaceId, true);
+    await settleFound(state.openIn(job), job.workspaceId);
     doubt(
       state.openIn(job),
       `its job ${job.id} was started or closed, and no task of it was found; ${lookForTask}`,
@@ -202,8 +198,7 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     const others = open.filter((externalId) => !inQuestion.includes(externalId));
     if (alone.length > 0) await record(["next", "alone", alone]);
     if (others.length > 0) await record(["next", "derived", others]);
-    const isLast = chunk.clients.size === 1 && attempts + 1 >= failuresMax;
-    if (isLast && error) {
+    if (attempts + 1 >= failuresMax && error) {
       for (const externalId of open) fail(externalId, error);
       return [];
     }
@@ -229,9 +224,8 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
   async function settleFound(
     externalIds: readonly string[],
     workspaceId: string,
-    isFresh: boolean,
   ): Promise<ReadonlyMap<string, FoundTask> | undefined> {
-    const tasks = await lookUp.find(externalIds, workspaceId, isFresh);
+    const tasks = await lookUp.find(externalIds, workspaceId);
     if (!tasks) return undefined;
     const settled = new Map<string, FoundTask>();
     for (const externalId of externalIds) {
@@ -268,15 +262,10 @@ export async function importChunk(run: ImportRun, chunk: Chunk): Next {
     });
   }
 
-  function oneByOne(externalIds: readonly string[]): readonly Chunk[] {
-    const isOne = chunk.clients.size === 1;
-    return openOf(externalIds).flatMap((client) =>
-      chunkOf([client], state.client(client.externalId).mode).map((each) => ({
-        ...each,
-        attempts: isOne ? attempts + 1 : 0,
-      })),
+  const oneByOne = (externalIds: readonly string[]): readonly Chunk[] =>
+    openOf(externalIds).flatMap((client) =>
+      chunkOf([client], state.client(client.externalId).mode, attempts + 1),
     );
-  }
 
   function fail(externalId: string, error: WorkspaceTasksError): void {
     state.settle(externalId, "failed", run.clientError(error, externalId));
@@ -326,10 +315,10 @@ const lookForTask = "look for a task of the client, and import it with another e
 const undecided = (run: ImportRun, externalId: string, message: string) =>
   run.clientError({ code: "IMPORT_UNDECIDED", message, outcome: "unknown" }, externalId);
 
-const chunkOf = (clients: readonly CheckedClient[], mode: WorkMode): readonly Chunk[] =>
-  clients.length === 0
-    ? []
-    : [{ clients: new Map(clients.map((client) => [client.externalId, client])), mode }];
+function chunkOf(clients: readonly CheckedClient[], mode: WorkMode, attempts = 0): readonly Chunk[] {
+  if (clients.length === 0) return [];
+  return [{ clients: new Map(clients.map((client) => [client.externalId, client])), mode, attempts }];
+}
 
 /** The service rejected what the request says, and not that it was sent. */
 function isAboutInput({ code, httpStatus }: WorkspaceTasksError): boolean {

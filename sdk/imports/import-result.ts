@@ -1,7 +1,6 @@
 import type { Redactor } from "../call/redactor.ts";
 import type { WorkspaceTasksError } from "../errors.ts";
-import { inputError } from "./import-input.ts";
-import type { ImportCounts } from "./import-progress.ts";
+import { type ImportCounts, inputError } from "./import-input.ts";
 import { type ClientState, type ClientStatus, type ImportState, workExternalId } from "./import-state.ts";
 
 /** What became of a client of the input. */

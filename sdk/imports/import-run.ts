@@ -2,11 +2,16 @@ import { deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { FailureError, failure, onProgressFailed, toError } from "../call/failure.ts";
 import { WorkspaceTasksError } from "../errors.ts";
 import type { CallOptions } from "../options.ts";
-import { type CheckedOptions, method } from "./import-input.ts";
-import type { ImportParts } from "./import-parts.ts";
-import { estimateMs, type ImportPhase, type ImportProgress } from "./import-progress.ts";
+import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
+import {
+  type CheckedOptions,
+  type ImportCounts,
+  type ImportParts,
+  type ImportPhase,
+  type ImportProgress,
+  method,
+} from "./import-input.ts";
 import { countsOf, createResult, type ImportResult } from "./import-result.ts";
-import type { ImportJob } from "./import-state.ts";
 import { createLedger } from "./ledger.ts";
 import { createLookUp } from "./look-up.ts";
 import { type Settled, settle } from "./settle.ts";
@@ -16,14 +21,9 @@ type ClientError = Pick<WorkspaceTasksError, "code" | "message"> & Partial<Works
 const context = { attempts: 0, operation: { method, name: undefined } };
 
 /** One import in this process, and what all steps of it share. */
-export type ImportRun = ReturnType<typeof createSteps> & { readonly lookUp: ReturnType<typeof createLookUp> };
+export type ImportRun = ReturnType<typeof createRun>;
 
-export function createRun(options: CheckedOptions, parts: ImportParts): ImportRun {
-  const run = createSteps(options, parts);
-  return Object.assign(run, { lookUp: createLookUp(run) });
-}
-
-function createSteps(options: CheckedOptions, parts: ImportParts) {
+export function createRun(options: CheckedOptions, parts: ImportParts) {
   const scope = parts.engine.openScope({ signal: options.signal });
   const { state, open, record, close } = createLedger(options, parts, scope);
   const controller = new AbortController();
@@ -62,25 +62,28 @@ function createSteps(options: CheckedOptions, parts: ImportParts) {
     return { phase, counts, clientsTotal, uploadedBytes, remainingMs };
   }
 
-  /** The latest progress, now and after changes: those between are left out, so that a slow reader holds nothing up. */
-  async function* progress(): AsyncGenerator<ImportProgress, void> {
+  /** Reports the latest progress, now and after changes: those between are left out, so that a slow reader holds nothing up. */
+  async function report(): Promise<void> {
+    if (!options.onProgress) return;
     for (;;) {
       const [next, isLast] = [changed.promise, isOver];
-      yield read();
+      try {
+        await options.onProgress(read());
+      } catch (error) {
+        throw toError(onProgressFailed(error), context);
+      }
       if (isLast) return;
       await next;
     }
   }
 
-  async function report(): Promise<void> {
-    if (!options.onProgress) return;
-    for await (const latest of progress()) {
-      try {
-        await options.onProgress(latest);
-      } catch (error) {
-        throw toError(onProgressFailed(error), context);
-      }
-    }
+  /** Sends a call of the import until its outcome is certain. */
+  function call<Value>(
+    send: (call: CallOptions) => Promise<Value>,
+    repeatsDoubt = true,
+  ): Promise<Settled<Value>> {
+    const { random } = parts;
+    return settle(() => send({ signal, priority: "background" }), { scope, random, repeatsDoubt });
   }
 
   /** Runs some workers to their ends. The first that fails ends the import; the others are waited for. */
@@ -98,14 +101,13 @@ function createSteps(options: CheckedOptions, parts: ImportParts) {
     jobsAtOnce,
     open,
     record,
-    progress,
     change,
     enter,
     together,
+    call,
+    lookUp: createLookUp(parts, scope, call),
     /** Clients that were read, and whether there are no more. */
     input,
-    /** Jobs without works. */
-    spareJobs: [] as Pick<ImportJob, "number" | "id" | "workspaceId">[],
 
     /** An error about a client, and a document, of the input, whose names may be anything. */
     clientError(error: ClientError, client: string, document?: string): WorkspaceTasksError {
@@ -118,12 +120,6 @@ function createSteps(options: CheckedOptions, parts: ImportParts) {
     uploaded(bytes: number): void {
       uploadedBytes += bytes;
       change();
-    },
-
-    /** Sends a call of the import until its outcome is certain. */
-    call<Value>(send: (call: CallOptions) => Promise<Value>, repeatsDoubt = true): Promise<Settled<Value>> {
-      const { random } = parts;
-      return settle(() => send({ signal, priority: "background" }), { scope, random, repeatsDoubt });
     },
 
     /** Runs a task for each item, as many at once as a job may have calls. */
@@ -160,4 +156,21 @@ function createSteps(options: CheckedOptions, parts: ImportParts) {
 function lengthOf(clients: object): number | undefined {
   const { length, size } = clients as { length?: unknown; size?: unknown };
   return [length, size].find((count): count is number => typeof count === "number");
+}
+
+const callsPerJob = 3;
+
+/** A call for the artifacts of each client that is not settled, and those of its job, as the rate limit permits them. */
+function estimateMs(
+  clientsTotal: number | null,
+  { open: _, ...settled }: ImportCounts,
+  worksPerJob: number,
+  rateLimit: RateLimitSnapshot | undefined,
+): number | null {
+  if (clientsTotal === null || rateLimit === undefined) return null;
+  const done = Object.values(settled).reduce((sum, count) => sum + count, 0);
+  const clients = Math.max(0, clientsTotal - done);
+  const calls = clients + callsPerJob * Math.ceil(clients / worksPerJob);
+  const { limit, remaining, windowMs } = rateLimit;
+  return Math.round((Math.max(0, calls - remaining) / limit) * windowMs);
 }

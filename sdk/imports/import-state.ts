@@ -30,31 +30,33 @@ export interface ImportJob {
   isStarting: boolean;
 }
 
-export interface ClientState {
+// The fields that nearly every client gets lie in the object itself; a list of others beside it takes more memory. Those
+// that few get are declared only.
+export class ClientState {
   /** A job that has its newest work was started. */
-  isImported: boolean;
-  mode: WorkMode;
+  isImported = false;
+  mode: WorkMode = "new";
   /** The job that has, or may have, its newest work. */
-  job?: ImportJob | undefined;
+  job: ImportJob | undefined = undefined;
   /** Id of its newest work. None: whether the job has it is not known. */
-  workId?: string | undefined;
+  workId: string | undefined = undefined;
   /** Id of that in its job. None: only the task of the work was found. */
-  jobWorkId?: string | undefined;
+  jobWorkId: string | undefined = undefined;
   /** `sent`: whether its documents are attached is not known. */
-  attaching?: "sent" | "attached" | undefined;
+  attaching: "sent" | "attached" | undefined = undefined;
   /** Fingerprint of the documents of its newest work. None of an imported client: what it was imported with is not known. */
-  documents?: string | undefined;
-  /** A line for each upload that was begun: the key of the document, and its URL. */
-  uploads?: string | undefined;
-  /** Id of a job that was abandoned after its documents were attached there, and their fingerprint. */
-  abandoned?: readonly [jobId: string, documents: string | undefined] | undefined;
-  /** Ids of its works before the newest. */
-  earlier?: readonly string[] | undefined;
+  documents: string | undefined = undefined;
   /** In the input of this process. */
-  isSeen: boolean;
+  isSeen = false;
   /** What this process found out. */
-  status?: ClientStatus | undefined;
-  error?: WorkspaceTasksError | undefined;
+  status: ClientStatus | undefined = undefined;
+  declare error?: WorkspaceTasksError;
+  /** A line for each upload that was begun: the key of the document, and its URL. */
+  declare uploads?: string;
+  /** Id of a job that was abandoned after its documents were attached there, and their fingerprint. */
+  declare abandoned?: readonly [jobId: string, documents: string | undefined];
+  /** Ids of its works before the newest. */
+  declare earlier?: readonly string[];
 }
 
 export class ImportState {
@@ -70,18 +72,7 @@ export class ImportState {
   client(externalId: string): ClientState {
     const known = this.clients.get(externalId);
     if (known) return known;
-    // The fields that nearly every client gets lie in the object itself; a list of others beside it takes more.
-    const client: ClientState = {
-      isImported: false,
-      mode: "new",
-      job: undefined,
-      workId: undefined,
-      jobWorkId: undefined,
-      attaching: undefined,
-      documents: undefined,
-      isSeen: false,
-      status: undefined,
-    };
+    const client = new ClientState();
     this.clients.set(externalId, client);
     return client;
   }
@@ -195,10 +186,6 @@ const entries = {
     const client = state.client(externalId);
     const others = (client.uploads ?? "").split("\n").filter((line) => line !== "" && !line.startsWith(key));
     client.uploads = [...others, `${key} ${url}`].join("\n");
-  }),
-  /** A client, and the fingerprint of its documents, whose files were written again without a change. */
-  documents: entry([id, s.string], (state, externalId, documents) => {
-    state.client(externalId).documents = documents;
   }),
 };
 

@@ -1,15 +1,7 @@
 import { checkInput } from "../validation/check-input.ts";
-import { type ImportOptions, importOptions, method } from "./import-input.ts";
-import type { ImportParts } from "./import-parts.ts";
-import type { ImportProgress } from "./import-progress.ts";
+import { type ImportOptions, type ImportParts, importOptions, method } from "./import-input.ts";
 import type { ImportResult } from "./import-result.ts";
 import type { ClientTask, WaitForTasksOptions } from "./wait-for-tasks.ts";
-
-/**
- * A promise of the result whose progress can be read: the latest state, as often as it is asked for. The iteration ends with
- * the import, and rejects as the promise does.
- */
-export interface Import extends Promise<ImportResult>, AsyncIterable<ImportProgress> {}
 
 export interface Imports {
   /**
@@ -31,7 +23,7 @@ export interface Imports {
    *
    * @see interface §4
    */
-  start(options: ImportOptions): Import;
+  start(options: ImportOptions): Promise<ImportResult>;
 
   /**
    * Waits for the `TAX_PREP` tasks of the clients that were imported, also of those imported before, and resolves to each of
@@ -45,26 +37,12 @@ export interface Imports {
   waitForTasks(result: ImportResult, options?: WaitForTasksOptions): Promise<readonly ClientTask[]>;
 }
 
+// Most programs import nothing, so what an import is made of is loaded with the first one.
 export const createImports = (parts: ImportParts): Imports => ({
-  start(options) {
-    const create = async () => {
-      const checked = checkInput(method, importOptions, options);
-      // Most programs import nothing, so what an import is made of is loaded with the first one.
-      const { startImport } = await import("./import-all.ts");
-      return startImport(checked, parts);
-    };
-    const created = create();
-    const result = created.then(({ result }) => result);
-    const progress = async function* () {
-      yield* (await created).progress();
-      await result;
-    };
-    const iterate = () => {
-      // The caller awaits the iteration now; the promise must not count as unhandled.
-      result.catch(() => {});
-      return progress();
-    };
-    return Object.assign(result, { [Symbol.asyncIterator]: iterate });
+  async start(options) {
+    const checked = checkInput(method, importOptions, options);
+    const { startImport } = await import("./import-all.ts");
+    return startImport(checked, parts);
   },
 
   async waitForTasks(result, options = {}) {

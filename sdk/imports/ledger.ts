@@ -1,9 +1,9 @@
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
-import type { CheckedOptions } from "./import-input.ts";
-import type { ImportParts } from "./import-parts.ts";
+import type { CheckedOptions, ImportParts } from "./import-input.ts";
 import { applyEntry, ImportState, type JournalEntry, parseEntry } from "./import-state.ts";
 import { type ImportJournal, journalError } from "./journal/import-journal.ts";
 
@@ -43,7 +43,7 @@ export function createLedger(
     try {
       return await withTimeout(call(), timeoutMsOf[what], clock, timedOut);
     } catch (error) {
-      const message = `could not ${what} it: ${error instanceof Error ? error.message : "it threw no Error"}`;
+      const message = `could not ${what} it: ${isError(error) ? error.message : "it threw no Error"}`;
       throw toError(error, () => journalError("JOURNAL_FAILED", message, error));
     }
   }
@@ -62,7 +62,7 @@ export function createLedger(
       }
       applyEntry(state, entry);
     } catch (error) {
-      const problem = error instanceof Error ? error.message : "unknown";
+      const problem = isError(error) ? error.message : "unknown";
       const message = `entry ${line}: ${problem}; restore the journal, or start with a new one`;
       throw toError(error, () => journalError("JOURNAL_DAMAGED", message));
     }

@@ -3,7 +3,7 @@ import type { CallScope } from "../call/call-scope.ts";
 import { isWorkspaceTasksError } from "../errors.ts";
 import { workIdOf } from "../operations/task.ts";
 import type { CallOptions } from "../options.ts";
-import type { ImportParts } from "./import-parts.ts";
+import type { ImportParts } from "./import-input.ts";
 import { derivedFrom, type WorkMode } from "./import-state.ts";
 import { kindOfFailure, type Settled } from "./settle.ts";
 
@@ -14,21 +14,15 @@ export interface FoundTask {
   readonly mode: WorkMode;
 }
 
-/** What it uses of an import. */
-export interface LookUpRun {
-  readonly parts: ImportParts;
-  readonly scope: CallScope;
-  call<Value>(send: (call: CallOptions) => Promise<Value>): Promise<Settled<Value>>;
-}
-
 export type FoundTasks = ReadonlyMap<string, readonly FoundTask[]>;
+
+type SendCall = <Value>(send: (call: CallOptions) => Promise<Value>) => Promise<Settled<Value>>;
 
 /**
  * Asks the service which clients have a `TAX_PREP` task, under their own or a derived external id. The list of clients is
  * read once, 100 at a time; after that, its beginning, where new clients are.
  */
-export function createLookUp(run: LookUpRun) {
-  const { me, taxClients, tasks } = run.parts;
+export function createLookUp({ me, taxClients, tasks }: ImportParts, scope: CallScope, send: SendCall) {
   /** Ids of the workspace's clients by external id, and external ids by that without what may make it a derived one. */
   const ids = new Map<string, string>();
   const derived = new Map<string, string[]>();
@@ -84,10 +78,10 @@ export function createLookUp(run: LookUpRun) {
   async function ask<Value>(question: (call: CallOptions) => Promise<Value>): Promise<Value | undefined> {
     const orNothing = (error: unknown) => {
       const isOfKey = isWorkspaceTasksError(error) && kindOfFailure(error) === "import";
-      if (isOfKey && !run.scope.failure) return undefined;
+      if (isOfKey && !scope.failure) return undefined;
       throw error;
     };
-    const settled = await run.call((call) => question(call).catch(orNothing));
+    const settled = await send((call) => question(call).catch(orNothing));
     return settled.ok ? settled.value : undefined;
   }
 
@@ -97,18 +91,12 @@ export function createLookUp(run: LookUpRun) {
   };
 
   return {
-    /** `undefined`: the service cannot be asked about this workspace.
-     *
-     * @param isFresh what happened until now counts; otherwise, until this process began */
-    find: (
-      externalIds: readonly string[],
-      workspaceId: string,
-      isFresh: boolean,
-    ): Promise<FoundTasks | undefined> =>
+    /** `undefined`: the service cannot be asked about this workspace. */
+    find: (externalIds: readonly string[], workspaceId: string): Promise<FoundTasks | undefined> =>
       series(async () => {
         if (!(await isOwn(workspaceId))) return undefined;
         return ask(async (call) => {
-          if (isFresh || !isRead) await readClients(call);
+          await readClients(call);
           return look(externalIds, call);
         });
       }),

@@ -8,7 +8,7 @@ import { type Task, workIdOf } from "../operations/task.ts";
 import { TaskFailedError } from "../operations/task-wait.ts";
 import { deadlineMsDefaults } from "../options.ts";
 import { checkInput } from "../validation/check-input.ts";
-import type { ImportParts } from "./import-parts.ts";
+import type { ImportParts } from "./import-input.ts";
 import type { ImportResult } from "./import-result.ts";
 import { settle } from "./settle.ts";
 

@@ -1,4 +1,5 @@
 interface NodeModules {
+  readonly "node:crypto": typeof import("node:crypto");
   readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:events": typeof import("node:events");
   readonly "node:fs/promises": typeof import("node:fs/promises");

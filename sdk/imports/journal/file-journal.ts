@@ -10,6 +10,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type FileLock, lockFile } from "@workspace-tasks/kernel/file-lock.ts";
 import { nodeModule } from "@workspace-tasks/kernel/node-module.ts";
 import { foreignFile, privacyOf, warnOfOpenFile } from "@workspace-tasks/kernel/private-file.ts";
+import { isError } from "@workspace-tasks/kernel/realm.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import { ConfigurationError, isWorkspaceTasksError } from "../../errors.ts";
 import { type ImportJournal, journalError } from "./import-journal.ts";
@@ -35,7 +36,7 @@ export function fileJournal(path: string): ImportJournal {
   let [syncedBytes, lines] = [headerBytes, 0];
 
   const failed = (what: string) => (cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : "unknown";
+    const reason = isError(cause) ? cause.message : "unknown";
     throw isWorkspaceTasksError(cause)
       ? cause
       : journalError("JOURNAL_FAILED", `could not ${what} ${path}: ${reason}`, cause);
