@@ -14,16 +14,14 @@ export interface ConnectionSettings
 const blocking = "RabbitMQ is short of memory or disk and reads nothing; free some on its nodes";
 
 /** A connection to a cluster, replaced by one to the next node whenever it is lost, and what `setUp` makes of each. */
-export class BrokerConnection<Session> extends KeptOpen<Session, URL> {
+export class BrokerConnection<Session> extends KeptOpen<Session> {
   readonly #settings: ConnectionSettings;
-  readonly #place: string;
-  readonly #setUp: (connection: ChannelModel, attempt: Attempt) => Promise<Session>;
   #url: URL;
   #blockedSinceMs: number | undefined;
 
+  /** @param place what it is for */
   constructor(
     settings: ConnectionSettings,
-    /** What it is for. */
     place: string,
     setUp: (connection: ChannelModel, attempt: Attempt) => Promise<Session>,
   ) {
@@ -35,28 +33,23 @@ export class BrokerConnection<Session> extends KeptOpen<Session, URL> {
       place,
       attempts: urls.length,
       name: () => this.#url.host,
-      need: async () => {
-        this.#url = new URL(urls[next % urls.length] as string);
-        next += 1;
-        return this.#url;
+      open: async (attempt) => {
+        this.#url = new URL(urls[next++ % urls.length] as string);
+        return setUp(await this.#connect(attempt, place), attempt);
       },
-      open: (attempt, url) => this.#open(attempt, url),
     });
     this.#settings = settings;
-    this.#place = place;
-    this.#setUp = setUp;
     this.#url = new URL(urls[0] as string);
   }
 
   get stats(): BrokerConnectionStats {
-    const sinceNow = (sinceMs: number) => this.#settings.clock.monotonic() - sinceMs;
+    const nowMs = this.#settings.clock.monotonic();
     return {
-      state: this.state,
       // Without the password.
       node: this.session ? this.#url.host : null,
       lost: this.lost,
-      unavailableForMs: this.session ? null : sinceNow(this.closedSinceMs),
-      blockedForMs: this.#blockedSinceMs === undefined ? null : sinceNow(this.#blockedSinceMs),
+      unavailableForMs: this.session ? null : nowMs - this.closedSinceMs,
+      blockedForMs: this.#blockedSinceMs === undefined ? null : nowMs - this.#blockedSinceMs,
     };
   }
 
@@ -64,13 +57,18 @@ export class BrokerConnection<Session> extends KeptOpen<Session, URL> {
     return this.#blockedSinceMs !== undefined;
   }
 
-  async #open(attempt: Attempt, url: URL): Promise<Session> {
+  async #connect(attempt: Attempt, place: string): Promise<ChannelModel> {
     const { clock, connect, heartbeatSeconds, log, operationTimeoutMs, socketOptions } = this.#settings;
+    const url = new URL(this.#url);
     url.searchParams.set("heartbeat", String(heartbeatSeconds));
     const options = { noDelay: true, keepAlive: true, ...socketOptions, timeout: operationTimeoutMs };
     const connection = await connect(url.href, options);
+    const unblock = () => {
+      this.#blockedSinceMs = undefined;
+      log.end(blocking, place);
+    };
     attempt.onEnd(async () => {
-      this.#unblock();
+      unblock();
       await settledWithin(connection.close(), closeMs, clock);
       destroy(connection);
     });
@@ -78,14 +76,9 @@ export class BrokerConnection<Session> extends KeptOpen<Session, URL> {
     connection.on("close", (error) => attempt.end(error ?? new Error("the connection was closed")));
     connection.on("blocked", () => {
       this.#blockedSinceMs ??= clock.monotonic();
-      log.add(blocking, this.#place, url.host);
+      log.add(blocking, place, url.host);
     });
-    connection.on("unblocked", () => this.#unblock());
-    return this.#setUp(connection, attempt);
-  }
-
-  #unblock(): void {
-    this.#blockedSinceMs = undefined;
-    this.#settings.log.end(blocking, this.#place);
+    connection.on("unblocked", unblock);
+    return connection;
   }
 }

@@ -9,18 +9,14 @@ import type { Message, Options } from "amqplib";
 
 const typePrefix = "workspace-tasks.delivery.";
 const version = 1;
-/** The first release that reads this version. */
-const oldestRelease = "0.1.0";
 
 export interface QueuedDelivery {
   readonly webhook: VerifiedWebhook;
   readonly source: string;
   readonly traceparent: string | undefined;
-  readonly receivedAtMs: number;
 }
 
-export function encodeDelivery(delivery: QueuedDelivery): Options.Publish {
-  const { webhook, source, traceparent, receivedAtMs } = delivery;
+export function encodeDelivery({ webhook, source, traceparent }: QueuedDelivery): Options.Publish {
   const { id, timestamp, secretIndex, tenant } = webhook;
   return {
     persistent: true,
@@ -34,10 +30,7 @@ export function encodeDelivery(delivery: QueuedDelivery): Options.Publish {
     correlationId: "",
     // What is undefined is not sent.
     headers: {
-      "oldest-release": oldestRelease,
       "secret-index": secretIndex,
-      // A clock may have fractions of a millisecond.
-      "received-at-ms": Math.floor(receivedAtMs),
       traceparent,
       tenant: tenant?.id,
       "tenant-workspace-id": tenant?.workspaceId,
@@ -54,32 +47,27 @@ type Received = Pick<Message, "content"> & {
  *
  * @throws {ReceiverError} `RELEASE_TOO_OLD`
  */
-export function decodeDelivery({ content, properties }: Received): QueuedDelivery | undefined {
+export function decodeDelivery({ content: body, properties }: Received): QueuedDelivery | undefined {
   const { messageId: id, appId: source, type, timestamp } = properties;
   const headers = (properties.headers ?? {}) as Readonly<Record<string, unknown>>;
-  const { tenant, traceparent } = headers;
-  const secretIndex = headers["secret-index"];
-  const receivedAtMs = headers["received-at-ms"];
-  const workspaceId = headers["tenant-workspace-id"];
-  if (!isKnownType(type, headers["oldest-release"]) || !isText(id) || !isText(source)) return undefined;
-  if (!isCount(timestamp) || !isCount(secretIndex) || !isCount(receivedAtMs)) return undefined;
-  const trace = isText(traceparent) ? traceparent : undefined;
-  const body = content;
-  if (tenant === undefined)
-    return { webhook: { id, timestamp, secretIndex, body }, source, traceparent: trace, receivedAtMs };
+  const { "secret-index": secretIndex, "tenant-workspace-id": workspaceId, tenant } = headers;
+  if (!isKnownType(type) || !isText(id) || !isText(source)) return undefined;
+  if (!isCount(timestamp) || !isCount(secretIndex)) return undefined;
+  const traceparent = isText(headers["traceparent"]) ? headers["traceparent"] : undefined;
+  const webhook = { id, timestamp, secretIndex, body };
+  if (tenant === undefined) return { webhook, source, traceparent };
   if (!isText(tenant) || !isText(workspaceId)) return undefined;
-  const webhook = { id, timestamp, secretIndex, body, tenant: { id: tenant, workspaceId } };
-  return { webhook, source, traceparent: trace, receivedAtMs };
+  return { webhook: { ...webhook, tenant: { id: tenant, workspaceId } }, source, traceparent };
 }
 
-function isKnownType(type: unknown, oldest: unknown): boolean {
+function isKnownType(type: unknown): boolean {
   if (!isText(type) || !type.startsWith(typePrefix)) return false;
   const found = Number(type.slice(typePrefix.length));
   if (!(Number.isSafeInteger(found) && found > version)) return found === version;
   throw new ReceiverError(
     "RELEASE_TOO_OLD",
     `rabbitmq: a newer release published a delivery in version ${found} of the format, this one reads version ${version}: ` +
-      `run ${isText(oldest) ? `release ${oldest} or newer` : "that release"} in this process`,
+      "run that release in this process",
   );
 }
 
@@ -92,7 +80,7 @@ export function taskOf(id: string, body: unknown): string {
   return isText(taskId) ? taskId : id;
 }
 
-/** The properties of a message for another queue, where its deliveries are counted anew, with these headers besides its own. */
+/** The properties of a message for another queue, which counts its deliveries from 0, with these headers besides its own. */
 export function movedMessage(
   { properties }: Message,
   added: Readonly<Record<string, unknown>>,

@@ -11,7 +11,7 @@ const linesMax = 8;
 export class IncidentLog {
   readonly #settings: Pick<RabbitmqSettings, "clock" | "logger">;
   readonly #places = new Map<string, Set<string>>();
-  #logged = new Set<string>();
+  readonly #logged = new Set<string>();
   #sinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(settings: Pick<RabbitmqSettings, "clock" | "logger">) {
@@ -22,26 +22,25 @@ export class IncidentLog {
   add(incident: string, place: string, cause: unknown): void {
     const places = this.#places.get(incident) ?? new Set();
     this.#places.set(incident, places.add(place));
-    const line = `${incident}: ${reasonOf(cause)}`;
-    if (this.#isDue(line, linesMax)) this.#settings.logger.error({ place }, line);
+    this.#write("error", place, `${incident}: ${reasonOf(cause)}`, linesMax);
   }
 
   end(incident: string, place: string): void {
     const places = this.#places.get(incident);
     if (!places?.delete(place) || places.size > 0) return;
-    const line = `no longer: ${incident}`;
-    if (this.#isDue(line, 2 * linesMax)) this.#settings.logger.warn({ place }, line);
+    this.#write("warn", place, `no longer: ${incident}`, 2 * linesMax);
   }
 
-  #isDue(line: string, max: number): boolean {
-    const nowMs = this.#settings.clock.monotonic();
+  #write(level: "error" | "warn", place: string, line: string, max: number): void {
+    const { clock, logger } = this.#settings;
+    const nowMs = clock.monotonic();
     if (nowMs - this.#sinceMs >= everyMs) {
       this.#sinceMs = nowMs;
       this.#logged.clear();
     }
-    if (this.#logged.has(line) || this.#logged.size >= max) return false;
+    if (this.#logged.has(line) || this.#logged.size >= max) return;
     this.#logged.add(line);
-    return true;
+    logger[level]({ place }, line);
   }
 }
 

@@ -2,8 +2,8 @@
 //
 // While the inbox fails, messages stay unacknowledged and are not requeued: the prefetch limits them, and none is redelivered
 // in a loop. After `releaseAfterMs` the channel is closed, so that the consumer of another process, whose connection to the
-// inbox may work, becomes the active one. When nothing was stored until then, the next prefetch is larger: what cannot be
-// stored may fill the former, and nothing behind it is seen.
+// inbox may work, becomes the active one. The next prefetch is larger: what cannot be stored may fill the former, and nothing
+// behind it is seen. What failed waits behind what has not been tried yet.
 //
 // What fails for a reason of its own is moved at once: to the parking queue, or to its own shard. Other failures move a
 // message when they and the broker's count of its deliveries are many, while the inbox stored others. A message in the format
@@ -19,40 +19,33 @@ import {
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
 import type { BrokerConnection } from "./broker-connection.ts";
-import { decodeDelivery, taskOf } from "./delivery-message.ts";
+import { decodeDelivery, movedMessage, taskOf } from "./delivery-message.ts";
 import { isOwnFault, reasonOf } from "./incident-log.ts";
 import { type Attempt, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
+import type { Publisher } from "./publisher.ts";
 import { shardOf } from "./shard.ts";
-import {
-  declareQueue,
-  exchangeName,
-  type Route,
-  routeTo,
-  routeToParking,
-  routingKeyMax,
-  type Topology,
-} from "./topology.ts";
+import * as topology from "./topology.ts";
 
 /** What a shard needs to be: a receiver. With `keepShard`, its inbox refuses to be another shard. */
 export type ShardReceiver = Pick<DeliverySink, "accept" | "source"> &
   Partial<Pick<Receiver<unknown>, "keepShard">>;
 
-/** A shard of this process, for all of its queues. */
-export interface Shard {
-  readonly index: number;
-  readonly receiver: ShardReceiver;
-  /** When it last stored a delivery. */
-  storedAtMs: number;
+export interface PartitionSettings extends KeptSettings, topology.Topology {
+  readonly queue: string;
+  /** A shard of this process, for all of its queues, and when it last stored a delivery. */
+  readonly shard: { readonly index: number; readonly receiver: ShardReceiver; storedAtMs: number };
+  readonly prefetch: number;
+  readonly counts: Omit<parts.ConsumeCounts, "released">;
+  readonly connection: BrokerConnection<ChannelModel>;
+  readonly mover: Publisher;
 }
 
-export interface PartitionSettings extends KeptSettings, Topology {
-  readonly queue: string;
-  readonly shard: Shard;
-  readonly prefetch: number;
-  readonly counts: parts.ConsumeCounts;
-  readonly connection: BrokerConnection<ChannelModel>;
-  /** Resolves once another queue has the message. */
-  move(message: ConsumeMessage, reason: string, route: Route): Promise<void>;
+interface Entry {
+  readonly message: ConsumeMessage;
+  /** When the attempt began that failed last. */
+  failedSinceMs: number | undefined;
+  /** Failures while the shard stored others; the deliveries that the broker counts are some of them. */
+  lonelyFailures: number;
 }
 
 /** What one channel has delivered. */
@@ -60,91 +53,70 @@ interface Consuming {
   readonly channel: Channel;
   readonly attempt: Attempt;
   consumerTag: string;
-  readonly buffer: ConsumeMessage[];
-  /** In the buffer, or being stored. */
-  waiting: number;
-  hasStored: boolean;
+  /** What is not stored yet. */
+  readonly buffer: Entry[];
   failingSinceMs: number | undefined;
+  /** Consecutive batches of which nothing was stored. */
+  failures: number;
   storing: Promise<void> | undefined;
 }
-
-/** `undefined`: it may be acknowledged. */
-type Failure = { readonly error: unknown } | undefined;
-const unmoved: Failure = { error: undefined };
 
 /** More than a receiver's own limit, so that no batch waits without end, whatever the receiver is. */
 const acceptTimeoutMs = 60_000;
 const batchBytesMax = 8_000_000;
 const releaseAfterMs = 10_000;
-/** Attempts of all processes after which a message is parked, and those of this one during which others were stored. */
-const attemptsMax = 8;
-const lonelyMax = 3;
+const lonelyFailuresMax = 8;
+/** Of those that the broker's count stands for: an outage makes it large, too. */
+const countedMax = 5;
 /** A larger prefetch is for small bodies. */
 const grownBytesMax = 16_000_000;
 /** They pass: the backlog gets room, and a newer release reads the message. */
 const passing: ReadonlySet<string> = new Set(["BACKLOG_FULL", "RELEASE_TOO_OLD"]);
 
 const notStored = "queued deliveries cannot be stored and stay in their queue; repair the inbox";
-const notMoved = "a delivery can be neither stored nor moved and stays in its queue";
 const parked = "deliveries were parked; after the repair move them back: workspace-tasks-rabbitmq unpark";
 const forwarded = "deliveries were in a queue of another shard and were moved to their own";
 
-export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
+export class PartitionConsumer extends KeptOpen<Consuming> {
   readonly #settings: PartitionSettings;
-  readonly #attempts = new WeakMap<ConsumeMessage, { all: number; lonely: number }>();
   readonly #exchange: string;
   #prefetch: number;
-  /** Consecutive batches of which nothing was stored. */
-  #failures = 0;
   #failingSinceMs: number | undefined;
-  #isStopping = false;
-  #wake = () => {};
+  #isFinishing = false;
 
   constructor(settings: PartitionSettings) {
-    const { queue, connection, shard, shards } = settings;
+    const { queue, connection } = settings;
     super(settings, {
       incident: "a queue cannot be consumed, it is tried again",
       place: queue,
       name: () => queue,
-      need: async () => {
-        try {
-          await shard.receiver.keepShard?.({ shard: shard.index, shards });
-        } catch (error) {
-          this.#noteFailing();
-          throw error;
-        }
-        return connection.next();
-      },
-      open: (attempt, opened) => this.#consume(attempt, opened),
+      until: () => connection.next(),
+      open: (attempt) => this.#consume(attempt),
     });
     this.#settings = settings;
-    this.#exchange = exchangeName(settings, shard.index);
+    this.#exchange = topology.exchangeName(settings, settings.shard.index);
     this.#prefetch = settings.prefetch;
   }
 
   get stats(): parts.RabbitmqConsumerStats["queues"][number] {
     const { queue, clock } = this.#settings;
     const { session } = this;
-    const since = this.#failingSinceMs;
+    const sinceMs = this.#failingSinceMs;
     // Another process may store what this one could not.
     const isStandingBy = session !== undefined && !session.storing;
     return {
       queue,
       isConsuming: session !== undefined,
-      waiting: session?.waiting ?? 0,
-      failingForMs: since === undefined || isStandingBy ? null : clock.monotonic() - since,
+      waiting: session?.buffer.length ?? 0,
+      failingForMs: sinceMs === undefined || isStandingBy ? null : clock.monotonic() - sinceMs,
     };
-  }
-
-  #noteFailing(): void {
-    this.#failingSinceMs ??= this.#settings.clock.monotonic();
   }
 
   /** Consumes nothing more and resolves once the batch in progress is acknowledged, within `graceMs`. */
   async finish(graceMs: number): Promise<void> {
     const { clock } = this.#settings;
-    this.#isStopping = true;
-    this.#wake();
+    this.#isFinishing = true;
+    this.wake();
     const { session } = this;
     if (session) {
       await settledWithin(session.channel.cancel(session.consumerTag), closeMs, clock);
@@ -153,16 +125,22 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     await this.stop();
   }
 
-  async #consume(attempt: Attempt, opened: ChannelModel): Promise<Consuming> {
-    const { connection, counts, queue, shard } = this.#settings;
-    const channel = await opened.createChannel();
+  async #consume(attempt: Attempt): Promise<Consuming> {
+    const { clock, connection, queue, shard, shards } = this.#settings;
+    try {
+      await shard.receiver.keepShard?.({ shard: shard.index, shards });
+    } catch (error) {
+      this.#failingSinceMs ??= clock.monotonic();
+      throw error;
+    }
+    const channel = await (await connection.next())?.createChannel();
+    if (!channel) throw new Error("the consumer is closed");
     const consuming: Consuming = {
       ...{ channel, attempt, consumerTag: "", buffer: [] },
-      ...{ waiting: 0, hasStored: false, failingSinceMs: undefined, storing: undefined },
+      ...{ failingSinceMs: undefined, failures: 0, storing: undefined },
     };
     attempt.onEnd(() => {
-      if (consuming.consumerTag !== "") counts.released += 1;
-      this.#wake();
+      this.wake();
       return channel.close();
     });
     attempt.onEnd(() => consuming.storing);
@@ -170,7 +148,7 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     // Without a reason where the connection is lost: that is another incident.
     const close = () => attempt.end(connection.session && new Error("the channel was closed"));
     channel.on("close", () => setImmediate(close));
-    await declareQueue(channel, this.#settings, shard.index, queue);
+    await topology.declareQueue(channel, this.#settings, shard.index, queue);
     await channel.prefetch(this.#prefetch);
     const receive = (message: ConsumeMessage | null) => this.#receive(consuming, message);
     consuming.consumerTag = (await channel.consume(queue, receive)).consumerTag;
@@ -181,50 +159,49 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
     const { attempt, buffer } = consuming;
     // The queue was deleted, or has lost its majority.
     if (message === null) attempt.end(new Error("the broker ended the consumer"));
-    if (message === null || attempt.isEnded || this.#isStopping) return;
+    if (message === null || attempt.isEnded || this.#isFinishing) return;
     const { counts } = this.#settings;
     counts.delivered += 1;
     if (message.fields.redelivered) counts.redelivered += 1;
-    buffer.push(message);
-    consuming.waiting += 1;
-    if (consuming.storing) return;
-    // What arrived in the same packet is one batch.
-    consuming.storing = new Promise<void>((resolve) => setImmediate(resolve))
-      .then(() => this.#storeAll(consuming))
-      .finally(() => {
-        consuming.storing = undefined;
-      });
+    const counted = Number(message.properties.headers?.["x-delivery-count"] ?? 0);
+    buffer.push({ message, failedSinceMs: undefined, lonelyFailures: Math.min(countedMax, counted) });
+    consuming.storing ??= this.#storeAll(consuming).finally(() => {
+      consuming.storing = undefined;
+    });
   }
 
   async #storeAll(consuming: Consuming): Promise<void> {
-    const { clock, log, queue } = this.#settings;
-    const { attempt, buffer } = consuming;
-    while (buffer.length > 0 && !attempt.isEnded && !this.#isStopping) {
+    const { clock, log, prefetch, queue } = this.#settings;
+    const { attempt, buffer, channel } = consuming;
+    // What arrived in the same packet is one batch.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (buffer.length > 0 && !attempt.isEnded && !this.#isFinishing) {
       const startedMs = clock.monotonic();
-      const batch = takeBatch(buffer);
-      const failures = await Promise.all(batch.map((message) => this.#store(message)));
-      const hasFailed = failures.some(Boolean);
-      if (hasFailed) await this.#moveSuspects(batch, failures, startedMs);
+      const batch = batchOf(buffer, prefetch);
+      const stored = await Promise.all(batch.map((entry) => this.#store(entry)));
       if (attempt.isEnded) return;
-      acknowledge(consuming.channel, batch, failures);
-      if (hasFailed) buffer.unshift(...batch.filter((_, index) => failures[index]));
-      consuming.waiting = buffer.length;
-      if (failures.includes(undefined)) {
-        consuming.hasStored = true;
+      const failed = batch.filter((_, index) => !stored[index]);
+      for (const entry of failed) entry.failedSinceMs = startedMs;
+      const isInOrder = buffer.every(({ failedSinceMs }) => failedSinceMs === undefined);
+      acknowledge(channel, batch, isInOrder ? undefined : stored);
+      buffer.splice(0, batch.length);
+      buffer.push(...failed);
+      if (failed.length < batch.length) {
         consuming.failingSinceMs = undefined;
         this.#failingSinceMs = undefined;
-        this.#failures = 0;
-        this.#prefetch = this.#settings.prefetch;
+        consuming.failures = 0;
+        this.#prefetch = prefetch;
       }
-      if (failures.some(Boolean)) await this.#waitAfterFailure(consuming);
+      if (failed.length > 0) await this.#waitAfterFailure(consuming);
       else log.end(notStored, queue);
     }
   }
 
-  /** Never rejects. */
-  async #store(message: ConsumeMessage): Promise<Failure> {
-    const { counts, clock, shard, shards } = this.#settings;
+  /** Whether the message may be acknowledged. Never rejects. */
+  async #store(entry: Entry): Promise<boolean> {
+    const { counts, clock, log, queue, shard, shards } = this.#settings;
     const { receiver } = shard;
+    const { message } = entry;
     try {
       const delivery = decodeDelivery(message);
       if (!delivery) return await this.#move(message, "it is not a delivery");
@@ -234,98 +211,79 @@ export class PartitionConsumer extends KeptOpen<Consuming, ChannelModel> {
       const task = taskIn(message, this.#exchange, webhook);
       const own = shardOf(task, shards);
       const reason = `it belongs to shard ${own} of ${shards}`;
-      if (own !== shard.index) return await this.#move(message, reason, routeTo(this.#settings, task, own));
+      if (own !== shard.index)
+        return await this.#move(message, reason, topology.routeTo(this.#settings, task, own));
       const accepted = receiver.accept(webhook, { traceparent });
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
       await withTimeout(accepted, acceptTimeoutMs, clock, late);
       counts.stored += 1;
       shard.storedAtMs = clock.monotonic();
-      return undefined;
+      return true;
     } catch (error) {
       counts.failed += 1;
-      return isOwnFault(error) ? await this.#move(message, reasonOf(error)) : { error };
-    }
-  }
-
-  /** Moves what failed often enough, while the inbox stored others. */
-  async #moveSuspects(
-    batch: readonly ConsumeMessage[],
-    failures: Failure[],
-    startedMs: number,
-  ): Promise<void> {
-    const { log, queue, shard } = this.#settings;
-    for (const [index, failure] of failures.entries()) {
-      const message = batch[index];
-      if (!failure?.error || !message) continue;
-      const { error } = failure;
+      if (isOwnFault(error) || this.#isSuspect(entry, error)) return this.#move(message, reasonOf(error));
       log.add(notStored, queue, error);
-      if (isReceiverError(error) && passing.has(error.code)) continue;
-      const before = Number(message.properties.headers?.["x-delivery-count"] ?? 0);
-      const attempts = this.#attempts.get(message) ?? { all: before, lonely: 0 };
-      this.#attempts.set(message, attempts);
-      attempts.all += 1;
-      if (shard.storedAtMs >= startedMs) attempts.lonely += 1;
-      if (attempts.all < attemptsMax || attempts.lonely < lonelyMax) continue;
-      failures[index] = await this.#move(message, reasonOf(error));
+      return false;
     }
   }
 
-  /** Moves a message to another shard by its route, else to the parking queue. */
-  async #move(message: ConsumeMessage, reason: string, route?: Route): Promise<Failure> {
-    const { counts, log, move, queue } = this.#settings;
-    try {
-      await move(message, reason, route ?? routeToParking(this.#settings));
-      if (!route) counts.parked += 1;
-      log.add(route ? forwarded : parked, queue, reason);
-      log.end(notMoved, queue);
-      return undefined;
-    } catch (error) {
-      counts.failed += 1;
-      log.add(notMoved, queue, error);
-      return unmoved;
-    }
+  #isSuspect(entry: Entry, error: unknown): boolean {
+    if (isReceiverError(error) && passing.has(error.code)) return false;
+    const { failedSinceMs = Number.POSITIVE_INFINITY } = entry;
+    if (this.#settings.shard.storedAtMs >= failedSinceMs) entry.lonelyFailures += 1;
+    return entry.lonelyFailures >= lonelyFailuresMax;
+  }
+
+  /** Moves a message to another shard by its route, else to the parking queue. Never rejects. */
+  async #move(message: ConsumeMessage, reason: string, route?: topology.Route): Promise<boolean> {
+    const { counts, log, mover, queue } = this.#settings;
+    const because = { "parked-from": queue, "parked-because": reason.slice(0, 300) };
+    const target = route ?? topology.routeToParking(this.#settings);
+    const published = mover.publish({
+      ...target,
+      body: message.content,
+      options: movedMessage(message, because),
+    });
+    return published.then(
+      () => {
+        if (!route) counts.parked += 1;
+        log.add(route ? forwarded : parked, queue, reason);
+        return true;
+      },
+      () => {
+        counts.failed += 1;
+        return false;
+      },
+    );
   }
 
   async #waitAfterFailure(consuming: Consuming): Promise<void> {
-    const { clock, prefetch, random } = this.#settings;
-    const { firstMs, maxMs } = parts.defaults.rabbitmq.backoff;
+    const { clock, prefetch } = this.#settings;
     const nowMs = clock.monotonic();
-    this.#noteFailing();
+    this.#failingSinceMs ??= nowMs;
     consuming.failingSinceMs ??= nowMs;
-    if (nowMs - consuming.failingSinceMs >= releaseAfterMs) {
-      const bytes = consuming.buffer.reduce((sum, { content }) => sum + content.byteLength, 0);
-      if (!consuming.hasStored && bytes < grownBytesMax)
-        this.#prefetch = Math.min(4 * this.#prefetch, 8 * prefetch);
-      consuming.attempt.end();
-      return;
-    }
-    const delayMs = Math.min(maxMs, firstMs * 2 ** this.#failures) * (0.5 + random() / 2);
-    this.#failures += 1;
-    await new Promise<void>((resolve) => {
-      const cancel = clock.schedule(delayMs, resolve);
-      this.#wake = () => {
-        cancel();
-        resolve();
-      };
-    });
+    if (nowMs - consuming.failingSinceMs < releaseAfterMs) return this.pause(consuming.failures++);
+    const bytes = consuming.buffer.reduce((sum, { message }) => sum + message.content.byteLength, 0);
+    if (bytes < grownBytesMax) this.#prefetch = Math.min(4 * this.#prefetch, 8 * prefetch);
+    consuming.attempt.end();
   }
 }
 
-function takeBatch(buffer: ConsumeMessage[]): readonly ConsumeMessage[] {
+function batchOf(buffer: readonly Entry[], max: number): readonly Entry[] {
   let bytes = 0;
-  const last = buffer.findIndex(({ content }, index) => {
-    bytes += content.byteLength;
-    return index > 0 && bytes > batchBytesMax;
+  const end = buffer.findIndex(({ message }, index) => {
+    bytes += message.content.byteLength;
+    return index >= max || (index > 0 && bytes > batchBytesMax);
   });
-  return buffer.splice(0, last === -1 ? buffer.length : last);
+  return buffer.slice(0, end === -1 ? buffer.length : end);
 }
 
-function acknowledge(channel: Channel, batch: readonly ConsumeMessage[], failures: readonly Failure[]): void {
-  const last = batch.at(-1);
+/** @param stored what of the batch is; left out where that is all of it, and all before it */
+function acknowledge(channel: Channel, batch: readonly Entry[], stored?: readonly boolean[]): void {
+  const [last] = batch.slice(-1);
   try {
-    // A batch begins with the oldest message that is not acknowledged.
-    if (last && !failures.some(Boolean)) channel.ack(last, true);
-    else for (const [index, message] of batch.entries()) if (!failures[index]) channel.ack(message);
+    if (last && !stored) channel.ack(last.message, true);
+    else for (const [index, { message }] of batch.entries()) if (stored?.[index]) channel.ack(message);
   } catch {
     // The channel was closed a moment ago: what is stored is delivered again, and the inbox knows it.
   }
@@ -333,7 +291,7 @@ function acknowledge(channel: Channel, batch: readonly ConsumeMessage[], failure
 
 /** The routing key is the task, where the exchange of the shard has routed the message and the key was not cut. */
 const taskIn = ({ fields }: ConsumeMessage, exchange: string, { id, body }: VerifiedWebhook) =>
-  fields.exchange === exchange && fields.routingKey.length < routingKeyMax
+  fields.exchange === exchange && fields.routingKey.length < topology.routingKeyMax
     ? fields.routingKey
     : taskOf(id, parts.readJson(body));
 

@@ -12,11 +12,8 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
 import type { ConfirmChannel, Options } from "amqplib";
-import { isContradiction } from "./amqp-client.ts";
 import { BrokerConnection, type ConnectionSettings } from "./broker-connection.ts";
 import type { Route, Topology } from "./topology.ts";
-
-type PublisherSettings = ConnectionSettings & Pick<Topology, "declare">;
 
 export interface OutgoingMessage extends Route {
   readonly body: Uint8Array;
@@ -24,9 +21,16 @@ export interface OutgoingMessage extends Route {
   readonly options: Options.Publish;
 }
 
+interface PublisherSettings extends ConnectionSettings, Pick<Topology, "declare"> {
+  /** What is logged while messages cannot be published. */
+  readonly incident: string;
+  readonly place: string;
+  declareFor(channel: ConfirmChannel): Promise<void>;
+}
+
 /** How long a confirm may take. */
 const confirmTimeoutMs = 5_000;
-/** How long a message waits for a connection that was just lost. */
+/** How long after the loss of a connection messages wait for the next one. */
 const reconnectWaitMs = 2_000;
 const inFlightMax = 1_024;
 const inFlightBytesMax = 67_108_864;
@@ -35,20 +39,21 @@ export class Publisher {
   readonly counts: PublishCounts = {
     ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
   };
+  readonly inFlight = { messages: 0, bytes: 0 };
   readonly connection: BrokerConnection<ConfirmChannel>;
   readonly #settings: PublisherSettings;
   readonly #returned = new Set<string>();
   /** Settles a message in flight, by its correlation id. */
   readonly #settle = new Map<string, (error: unknown) => void>();
-  readonly #inFlight = { messages: 0, bytes: 0 };
   #sequence = 0;
   #confirmedAtMs = Number.NEGATIVE_INFINITY;
+  #failingSinceMs: number | undefined;
   /** Once: a queue without a majority, which may not respond, then delays no connection. */
   #isDeclared = false;
 
-  constructor(settings: PublisherSettings, declare: (channel: ConfirmChannel) => Promise<void>) {
+  constructor(settings: PublisherSettings) {
     this.#settings = settings;
-    this.connection = new BrokerConnection(settings, "publish", async (opened, attempt) => {
+    this.connection = new BrokerConnection(settings, settings.place, async (opened, attempt) => {
       const channel = await opened.createConfirmChannel();
       attempt.onEnd(() => {
         // A client may forget to settle what it sent.
@@ -59,19 +64,23 @@ export class Publisher {
       // Before that the error also rejects the request that caused it, and only that names the queue.
       const endOnceReady = (error: Error) => this.connection.session && attempt.end(error);
       channel.on("error", (error) => {
-        if (isContradiction(error)) this.#isDeclared = false;
+        this.#isDeclared = false;
         endOnceReady(error);
       });
       // The error of a connection follows the end of its channels.
       channel.on("close", () => setImmediate(endOnceReady, new Error("the channel was closed")));
-      if (!this.#isDeclared) await declare(channel);
+      opened.on("unblocked", () => this.#noteWorking());
+      if (!this.#isDeclared) await settings.declareFor(channel);
       this.#isDeclared = true;
+      this.#noteWorking();
       return channel;
     });
   }
 
-  get inFlight(): { readonly messages: number; readonly bytes: number } {
-    return { ...this.#inFlight };
+  /** How long nothing could be published; ended by a confirm, and by a connection that is open again. */
+  get failingForMs(): number | null {
+    const sinceMs = this.#failingSinceMs;
+    return sinceMs === undefined ? null : this.#settings.clock.monotonic() - sinceMs;
   }
 
   /**
@@ -80,10 +89,12 @@ export class Publisher {
    * @throws {ReceiverError} `BROKER_UNAVAILABLE`: it may have been stored all the same
    */
   async publish(message: OutgoingMessage): Promise<void> {
-    const { connection } = this;
+    const { connection, inFlight } = this;
     const bytes = message.body.byteLength;
-    const { messages, bytes: bytesBefore } = this.#inFlight;
-    if (messages >= inFlightMax || (messages > 0 && bytesBefore + bytes > inFlightBytesMax))
+    if (
+      inFlight.messages >= inFlightMax ||
+      (inFlight.messages > 0 && inFlight.bytes + bytes > inFlightBytesMax)
+    )
       throw this.#failed("unsent", "too many deliveries wait for their confirms");
     // Counted before the wait, so that the limit also holds for those that wait for a connection.
     this.#count(1, bytes);
@@ -96,13 +107,23 @@ export class Publisher {
   }
 
   #count(messages: number, bytes: number): void {
-    this.#inFlight.messages += messages;
-    this.#inFlight.bytes += bytes;
+    this.inFlight.messages += messages;
+    this.inFlight.bytes += bytes;
   }
 
   #failed(count: keyof PublishCounts, reason: string, cause?: unknown): ReceiverError {
+    const { clock, incident, log, place } = this.#settings;
     this.counts[count] += 1;
-    return new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });
+    this.#failingSinceMs ??= clock.monotonic();
+    const error = new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });
+    log.add(incident, place, error);
+    return error;
+  }
+
+  #noteWorking(): void {
+    const { incident, log, place } = this.#settings;
+    if (this.#failingSinceMs !== undefined) log.end(incident, place);
+    this.#failingSinceMs = undefined;
   }
 
   #send(
@@ -111,7 +132,7 @@ export class Publisher {
     resolve: () => void,
     reject: (error: unknown) => void,
   ): void {
-    const { clock } = this.#settings;
+    const { clock, declare } = this.#settings;
     this.#sequence += 1;
     const correlationId = this.#sequence.toString(36);
     const sentAtMs = clock.monotonic();
@@ -137,13 +158,10 @@ export class Publisher {
       if (wasReturned) {
         fail("returned", "no queue takes the delivery");
         this.#isDeclared = false;
-        if (this.#settings.declare)
-          this.connection.fail(new Error("no queue takes a delivery; queues are declared again"));
-        return;
-      }
-      if (isWaiting) {
-        isWaiting = false;
+        if (declare) this.connection.fail(new Error("no queue takes a delivery; queues are declared again"));
+      } else if (isWaiting) {
         this.counts.confirmed += 1;
+        this.#noteWorking();
         resolve();
       }
     };

@@ -4,9 +4,8 @@ import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { ChannelModel } from "amqplib";
-import { type AmqpConnect, connectAmqplib } from "./amqp-client.ts";
+import { type AmqpConnect, connectAmqplib, isRejection } from "./amqp-client.ts";
 import { BrokerConnection } from "./broker-connection.ts";
-import { movedMessage } from "./delivery-message.ts";
 import { IncidentLog } from "./incident-log.ts";
 import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
 import { Publisher } from "./publisher.ts";
@@ -40,6 +39,8 @@ const consumerOptions = s.strictOptions<RabbitmqConsumerOptions>()({
   prefetch: s.withDefault(s.positiveInteger, parts.defaults.rabbitmq.prefetch),
   telemetry: s.optional(s.objectWith<Pick<ReceiverTelemetry, "observe">>("openTelemetry(api)", "observe")),
 });
+
+const notMoved = "a delivery can be neither stored nor moved and stays in its queue";
 
 export interface RabbitmqConsumer extends AsyncDisposable {
   /**
@@ -102,30 +103,20 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     const found = `rabbitmqConsumer: receivers: expected ${shards}, one for each shard, got ${receivers.length}`;
     throw new ReceiverError("CONFIGURATION_INVALID", found);
   }
-  const counts: parts.ConsumeCounts = {
-    ...{ delivered: 0, redelivered: 0, stored: 0, failed: 0, parked: 0, released: 0 },
-  };
+  const counts = { delivered: 0, redelivered: 0, stored: 0, failed: 0, parked: 0 };
   const own = { ...settings, connect, log: new IncidentLog(settings) };
   const connection = new BrokerConnection<ChannelModel>(own, "consume", async (opened) => opened);
   // A connection that publishes is not read while the broker is short of memory: acknowledgements would not arrive.
-  const mover = new Publisher(own, (channel) => topology.declareParkingQueue(channel, settings));
+  const mover = new Publisher({
+    ...{ ...own, incident: notMoved, place: "move" },
+    declareFor: (channel) => topology.declareParkingQueue(channel, settings),
+  });
   const partitions = receivers.flatMap((receiver, index) => {
     if (!receiver) return [];
     const shard = { index, receiver, storedAtMs: Number.NEGATIVE_INFINITY };
-    return topology.partitionQueues(settings, index).map(
-      (queue) =>
-        new PartitionConsumer({
-          ...{ ...own, queue, shard, counts, connection },
-          move(message, reason, route) {
-            const because = { "parked-from": queue, "parked-because": reason.slice(0, 300) };
-            return mover.publish({
-              ...route,
-              body: message.content,
-              options: movedMessage(message, because),
-            });
-          },
-        }),
-    );
+    return topology
+      .partitionQueues(settings, index)
+      .map((queue) => new PartitionConsumer({ ...own, queue, shard, counts, connection, mover }));
   });
   let closing: Promise<void> | undefined;
   let stopObserving = () => {};
@@ -140,18 +131,17 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   };
 
   const start = async () => {
-    topology.warnOfReplicas(settings);
     const kept = keepShards();
     await settledWithin(kept, operationTimeoutMs, clock);
-    // It throws, or has not responded and goes on.
+    // It throws, or has not responded yet.
     await Promise.race([kept, undefined]);
     // They wait for the connection, also for one that begins with an error.
-    const started = Promise.all(partitions.map((partition) => partition.start()));
-    started.catch(() => {});
+    const started = Promise.allSettled(partitions.map((partition) => partition.start()));
     await connection.start();
     // A queue without a majority delays no other.
-    await settledWithin(started, connection.session ? operationTimeoutMs / 2 : 0, clock);
-    await Promise.race([started, undefined]);
+    if (connection.session) await settledWithin(started, operationTimeoutMs / 2, clock);
+    const rejected = partitions.find(({ error }) => isRejection(error));
+    if (rejected) throw rejected.error;
   };
 
   const close = async (graceMs: number) => {
@@ -168,7 +158,7 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
     stats: () => ({
       source: receivers.find(Boolean)?.source ?? parts.defaults.source,
       connection: connection.stats,
-      messages: { ...counts },
+      messages: { ...counts, released: partitions.reduce((sum, { lost }) => sum + lost, 0) },
       queues: partitions.map(({ stats }) => stats),
     }),
     close(closeOptions = {}) {

@@ -79,11 +79,10 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const verifier = kit.createVerifier({ secrets: options.secrets, toleranceSeconds, clock });
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
   const inFlight = new parts.InFlight();
-  const log = new IncidentLog(settings);
-  const publisher = new Publisher({ ...settings, connect, log }, (channel) =>
-    topology.declareTopology(channel, settings),
-  );
-  let failingSinceMs: number | undefined;
+  const publisher = new Publisher({
+    ...{ ...settings, connect, log: new IncidentLog(settings), incident: failing, place: source },
+    declareFor: (channel) => topology.declareTopology(channel, settings),
+  });
   let closing: Promise<void> | undefined;
   let stopObserving = () => {};
 
@@ -95,17 +94,9 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   ): Promise<kit.AcceptResult> => {
     const task = taskOf(webhook.id, json);
     const { exchange, key } = topology.routeTo(settings, task, shardOf(task, shards));
-    const delivery = { webhook, source: deliverySource, traceparent, receivedAtMs: clock.now() };
-    try {
-      await publisher.publish({ exchange, key, body: webhook.body, options: encodeDelivery(delivery) });
-      if (failingSinceMs !== undefined) log.end(failing, source);
-      failingSinceMs = undefined;
-      return { outcome: "accepted" };
-    } catch (error) {
-      failingSinceMs ??= clock.monotonic();
-      log.add(failing, source, error);
-      throw error;
-    }
+    const options = encodeDelivery({ webhook, source: deliverySource, traceparent });
+    await publisher.publish({ exchange, key, body: webhook.body, options });
+    return { outcome: "accepted" };
   };
 
   const intake: RabbitmqIntake = {
@@ -121,17 +112,16 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     async start() {
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
-      topology.warnOfReplicas(settings);
       await publisher.connection.start();
     },
     fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({
       source,
       connection: publisher.connection.stats,
-      failingForMs: failingSinceMs === undefined ? null : clock.monotonic() - failingSinceMs,
+      failingForMs: publisher.failingForMs,
       published: { ...publisher.counts },
       rejections: { ...rejections },
-      inFlight: publisher.inFlight,
+      inFlight: { ...publisher.inFlight },
     }),
     close(closeOptions = {}) {
       const { graceMs } = parts.parseOptions("close", common.closeSchema, closeOptions, "ARGUMENT_INVALID");

@@ -22,7 +22,10 @@ export interface RabbitmqOptions {
   readonly shards?: number | undefined;
   /** Queues per shard. Default 4. */
   readonly partitions?: number | undefined;
-  /** Members of each quorum queue. Default 3. */
+  /**
+   * Members of each quorum queue, at most one per node of the cluster when it is declared; `rabbitmq-queues grow` adds some
+   * later. Default 3.
+   */
   readonly replicas?: number | undefined;
   /** Bytes in one queue, beyond which deliveries are rejected with 503. Default: what the disks of the nodes hold. */
   readonly queueBytesMax?: number | undefined;

@@ -68,17 +68,15 @@ export async function declareTopology(channel: Channel, topology: Topology): Pro
   await declareParkingQueue(channel, topology);
   for (const shard of upTo(topology.shards)) {
     const exchange = exchangeName(topology, shard);
-    if (!topology.declare) await step(exchange, channel.checkExchange(exchange));
-    else
-      for (const queue of partitionQueues(topology, shard))
-        await declareQueue(channel, topology, shard, queue);
+    if (!topology.declare) await named(exchange, channel.checkExchange(exchange));
+    for (const queue of partitionQueues(topology, shard)) await declareQueue(channel, topology, shard, queue);
   }
 }
 
 export async function declareParkingQueue(channel: Channel, topology: Topology): Promise<void> {
   const queue = parkingQueueName(topology);
   if (topology.declare)
-    await step(queue, channel.assertQueue(queue, { ...durable, arguments: queueArguments(topology) }));
+    await named(queue, channel.assertQueue(queue, { ...durable, arguments: queueArguments(topology) }));
 }
 
 /** A queue, its exchange and the binding between them. */
@@ -91,7 +89,7 @@ export async function declareQueue(
   const { declare, queueBytesMax } = topology;
   if (!declare) return;
   const exchange = exchangeName(topology, shard);
-  await step(exchange, channel.assertExchange(exchange, "x-consistent-hash", durable));
+  await named(exchange, channel.assertExchange(exchange, "x-consistent-hash", durable));
   const ownArguments = {
     ...queueArguments(topology),
     "x-single-active-consumer": true,
@@ -100,27 +98,12 @@ export async function declareQueue(
     "x-dead-letter-routing-key": parkingQueueName(topology),
     "x-dead-letter-strategy": "at-least-once",
   };
-  await step(queue, channel.assertQueue(queue, { ...durable, arguments: ownArguments }));
+  await named(queue, channel.assertQueue(queue, { ...durable, arguments: ownArguments }));
   // The key of a binding is the weight of its queue.
-  await step(queue, channel.bindQueue(queue, exchange, "1"));
+  await named(queue, channel.bindQueue(queue, exchange, "1"));
 }
 
-export const step = <Value>(name: string, done: Promise<Value>): Promise<Value> =>
+const named = <Value>(name: string, done: Promise<Value>): Promise<Value> =>
   done.catch((error: unknown) => {
     throw explain(name, error);
   });
-
-/** RabbitMQ says nothing when a queue gets fewer members than asked for, and adds none later. */
-export function warnOfReplicas({
-  replicas,
-  urls,
-  declare,
-  logger,
-}: Pick<RabbitmqSettings, "replicas" | "urls" | "declare" | "logger">): void {
-  if (!declare || urls.length >= replicas) return;
-  logger.warn(
-    { replicas, urls: urls.length },
-    "replicas is more than the nodes in urls: a new queue gets one member per node that the cluster has then, and no more later; " +
-      "pass replicas: 1 for one node, the URLs of all nodes for a cluster, or add members: rabbitmq-queues grow",
-  );
-}

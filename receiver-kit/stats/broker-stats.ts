@@ -3,8 +3,7 @@
 import type { RejectionCounts } from "./receiver-stats.ts";
 
 export interface BrokerConnectionStats {
-  readonly state: "idle" | "connecting" | "waiting" | "ready" | "closed";
-  /** Host and port of the node. */
+  /** Host and port of the node; `null` while there is no connection. */
   readonly node: string | null;
   /** Connections that were lost. */
   readonly lost: number;
@@ -32,7 +31,7 @@ export interface PublishCounts {
 export interface RabbitmqIntakeStats {
   readonly source: string;
   readonly connection: BrokerConnectionStats;
-  /** How long no delivery could be published; `null` when the last one could. */
+  /** How long no delivery could be published; `null` once one could, or a lost connection is open again. */
   readonly failingForMs: number | null;
   /** Deliveries since this intake was created, by what became of their messages. */
   readonly published: Readonly<PublishCounts>;

@@ -70,7 +70,10 @@ describe("rabbitmqConsumer", () => {
     isFailing = false;
     await clock.advance(1_000);
     await turn();
-    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 5, allUpTo: true });
+    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 5, allUpTo: false });
+    deliver(7);
+    await turn();
+    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 7, allUpTo: true });
   });
 
   it("tries again ever more rarely, leaves the queue to others, and its number counts until something is stored", async () => {
@@ -116,6 +119,20 @@ describe("rabbitmqConsumer", () => {
     expect(amqp.prefetches.slice(0, 4)).toEqual([256, 1_024, 2_048, 2_048]);
   });
 
+  it("stores what is behind large messages that fill a batch and cannot be stored", async () => {
+    const stored: string[] = [];
+    const { clock, deliver } = await createFixture(async ({ id }) => {
+      if (id.startsWith("bad")) throw new Error("unknown");
+      stored.push(id);
+    });
+    const body = "x".repeat(1_000_000);
+    for (let tag = 1; tag <= 10; tag++) deliver(tag, `bad${tag}`, {}, body);
+    for (let tag = 11; tag <= 30; tag++) deliver(tag);
+    await clock.advance(2_000);
+    await turn();
+    expect(stored).toHaveLength(20);
+  });
+
   it.each([
     ["of another workspace", new ReceiverError("WORKSPACE_MISMATCH", "of another workspace"), {}],
     ["value of text", dataError(), {}],
@@ -144,7 +161,7 @@ describe("rabbitmqConsumer", () => {
     await turn();
     amqp.latest.publishes.at(-1)?.confirm();
     await turn();
-    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 1, allUpTo: true });
+    expect(amqp.consuming.acknowledged.at(-1)).toEqual({ tag: 1, allUpTo: false });
     expect(consumer.stats().messages).toMatchObject({ parked: 1 });
     expect(lines.join("\n")).toMatch(/deliveries were parked/);
     expect(lines.join("\n")).not.toMatch(/secret/);

@@ -1,7 +1,7 @@
 import type { VerifiedWebhook } from "@workspace-tasks/receiver-kit";
 import { describe, expect, it } from "vitest";
 import { createIntake } from "../../../../receiver-kit/rabbitmq/rabbitmq-intake.ts";
-import { FakeAmqp } from "../../../support/fake-amqp.ts";
+import { FakeAmqp, type FakePublish } from "../../../support/fake-amqp.ts";
 import { createFixtureClock } from "../../../support/receiver-fixture.ts";
 import { secretA } from "../../../support/signed-delivery.ts";
 
@@ -17,13 +17,19 @@ async function createFixture() {
   };
   const intake = createIntake(options, amqp.connect);
   await intake.start();
+  await clock.advance(5_000);
   /** Publishes a delivery; the promise for its end is handled already. */
-  const publish = async (id: string) => {
-    const end = intake.accept(webhookOf(id)).catch((error: unknown) => error);
+  const publish = async (id: string, body?: string) => {
+    const end = intake.accept(webhookOf(id, body)).catch((error: unknown) => error);
     await turn();
-    return { end, published: amqp.latest.publishes.at(-1) };
+    return { end, published: amqp.latest.publishes.at(-1) as FakePublish };
   };
-  return { amqp, clock, intake, publish, lines };
+  const isAccepting = async () => {
+    const { end, published } = await publish("one-more");
+    published.confirm();
+    expect(await end).toEqual({ outcome: "accepted" });
+  };
+  return { amqp, clock, intake, isAccepting, publish, lines };
 }
 
 const webhookOf = (id: string, body = `{"taskId":"task-${id}"}`): VerifiedWebhook => ({
@@ -52,53 +58,45 @@ describe("rabbitmqIntake", () => {
     expect(create).not.toThrow(/pw/);
   });
 
-  it("publishes a persistent and mandatory message with the task's id as routing key", async () => {
-    const { amqp, intake } = await createFixture();
-    const accepted = intake.accept(webhookOf("a"), { traceparent: "00-trace" });
-    await turn();
-    const [published] = amqp.latest.publishes;
-    expect(published).toMatchObject({ exchange: "workspace-tasks.v1.s0of1", key: "task-a" });
-    expect(published?.options).toMatchObject({
-      ...{ persistent: true, mandatory: true, messageId: "a", appId: "default" },
-      headers: { "secret-index": 0, traceparent: "00-trace" },
+  it("publishes a persistent and mandatory message with the task's id, cut to 80 characters, as routing key, and counts its confirm once", async () => {
+    const { intake, publish } = await createFixture();
+    const { end, published } = await publish("x".repeat(300));
+    expect(published).toMatchObject({
+      ...{ exchange: "workspace-tasks.v1.s0of1", key: `task-${"x".repeat(75)}` },
+      options: { persistent: true, mandatory: true, appId: "default", headers: { "secret-index": 0 } },
     });
-    published?.confirm();
-    expect(await accepted).toEqual({ outcome: "accepted" });
-  });
-
-  it("publishes with a routing key of at most 80 characters", async () => {
-    const { amqp, publish } = await createFixture();
-    await publish("x".repeat(300));
-    expect(amqp.latest.publishes[0]?.key).toBe(`task-${"x".repeat(75)}`);
-  });
-
-  it("counts a confirm once that the broker repeats", async () => {
-    const { amqp, intake } = await createFixture();
-    const accepted = intake.accept(webhookOf("a"));
-    await turn();
-    for (let times = 0; times < 3; times++) amqp.latest.publishes[0]?.confirm();
-    await accepted;
+    for (let times = 0; times < 3; times++) published.confirm();
+    expect(await end).toEqual({ outcome: "accepted" });
     expect(intake.stats()).toMatchObject({
       published: { confirmed: 1 },
       inFlight: { messages: 0, bytes: 0 },
     });
   });
 
-  it("rejects a delivery that is returned, although its confirm follows", async () => {
-    const { amqp, intake, publish } = await createFixture();
-    const rejected = await publish("a");
-    amqp.latest.publishes[0]?.giveBack();
-    amqp.latest.publishes[0]?.confirm();
-    expect(await rejected.end).toMatchObject(unavailable(/no queue takes/));
-    expect(intake.stats().published).toMatchObject({ returned: 1, confirmed: 0 });
-  });
-
-  it("rejects a delivery that the queue rejects", async () => {
-    const { amqp, intake, publish } = await createFixture();
-    const rejected = await publish("a");
-    amqp.latest.publishes[0]?.confirm(new Error("message nacked"));
-    expect(await rejected.end).toMatchObject(unavailable(/rejected/));
-    expect(intake.stats().published.nacked).toBe(1);
+  it.each([
+    ["returned", /no queue takes/, ({ giveBack, confirm }: FakePublish) => [giveBack(), confirm()]],
+    ["nacked", /rejected/, ({ confirm }: FakePublish) => confirm(new Error("message nacked"))],
+    [
+      "interrupted",
+      /connection was lost/,
+      (_: FakePublish, amqp: FakeAmqp) => amqp.latest.emit("error", new Error("ECONNRESET")),
+    ],
+  ] as const)("rejects a delivery that is %s, and accepts later ones", async (count, message, act) => {
+    const { amqp, clock, intake, isAccepting, publish, lines } = await createFixture();
+    const { end, published } = await publish("a");
+    act(published, amqp);
+    expect(await end).toMatchObject(unavailable(message));
+    expect(intake.stats()).toMatchObject({
+      published: { [count]: 1, confirmed: 0 },
+      inFlight: { messages: 0 },
+    });
+    expect(intake.stats().failingForMs).toBe(0);
+    await clock.advance(100);
+    // A connection that is open again ends it, without a delivery.
+    if (count !== "nacked") expect(intake.stats().failingForMs).toBeNull();
+    await isAccepting();
+    expect(intake.stats().failingForMs).toBeNull();
+    expect(lines.join("\n")).toMatch(/no longer: deliveries cannot be published/);
   });
 
   it("rejects a delivery without a confirm after the time limit, and replaces a connection that confirms nothing", async () => {
@@ -111,61 +109,42 @@ describe("rabbitmqIntake", () => {
     expect(amqp.connections[0]?.isDestroyed).toBe(true);
     expect(intake.stats()).toMatchObject({
       ...{ published: { timedOut: 1, interrupted: 0 }, inFlight: { messages: 0 } },
-      connection: { state: "ready", lost: 1 },
+      connection: { node: "one", lost: 1 },
     });
   });
 
   it("keeps a connection that confirms later deliveries", async () => {
-    const { amqp, clock, intake, publish } = await createFixture();
-    const rejected = expect(intake.accept(webhookOf("a"))).rejects.toThrow();
-    await turn();
+    const { amqp, clock, intake, isAccepting, publish } = await createFixture();
+    const late = await publish("a");
     await clock.advance(2_500);
-    const accepted = await publish("b");
-    accepted.published?.confirm();
-    expect(await accepted.end).toEqual({ outcome: "accepted" });
+    await isAccepting();
     await clock.advance(2_500);
-    await rejected;
+    expect(await late.end).toMatchObject(unavailable(/within 5000 ms/));
     expect(amqp.connections).toHaveLength(1);
     // It counts until the broker settles it.
     expect(intake.stats().inFlight.messages).toBe(1);
-    amqp.latest.publishes[0]?.confirm();
+    late.published.confirm();
     expect(intake.stats().inFlight.messages).toBe(0);
   });
 
-  it("rejects what is in flight when the connection is lost, also when the client forgets it", async () => {
-    const { amqp, clock, intake, publish } = await createFixture();
-    await clock.advance(2_000);
-    const rejected = await publish("a");
-    amqp.latest.emit("error", new Error("ECONNRESET"));
-    expect(await rejected.end).toMatchObject(unavailable(/connection was lost/));
-    expect(intake.stats()).toMatchObject({ published: { interrupted: 1 }, inFlight: { messages: 0 } });
-    await clock.advance(100);
-    const accepted = await publish("b");
-    accepted.published?.confirm();
-    expect(await accepted.end).toEqual({ outcome: "accepted" });
-  });
-
   it("rejects deliveries at once while the broker blocks the connection, which stays open", async () => {
-    const { amqp, clock, intake, publish } = await createFixture();
+    const { amqp, clock, intake, isAccepting } = await createFixture();
     amqp.latest.emit("blocked", "low on memory");
     await expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/short of resources/));
     await clock.advance(60_000);
-    expect(intake.stats().connection.blockedForMs).toBe(60_000);
+    expect(intake.stats()).toMatchObject({ connection: { blockedForMs: 60_000 }, failingForMs: 60_000 });
     amqp.latest.emit("unblocked");
-    const accepted = await publish("b");
-    accepted.published?.confirm();
-    expect(await accepted.end).toEqual({ outcome: "accepted" });
+    expect(intake.stats()).toMatchObject({ connection: { blockedForMs: null }, failingForMs: null });
+    await isAccepting();
     expect(amqp.connections).toHaveLength(1);
   });
 
   it("rejects deliveries at once when too many, or too many bytes, have no confirm", async () => {
-    const { amqp, intake } = await createFixture();
-    const large = "x".repeat(67_108_864);
-    const first = intake.accept(webhookOf("a", large));
+    const { amqp, intake, publish } = await createFixture();
+    const first = await publish("a", "x".repeat(67_108_864));
     await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/too many/));
-    await turn();
-    amqp.latest.publishes[0]?.confirm();
-    await first;
+    first.published.confirm();
+    await first.end;
     const others = Array.from({ length: 1_024 }, (_, n) => intake.accept(webhookOf(`c${n}`)));
     await expect(intake.accept(webhookOf("e"))).rejects.toMatchObject(unavailable(/too many/));
     await turn();
@@ -174,58 +153,39 @@ describe("rabbitmqIntake", () => {
     expect(intake.stats().published).toMatchObject({ confirmed: 1_025, unsent: 2 });
   });
 
-  it("waits a moment for a connection that was just lost, and for none that is due later", async () => {
-    const { amqp, clock, intake } = await createFixture();
-    let isDown = true;
-    amqp.onConnect = async () => {
-      if (isDown) throw new Error("ECONNREFUSED");
-    };
-    await clock.advance(5_000);
-    amqp.latest.emit("close");
-    await turn();
-    const waiting = expect(intake.accept(webhookOf("a"))).rejects.toMatchObject(unavailable(/no connection/));
-    await clock.advance(100);
-    await waiting;
-    await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/no connection/));
-    isDown = false;
-    await clock.advance(10_000);
-    expect(intake.stats().connection.state).toBe("ready");
-  });
-
-  it("counts how long nothing can be published, in few lines, and says when it is over", async () => {
+  it("waits a moment for a connection that was just lost, and later for none, with few lines and a number that grows until it is open", async () => {
     const { amqp, clock, intake, publish, lines } = await createFixture();
-    expect(lines).toEqual([
-      expect.stringMatching(/^replicas is more than the nodes in urls.*rabbitmq-queues grow/),
-    ]);
     amqp.onConnect = async () => {
       throw new Error("ECONNREFUSED");
     };
     amqp.latest.emit("close");
+    await turn();
+    const waiting = await publish("a");
+    await clock.advance(2_000);
+    expect(await waiting.end).toMatchObject(unavailable(/no connection/));
     for (let n = 0; n < 70; n++) {
       await clock.advance(1_000);
       await expect(intake.accept(webhookOf(`a${n}`))).rejects.toMatchObject(unavailable(/no connection/));
     }
     // The documented alert is at 60,000.
     expect(intake.stats().failingForMs).toBeGreaterThan(60_000);
+    expect(intake.stats().connection.unavailableForMs).toBeGreaterThan(60_000);
     expect(lines.length).toBeLessThan(10);
     amqp.onConnect = async () => {};
-    await clock.advance(60_000);
-    const accepted = await publish("b");
-    accepted.published?.confirm();
-    await accepted.end;
-    expect(intake.stats().failingForMs).toBeNull();
-    expect(lines.at(-1)).toMatch(/^no longer: deliveries cannot be published/);
+    await clock.advance(10_000);
+    expect(intake.stats()).toMatchObject({ failingForMs: null, connection: { unavailableForMs: null } });
+    expect(lines.at(-1)).toMatch(/^no longer: RabbitMQ is unavailable/);
   });
 
   it("waits for confirms when it closes, and rejects later deliveries", async () => {
-    const { amqp, intake } = await createFixture();
-    const accepted = intake.accept(webhookOf("a"));
-    await turn();
+    const { amqp, clock, intake, publish } = await createFixture();
+    const { end, published } = await publish("a");
     const closed = intake.close();
     await expect(intake.accept(webhookOf("b"))).rejects.toMatchObject(unavailable(/closing/));
-    amqp.latest.publishes[0]?.confirm();
-    expect(await accepted).toEqual({ outcome: "accepted" });
+    published.confirm();
+    expect(await end).toEqual({ outcome: "accepted" });
     await closed;
-    expect(intake.stats().connection.state).toBe("closed");
+    await clock.advance(60_000);
+    expect(amqp.connections).toHaveLength(1);
   });
 });
