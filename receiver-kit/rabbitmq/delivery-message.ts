@@ -67,7 +67,7 @@ function isKnownType(type: unknown): boolean {
   throw new ReceiverError(
     "RELEASE_TOO_OLD",
     `rabbitmq: a newer release published a delivery in version ${found} of the format, this one reads version ${version}: ` +
-      "run that release in this process",
+      "run the release that published it",
   );
 }
 
