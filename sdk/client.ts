@@ -14,7 +14,6 @@ import { type Connections, createConnections } from "./operations/connections.ts
 import { createJobs, type Jobs } from "./operations/jobs.ts";
 import { fetchMe, type Me } from "./operations/me.ts";
 import { createPartnerWorkspaces, type PartnerWorkspaces } from "./operations/partner-workspaces.ts";
-import { createTaskPoller } from "./operations/task-wait.ts";
 import { createTasks, type Tasks } from "./operations/tasks.ts";
 import { createTaxClients, type TaxClients } from "./operations/tax-clients.ts";
 import { createWebhooks, type Webhooks } from "./operations/webhooks.ts";
@@ -126,7 +125,7 @@ export function createClient(options: CreateClientOptions): WorkspaceTasksClient
   const engine = createEngine(resolved, redactor);
   const { send, close } = engine;
   const me = (call?: CallOptions) => fetchMe(send, "base", call);
-  const tasks = createTasks(send, createTaskPoller(engine, { ...resolved, redactor }));
+  const tasks = createTasks(engine, { ...resolved, redactor });
   const taxClients = createTaxClients(send);
   const uploads = createUploads(engine, { ...resolved, redactor });
   const jobs = createJobs(send);

@@ -15,7 +15,7 @@ export {
   type RequestOptions,
   type WorkspaceTasksClient,
 } from "./client.ts";
-export type { ApiKeySource } from "./credentials/key-exchange.ts";
+export type { ApiKeySource } from "./credentials/credentials.ts";
 export type { Call, CallMeta, ResultWithMeta } from "./engine/call.ts";
 export type { GraphQLDocument } from "./engine/document.ts";
 export {
@@ -83,8 +83,12 @@ export {
   type UserShortDetails,
   workIdOf,
 } from "./operations/task.ts";
-export { TaskFailedError, type WaitForTaskOptions } from "./operations/task-wait.ts";
-export type { ListTasksOptions, Tasks } from "./operations/tasks.ts";
+export {
+  type ListTasksOptions,
+  TaskFailedError,
+  type Tasks,
+  type WaitForTaskOptions,
+} from "./operations/tasks.ts";
 export type {
   AddClientDocumentsInput,
   CreateTaxClientInput,

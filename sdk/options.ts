@@ -5,7 +5,7 @@ import { withoutBrackets } from "@workspace-tasks/kernel/host.ts";
 import { type Random, systemRandom } from "@workspace-tasks/kernel/random.ts";
 import * as s from "@workspace-tasks/kernel/schema.ts";
 import type { Logger } from "./call/diagnostics.ts";
-import { type ApiKeySource, isSendableKey } from "./credentials/key-exchange.ts";
+import { type ApiKeySource, isSendableKey } from "./credentials/credentials.ts";
 import { ConfigurationError } from "./errors.ts";
 import type { RateLimitSettings } from "./rate-limit/limiter-registry.ts";
 import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";

@@ -1,6 +1,11 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import type { CallScope } from "../call/call-scope.ts";
-import { type Failure, FailureError } from "../call/failure.ts";
+import { type Failure, FailureError, failure } from "../call/failure.ts";
+import { defineOperation, type UntypedOperation } from "../call/operation.ts";
+import { type Redactor, secretLengthMax } from "../call/redactor.ts";
+import { decideRetry } from "../request/retry-policy.ts";
+import type { SendAttempt } from "../request/transport.ts";
+import { sha256 } from "./sha256.ts";
 
 // The short-lived token of a client's key. Its states:
 //
@@ -17,6 +22,37 @@ import { type Failure, FailureError } from "../call/failure.ts";
 // The limits are fractions of the lifetime: with tokens of 3 minutes a fixed margin of minutes would cause an exchange
 // per call.
 
+/** A key, or a function that returns it. The function is called at every exchange, so that a rotated key is used. */
+export type ApiKeySource = string | (() => string | Promise<string>);
+
+/** How a key is exchanged. It needs no token, is not counted, and is safe to repeat: an unused token has no effect. */
+export interface KeyExchange {
+  readonly name: "apiKey" | "partnerApiKey";
+  /** The option with the address of the exchange. */
+  readonly urlOption: "baseUrl" | "gatewayUrl";
+  readonly operation: UntypedOperation;
+  readonly variables: (key: string) => unknown;
+  readonly readToken: (data: unknown) => unknown;
+}
+
+/** Interface §5. */
+export const workspaceExchange: KeyExchange = {
+  name: "apiKey",
+  urlOption: "baseUrl",
+  operation: defineOperation("ExchangeApiKey", "apiKey"),
+  variables: (refreshToken) => ({ refreshToken }),
+  readToken: (data) => fieldOf(fieldOf(data, "exchangeSurfaceRefreshTokenForAccessTokens"), "workspaceToken"),
+};
+
+/** Beyond the interface. */
+export const partnerLogin: KeyExchange = {
+  name: "partnerApiKey",
+  urlOption: "gatewayUrl",
+  operation: defineOperation("LoginPartner", "partnerApiKey"),
+  variables: (token) => ({ token }),
+  readToken: (data) => fieldOf(fieldOf(data, "loginViaPersonalApiToken"), "accessToken"),
+};
+
 export interface Credential {
   readonly token: string;
   /** Hash of the key that the token was issued for; identifies the rate limit it counts against. */
@@ -25,14 +61,10 @@ export interface Credential {
   isAccepted: boolean;
 }
 
-export interface Key {
-  readonly value: string;
-  readonly hash: string;
-}
-
-export interface ExchangedToken {
-  readonly token: string;
-  readonly lifetimeMs: number;
+interface CurrentToken extends Credential {
+  readonly issuedAtMs: number;
+  dueAtMs: number;
+  readonly expiresAtMs: number;
 }
 
 export interface RefreshEvent {
@@ -42,19 +74,18 @@ export interface RefreshEvent {
 }
 
 export interface CredentialsOptions {
+  readonly exchange: KeyExchange;
+  readonly source: ApiKeySource;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly sendAttempt: SendAttempt;
   readonly clock: Clock;
   readonly random: () => number;
-  /** The key to use now. Rejects with `FailureError`. */
-  readonly readKey: () => Promise<Key>;
-  /** One exchange, with retries while a call waits for it. Rejects with `FailureError`. */
-  readonly exchange: (key: Key, isAwaited: () => boolean) => Promise<ExchangedToken>;
+  readonly redactor: Redactor;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly clientScope: CallScope;
   readonly onRefresh: (event: RefreshEvent) => void;
-}
-
-interface CurrentToken extends Credential {
-  readonly issuedAtMs: number;
-  dueAtMs: number;
-  readonly expiresAtMs: number;
 }
 
 const dueAt = 0.82;
@@ -66,7 +97,7 @@ const replacementPauseMs = 5_000;
 /** "Unauthorized" without a code is a missing permission when the token is younger. */
 const trustedAgeMs = 30_000;
 const failedPauseMs = { keyRejected: 10_000, response: 5_000, noResponse: 1_000, max: 60_000 };
-/** While calls wait for the rate limit. */
+/** While calls wait for the rate limit: a permit of a shared store whose call has no token is lost. */
 const watchMs = 5_000;
 
 export class Credentials {
@@ -84,6 +115,8 @@ export class Credentials {
 
   constructor(options: CredentialsOptions) {
     this.#options = options;
+    // Before the first exchange: an error of an upload's stream can come first.
+    if (typeof options.source === "string") options.redactor.remember(options.source);
   }
 
   /** The token, if it is usable now. */
@@ -162,17 +195,21 @@ export class Credentials {
   }
 
   async #exchange(): Promise<Credential> {
-    const { clock, random, readKey, exchange } = this.#options;
+    const { clock, random } = this.#options;
     try {
-      const key = await readKey();
+      const key = await readKey(this.#options);
+      const keyHash = sha256(key);
       const sentAtMs = clock.monotonic();
-      const { token, lifetimeMs } = await this.#report(key, () => exchange(key, () => this.#waiting > 0));
+      const token = await this.#report(keyHash, () =>
+        exchangeKey(this.#options, key, () => this.#waiting > 0),
+      );
+      const lifetimeMs = tokenLifetimeMs(token);
       const issuedAtMs = clock.monotonic();
       // Counted from the request; from later when the exchange took most of the lifetime, so that the token has a use.
       const startMs = Math.max(sentAtMs, issuedAtMs - lifetimeMs / 2);
       const dueAtMs = startMs + lifetimeMs * (dueAt + dueJitter * (random() - 0.5));
       const expiresAtMs = startMs + lifetimeMs * expiredAt;
-      this.#current = { token, keyHash: key.hash, isAccepted: false, issuedAtMs, dueAtMs, expiresAtMs };
+      this.#current = { token, keyHash, isAccepted: false, issuedAtMs, dueAtMs, expiresAtMs };
       return this.#current;
     } catch (error) {
       // The current token works until it expires.
@@ -181,7 +218,7 @@ export class Credentials {
     }
   }
 
-  async #report({ hash: keyHash }: Key, exchange: () => Promise<ExchangedToken>): Promise<ExchangedToken> {
+  async #report(keyHash: string, exchange: () => Promise<string>): Promise<string> {
     const { clock, onRefresh } = this.#options;
     const sentAtMs = clock.monotonic();
     const failed = this.#failed;
@@ -189,9 +226,9 @@ export class Credentials {
     const reason = this.#current ? "due" : this.#reason;
     let ok = false;
     try {
-      const exchanged = await exchange();
+      const token = await exchange();
       ok = true;
-      return exchanged;
+      return token;
     } catch (error) {
       if (error instanceof FailureError) {
         const untilMs = clock.monotonic() + pauseMs(error.failure, this.#waiting > 0);
@@ -210,4 +247,140 @@ function pauseMs({ code, httpStatus, retryAfterMs = 0 }: Failure, isAwaited: boo
   if (!isAwaited) return 0;
   if (httpStatus === undefined) return failedPauseMs.noResponse;
   return Math.min(Math.max(failedPauseMs.response, retryAfterMs), failedPauseMs.max);
+}
+
+/** True for a key or token that can be sent in a header; a line end at its end is the most common error. */
+export function isSendableKey(key: string): boolean {
+  return key.length <= secretLengthMax && /^[\x21-\x7e]+$/.test(key);
+}
+
+/** The key to use now. */
+async function readKey(options: CredentialsOptions): Promise<string> {
+  const { source, exchange, redactor } = options;
+  const key: unknown = typeof source === "string" ? source : await callSource(options, source);
+  if (typeof key !== "string" || !isSendableKey(key)) {
+    const message = `${exchange.name}: expected the function to return a key without spaces or line ends`;
+    throw new FailureError(failure("CONFIGURATION_INVALID", message));
+  }
+  redactor.remember(key);
+  return key;
+}
+
+async function callSource(
+  { exchange, redactor, timeoutMs, clientScope }: CredentialsOptions,
+  source: Exclude<ApiKeySource, string>,
+): Promise<unknown> {
+  const unavailable = (what: string, cause?: unknown) =>
+    failure("API_KEY_UNAVAILABLE", `${exchange.name}: the function that returns the key ${what}`, { cause });
+  const onLimit = () => unavailable(`did not return within timeoutMs (${timeoutMs})`);
+  try {
+    return await clientScope.within({ limitMs: timeoutMs, onLimit }, () => source());
+  } catch (error) {
+    if (error instanceof FailureError) throw error;
+    throw new FailureError(unavailable("failed", redactor.cause(error)));
+  }
+}
+
+/** One exchange, with retries while a call waits for it. */
+async function exchangeKey(
+  {
+    exchange,
+    sendAttempt,
+    redactor,
+    random,
+    maxRetries,
+    clientScope,
+    url,
+    headers,
+    timeoutMs,
+  }: CredentialsOptions,
+  key: string,
+  isAwaited: () => boolean,
+): Promise<string> {
+  const { operation, readToken } = exchange;
+  const onData = (data: unknown) => {
+    const token = readToken(data);
+    if (typeof token === "string") redactor.remember(token);
+  };
+  const request = {
+    operation,
+    variables: exchange.variables(key),
+    url,
+    headers,
+    timeoutMs,
+    scope: clientScope,
+    onData,
+    kind: "query",
+  } as const;
+  const always = { hasLimiter: false, idempotent: true, maxRetries, remainingMs: Number.POSITIVE_INFINITY };
+  for (let retries = 0; ; retries += 1) {
+    const { failure: found, data, response } = await sendAttempt(request);
+    const token = found ? undefined : readToken(data);
+    if (typeof token === "string" && isSendableKey(token)) return token;
+    const failed = found ? keyFailure(found, exchange) : noToken(exchange, response?.status);
+    const decision = decideRetry(failed, { ...always, retries }, random);
+    if (decision.type === "repeat") await clientScope.sleep(decision.delayMs);
+    if (decision.type !== "repeat" || !isAwaited()) {
+      throw new FailureError({ ...failed, data: undefined });
+    }
+  }
+}
+
+function noToken({ name }: KeyExchange, httpStatus: number | undefined): Failure {
+  const message = `${name} exchange: expected a token without spaces or line ends, got none`;
+  return failure("RESPONSE_INVALID", message, { httpStatus });
+}
+
+// Interface §7 says only that an error is returned for a key that is wrong, revoked or expired.
+function keyFailure(cause: Failure, { name, urlOption }: KeyExchange): Failure {
+  const { code, message, httpStatus, errors, requestId, headers, extensions } = cause;
+  if (code === "RATE_LIMITED") {
+    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}` };
+  }
+  const isServiceFault = ["DOCUMENT_INVALID", "SERVICE_FAILED", "SERVICE_UNAVAILABLE"].includes(code);
+  const isRejection = code === "PERMISSION_DENIED" || code === "TOKEN_REJECTED";
+  if (isServiceFault || (!isRejection && errors === undefined)) {
+    // The other router does not have the mutation of the exchange.
+    const hint = code === "DOCUMENT_INVALID" ? `; check ${urlOption}` : "";
+    return { ...cause, outcome: "not_sent", message: `${name} exchange: ${message}${hint}` };
+  }
+  const details = { httpStatus, errors, requestId, headers, extensions };
+  return failure("API_KEY_REJECTED", `the service rejected ${name}: ${message}`, details);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+// Interface §5. Used only for a token without the claims.
+const documentedLifetimeMs = 180_000;
+// Interface §5: the service issues no token for longer; a larger claim means a wrong clock.
+const lifetimeMsMax = 1_800_000;
+
+/**
+ * Lifetime of a token, counted from the moment its exchange was sent. `exp` is a time of the service's clock, so it is
+ * compared with the time of issue, `iat`, and with no other clock.
+ */
+export function tokenLifetimeMs(token: string): number {
+  const { exp = 0, iat = 0 } = readClaims(token);
+  const lifetimeMs = 1_000 * (exp - iat);
+  return lifetimeMs > 0 && lifetimeMs <= lifetimeMsMax ? lifetimeMs : documentedLifetimeMs;
+}
+
+function readClaims(token: string): { exp?: number | undefined; iat?: number | undefined } {
+  const [, payload, signature] = token.split(".");
+  if (payload === undefined || signature === undefined) return {};
+  try {
+    const claims: unknown = JSON.parse(atob(payload.replaceAll("-", "+").replaceAll("_", "/")));
+    if (typeof claims !== "object" || claims === null) return {};
+    return { exp: numberField(claims, "exp"), iat: numberField(claims, "iat") };
+  } catch {
+    // Not a JWT: tokens are opaque by contract.
+    return {};
+  }
+}
+
+function numberField(claims: object, name: string): number | undefined {
+  const value: unknown = Reflect.get(claims, name);
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }

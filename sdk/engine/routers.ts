@@ -4,14 +4,13 @@ import type { Emit } from "../call/diagnostics.ts";
 import { FailureError, failure } from "../call/failure.ts";
 import type { Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import type { Credentials } from "../credentials/credentials.ts";
 import {
   type ApiKeySource,
-  createCredentials,
+  Credentials,
   type KeyExchange,
   partnerLogin,
   workspaceExchange,
-} from "../credentials/key-exchange.ts";
+} from "../credentials/credentials.ts";
 import { sha256 } from "../credentials/sha256.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { findLimiter } from "../rate-limit/limiter-registry.ts";
@@ -94,7 +93,7 @@ function openAccess(
   const redactCause = parts.redactor.cause;
   let latest: (() => RateLimiter) | undefined;
   return {
-    credentials: createCredentials({
+    credentials: new Credentials({
       ...options,
       ...parts,
       ...route,

@@ -2,7 +2,7 @@ import type { CallScope } from "../call/call-scope.ts";
 import type { CallEvent, Emit } from "../call/diagnostics.ts";
 import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
-import type { Credential, Credentials } from "../credentials/credentials.ts";
+import type { Credential } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
 import type { Permit, Priority, QueueEntry, RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { ResponseHead } from "../request/fetch.ts";
@@ -146,7 +146,9 @@ class CallRecord {
       if (this.#queued?.limiter !== limiter) this.#queued = { limiter, entry: limiter.enter(priority) };
       const permit = limiter.tryAcquire();
       if (permit) return { credential, permit };
-      const queued = await this.#queue(limiter.acquire(this.#queued.entry, maxQueued, scope), credentials);
+      const acquired = limiter.acquire(this.#queued.entry, maxQueued, scope);
+      const queued = await acquired.finally(credentials.keepFresh());
+      this.#waited(queued);
       // While the call waited, the token may have expired, or the key, which has a limit of its own, been replaced.
       const current = credentials.current();
       if (current?.keyHash === credential.keyHash) return { credential: current, permit: queued };
@@ -163,12 +165,9 @@ class CallRecord {
     }
   }
 
-  async #queue(acquired: Promise<Permit>, credentials: Credentials): Promise<Permit> {
-    const permit = await acquired.finally(credentials.keepFresh());
-    const { queuedMs } = permit;
+  #waited({ queuedMs }: Permit): void {
     this.#queuedMs += queuedMs;
     if (queuedMs > 0) this.#emit("workspace-tasks:call:queued", () => ({ ...this.#event, queuedMs }));
-    return permit;
   }
 
   async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {

@@ -5,7 +5,7 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { FailureError, onProgressFailed, toError } from "../call/failure.ts";
 import { isWorkspaceTasksError, WorkspaceTasksError } from "../errors.ts";
 import { type Task, workIdOf } from "../operations/task.ts";
-import { TaskFailedError } from "../operations/task-wait.ts";
+import { TaskFailedError } from "../operations/tasks.ts";
 import { deadlineMsDefaults } from "../options.ts";
 import { checkInput } from "../validation/check-input.ts";
 import type { ImportParts } from "./import-input.ts";

@@ -4,7 +4,7 @@ import { failure } from "../../sdk/call/failure.ts";
 import { createRedactor } from "../../sdk/call/redactor.ts";
 import { type CallMeta, createSend } from "../../sdk/engine/call.ts";
 import type { Engine } from "../../sdk/engine/engine.ts";
-import type { TaskPollerOptions } from "../../sdk/operations/task-wait.ts";
+import type { TasksOptions } from "../../sdk/operations/tasks.ts";
 import type { CallOptions } from "../../sdk/options.ts";
 import type { RateLimitSnapshot } from "../../sdk/rate-limit/rate-limiter.ts";
 import type { UploadsOptions } from "../../sdk/uploads/uploads.ts";
@@ -68,8 +68,8 @@ export function createFakeEngine(options: FakeEngineOptions = {}): FakeEngine {
   };
 }
 
-/** What a client gives its task poller. */
-export const pollerOptions = ({ clock }: FakeEngine): TaskPollerOptions => ({
+/** What a client gives its tasks. */
+export const tasksOptions = ({ clock }: FakeEngine): TasksOptions => ({
   clock,
   redactor: createRedactor(),
   longDeadlineMs: 3_600_000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { tokenLifetimeMs } from "../../../../sdk/credentials/key-exchange.ts";
+import { tokenLifetimeMs } from "../../../../sdk/credentials/credentials.ts";
 
 function jwt(claims: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");

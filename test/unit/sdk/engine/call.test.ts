@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { defineOperation } from "../../../../sdk/call/operation.ts";
 import type { Send } from "../../../../sdk/engine/call.ts";
-import type { TaskPoller } from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
-import { createFakeEngine, fakeMeta } from "../../../support/fake-engine.ts";
+import { createFakeEngine, fakeMeta, tasksOptions } from "../../../support/fake-engine.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
 
 const operation = defineOperation("DeleteWebhookEndpoint", "webhooks.endpoints.delete");
@@ -57,8 +56,8 @@ describe("a call", () => {
 
   it("what the service does not have is NOT_FOUND, with the method and the request of the call", async () => {
     const me = { __typename: "WorkspaceUser", workspace: { tasks: [] } };
-    const { send } = createFakeEngine({ respond: () => ({ me }) });
-    expect(await failureOf(createTasks(send, {} as TaskPoller).get("t"))).toMatchObject({
+    const engine = createFakeEngine({ respond: () => ({ me }) });
+    expect(await failureOf(createTasks(engine, tasksOptions(engine)).get("t"))).toMatchObject({
       code: "NOT_FOUND",
       message: expect.stringMatching(/^tasks\.get: /),
       attempts: 1,

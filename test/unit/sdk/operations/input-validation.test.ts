@@ -3,13 +3,12 @@ import { isWorkspaceTasksError } from "../../../../sdk/errors.ts";
 import { createConnections } from "../../../../sdk/operations/connections.ts";
 import { createJobs } from "../../../../sdk/operations/jobs.ts";
 import { createPartnerWorkspaces } from "../../../../sdk/operations/partner-workspaces.ts";
-import { createTaskPoller } from "../../../../sdk/operations/task-wait.ts";
 import { createTasks } from "../../../../sdk/operations/tasks.ts";
 import { createTaxClients } from "../../../../sdk/operations/tax-clients.ts";
 import { createWebhookEndpoints } from "../../../../sdk/operations/webhook-endpoints.ts";
 import { createWorks } from "../../../../sdk/operations/works.ts";
 import { createUploads } from "../../../../sdk/uploads/uploads.ts";
-import { createFakeEngine, pollerOptions, uploadsOptions } from "../../../support/fake-engine.ts";
+import { createFakeEngine, tasksOptions, uploadsOptions } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 
 function surface() {
@@ -23,7 +22,7 @@ function surface() {
     jobs: createJobs(send),
     works: createWorks(send),
     taxClients: createTaxClients(send),
-    tasks: createTasks(send, createTaskPoller(engine, pollerOptions(engine))),
+    tasks: createTasks(engine, tasksOptions(engine)),
     uploads: createUploads(engine, uploadsOptions(engine)),
   };
 }

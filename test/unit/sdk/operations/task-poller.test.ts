@@ -2,15 +2,10 @@ import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { RawTask, Task } from "../../../../sdk/operations/task.ts";
-import {
-  createTaskPoller,
-  TaskFailedError,
-  type WaitForTaskOptions,
-} from "../../../../sdk/operations/task-wait.ts";
-import { createTasks } from "../../../../sdk/operations/tasks.ts";
+import { createTasks, TaskFailedError, type WaitForTaskOptions } from "../../../../sdk/operations/tasks.ts";
 import { advanceUntilSettled } from "../../../support/advance-until-settled.ts";
 import { cpuMs } from "../../../support/cpu-ms.ts";
-import { createFakeEngine, pollerOptions } from "../../../support/fake-engine.ts";
+import { createFakeEngine, tasksOptions } from "../../../support/fake-engine.ts";
 import { outcomeOf } from "../../../support/outcome-of.ts";
 import { rawTask } from "../../../support/raw-task.ts";
 
@@ -47,7 +42,7 @@ function setUp({ taskAt, pageMax = 1_000 }: WorldOptions) {
       };
     },
   });
-  const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
+  const { waitFor } = createTasks(engine, tasksOptions(engine));
   return {
     engine,
     start: waitFor,
@@ -185,7 +180,7 @@ describe("the end of a wait", () => {
         return new Promise(() => {});
       },
     });
-    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
+    const { waitFor } = createTasks(engine, tasksOptions(engine));
     const controller = new AbortController();
     const outcome = outcomeOf(waitFor(idOf("t"), { signal: controller.signal }));
     await engine.clock.settle();
@@ -218,7 +213,7 @@ describe("the end of a wait", () => {
             });
         }),
     });
-    const { waitFor } = createTasks(engine.send, createTaskPoller(engine, pollerOptions(engine)));
+    const { waitFor } = createTasks(engine, tasksOptions(engine));
     const controller = new AbortController();
     const reported: string[] = [];
     const onProgress = ({ id }: Task) => reported.push(id);
