@@ -72,7 +72,6 @@ export type {
   PartnerWorkspace,
   PartnerWorkspaces,
 } from "./operations/partner-workspaces.ts";
-export type { EnsuredEndpoint, StoredEndpoint } from "./operations/stored-endpoint.ts";
 export {
   type SubTask,
   type Task,
@@ -110,8 +109,10 @@ export type {
   WebhookEndpoints,
 } from "./operations/webhook-endpoints.ts";
 export type {
+  EnsuredEndpoint,
   EnsureEndpointInput,
   RotateEndpointSecretInput,
+  StoredEndpoint,
   WebhookEventType,
   Webhooks,
 } from "./operations/webhooks.ts";

@@ -3,7 +3,7 @@ import { createEmit } from "../call/diagnostics.ts";
 import { failure, toError } from "../call/failure.ts";
 import type { Operation, Router } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
-import { beforeSend, deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
+import { deadlineMsDefaults, type OwnCallOptions, type ResolvedOptions } from "../options.ts";
 import type { RateLimitSnapshot } from "../rate-limit/rate-limiter.ts";
 import { createAttemptSender } from "../request/transport.ts";
 import { createSend, type Execute, type Send, type SettledCall } from "./call.ts";
@@ -31,7 +31,7 @@ export interface Engine {
 }
 
 export function createEngine(options: ResolvedOptions, redactor: Redactor): Engine {
-  const { clock, timeoutMs, maxRetries } = options;
+  const { clock, timeoutMs } = options;
   const sendAttempt = createAttemptSender({ ...options, redactor });
   const emit = createEmit(options.logger);
   const clientScope = new CallScope(clock);
@@ -52,12 +52,8 @@ export function createEngine(options: ResolvedOptions, redactor: Redactor): Engi
     const request = {
       operation,
       variables,
-      timeoutMs: call.timeoutMs ?? timeoutMs,
+      call,
       priority,
-      maxRetries: call.maxRetries ?? maxRetries,
-      idempotent: call.idempotent ?? operation.idempotent ?? operation.kind === "query",
-      headers: call.headers,
-      beforeSend: call[beforeSend],
       scope,
       callId: callId++,
       onSettled: () => calls.delete(scope),

@@ -4,6 +4,7 @@ import { type Failure, FailureError, toError } from "../call/failure.ts";
 import type { UntypedOperation } from "../call/operation.ts";
 import type { Credential } from "../credentials/credentials.ts";
 import type { Outcome } from "../errors.ts";
+import { beforeSend, type OwnCallOptions } from "../options.ts";
 import type { Permit, Priority, QueueEntry, RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { ResponseHead } from "../request/fetch.ts";
 import { readHeaders, readResponseDetails, requestIdOf } from "../request/response-details.ts";
@@ -25,15 +26,8 @@ import type { Route, Routers, RoutersOptions } from "./routers.ts";
 export interface CallRequest {
   readonly operation: UntypedOperation;
   readonly variables: unknown;
-  readonly timeoutMs: number;
+  readonly call: OwnCallOptions;
   readonly priority: Priority;
-  readonly maxRetries: number;
-  /** Whether it may be sent again when it is unknown whether it took effect. */
-  readonly idempotent: boolean;
-  /** Headers of this call, besides the client's. */
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Awaited before each request, with its permit. */
-  readonly beforeSend?: (() => Promise<void>) | undefined;
   /** Disposed of when the call has settled. */
   readonly scope: CallScope;
   readonly callId: number;
@@ -113,7 +107,8 @@ class CallRecord {
       let failure: Failure;
       try {
         authorization = await this.#authorize(route);
-        if (this.#request.beforeSend) await this.#prepare(this.#request.beforeSend, authorization);
+        const { call } = this.#request;
+        if (call[beforeSend]) await this.#prepare(call[beforeSend], authorization);
         const result = await this.#send(route, authorization);
         if (!result.failure) {
           if (authorization.credential) authorization.credential.isAccepted = true;
@@ -156,9 +151,9 @@ class CallRecord {
     }
   }
 
-  async #prepare(beforeSend: () => Promise<void>, { permit }: Authorization): Promise<void> {
+  async #prepare(before: () => Promise<void>, { permit }: Authorization): Promise<void> {
     try {
-      await this.#request.scope.race(beforeSend());
+      await this.#request.scope.race(before());
     } catch (error) {
       permit?.unused();
       throw error;
@@ -171,8 +166,7 @@ class CallRecord {
   }
 
   async #send({ url, headers }: Route, { credential, permit }: Authorization): Promise<AttemptResult> {
-    const { operation, variables, scope, timeoutMs } = this.#request;
-    const given = this.#request.headers ? { ...headers, ...this.#request.headers } : headers;
+    const { operation, variables, scope, call } = this.#request;
     const attempt = this.#attempts + 1;
     this.#emit("workspace-tasks:call:attempt", () => ({ ...this.#event, attempt }));
     this.#isSending = true;
@@ -180,9 +174,9 @@ class CallRecord {
       operation,
       variables,
       url,
-      headers: given,
+      headers: call.headers ? { ...headers, ...call.headers } : headers,
       token: credential?.token,
-      timeoutMs,
+      timeoutMs: call.timeoutMs ?? this.#dependencies.options.timeoutMs,
       scope,
       kind: operation.kind,
     });
@@ -247,15 +241,15 @@ class CallRecord {
   }
 
   #decide(route: Route, failure: Failure, { credential, permit }: Authorization): RetryDecision {
-    const { idempotent, maxRetries, scope } = this.#request;
+    const { operation, call, scope } = this.#request;
     const { options, clientScope } = this.#dependencies;
     if (clientScope.failure || this.#isExchanging) return { type: "fail" };
     if (failure.remedy === "fresh_token") return this.#decideOnToken(route, failure, credential);
     const state = {
       hasLimiter: permit !== undefined,
-      idempotent,
+      idempotent: call.idempotent ?? operation.idempotent ?? operation.kind === "query",
       retries: this.#retries,
-      maxRetries,
+      maxRetries: call.maxRetries ?? options.maxRetries,
       remainingMs: scope.remainingMs(),
     };
     return decideRetry(failure, state, options.random);

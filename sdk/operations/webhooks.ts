@@ -1,27 +1,34 @@
 import * as s from "@workspace-tasks/kernel/schema.ts";
-import { FailureError, toError } from "../call/failure.ts";
+import type { CallScope } from "../call/call-scope.ts";
+import { FailureError, failure, toError } from "../call/failure.ts";
 import { defineOperation } from "../call/operation.ts";
 import type { Redactor } from "../call/redactor.ts";
 import type { Call } from "../engine/call.ts";
 import type { Engine } from "../engine/engine.ts";
+import { isWorkspaceTasksError } from "../errors.ts";
 import type { WebhookEventCatalogQuery } from "../generated/operations.ts";
 import type * as schema from "../generated/schema-types.ts";
 import { type CallOptions, checkCallOptions, deadlineMsDefaults, type ResolvedOptions } from "../options.ts";
-import { guardStore, type SecretStore } from "../signing-secrets/signing-secrets.ts";
+import {
+  addSecret,
+  type GuardedStore,
+  guardStore,
+  parseSecrets,
+  readSigningSecrets,
+  type SecretStore,
+  type StoredSecrets,
+} from "../signing-secrets/signing-secrets.ts";
 import { checkInput } from "../validation/check-input.ts";
 import type { PickSelected } from "./picked-types.ts";
-import {
-  createEndpointRun,
-  type EndpointRun,
-  type EnsuredEndpoint,
-  type StoredEndpoint,
-} from "./stored-endpoint.ts";
 import {
   type CreateWebhookEndpointInput,
   createWebhookEndpoints,
   endpointFields,
   gracePeriodSeconds,
   type RotateWebhookEndpointSecretInput,
+  type UpdateWebhookEndpointInput,
+  type WebhookEndpoint,
+  type WebhookEndpointSecret,
   type WebhookEndpoints,
 } from "./webhook-endpoints.ts";
 
@@ -36,6 +43,20 @@ export interface EnsureEndpointInput extends CreateWebhookEndpointInput {
 export interface RotateEndpointSecretInput extends RotateWebhookEndpointSecretInput {
   /** The store of `ensureEndpoint`, which knows the endpoint. */
   readonly secrets: SecretStore;
+}
+
+/** An endpoint whose signing secrets are in the caller's store. */
+export interface StoredEndpoint {
+  readonly endpoint: WebhookEndpoint;
+  /** Those that verify now, newest first. */
+  readonly secrets: readonly string[];
+}
+
+export interface EnsuredEndpoint extends StoredEndpoint {
+  /** Whether anything was created, rotated, updated or deleted. */
+  readonly changed: boolean;
+  /** Endpoints of the same URL with another description or other events. They are left as they are. */
+  readonly others: readonly WebhookEndpoint[];
 }
 
 /** Where events are delivered, and which there are. @see interface §4 */
@@ -87,7 +108,6 @@ const rotateInput = s.strictObject({ secrets, gracePeriodSeconds });
 
 export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhooks {
   const { send } = engine;
-  const { clock, random, redactor } = options;
   const endpoints = createWebhookEndpoints(send);
 
   /** Runs a call of several requests, with one deadline. */
@@ -95,14 +115,13 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     method: string,
     given: SecretStore,
     callGiven: CallOptions = {},
-    work: (run: EndpointRun) => Promise<Result>,
+    work: (run: ReturnType<typeof createEndpointRun>) => Promise<Result>,
   ): Promise<Result> {
     const call = checkCallOptions(method, callGiven);
     const priority = call.priority ?? options.priority;
     const limitMs = call.deadlineMs ?? options.deadlineMs ?? deadlineMsDefaults[priority];
     const scope = engine.openScope({ signal: call.signal, limitMs });
-    const store = guardStore(given, scope);
-    const run = createEndpointRun({ endpoints, store, scope, clock, random, call });
+    const run = createEndpointRun(endpoints, guardStore(given, scope), scope, call, options);
     try {
       return await work(run);
     } catch (error) {
@@ -110,7 +129,7 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
       const outcome = run.hasChanged() ? "unknown" : error.failure.outcome;
       throw toError(
         { ...error.failure, outcome },
-        { attempts: 0, operation: { method, name: undefined }, redactor },
+        { attempts: 0, operation: { method, name: undefined }, redactor: options.redactor },
       );
     } finally {
       scope.dispose();
@@ -131,4 +150,203 @@ export function createWebhooks(engine: Engine, options: WebhooksOptions): Webhoo
     },
     catalog: (call) => send(catalog, {}, call),
   };
+}
+
+// One process at a time has a secret issued. It first marks the store (`pending`); others wait until the marker is removed
+// or its time is over. So when a process ends while the service issues a secret, the next one has another issued.
+//
+//   read, list ─► the secret is stored, nothing is pending ─► delete duplicates, update what differs ─► result
+//    ▲        └─► mark ─► create or rotate ─► store the secret, remove the marker
+//    └─────────────┴── also after a conflict, and after an outcome that is unknown
+
+// A request ends well before others take its marker for that of a process that has ended.
+const issueTimeoutMs = 20_000;
+const markerMs = 30_000;
+// A marker that lasts longer than a difference of clocks explains was written with a wrong clock.
+const markerMsMax = 2 * markerMs;
+const pollMs = 250;
+const roundsMax = 10;
+const graceSecondsDefault = 86_400;
+/** Of a secret that the store has lost: a program that loses its store at each start must not fill the signatures of a delivery. */
+const lostGraceSeconds = 3_600;
+const issuesMax = 3;
+
+/** One call of `ensureEndpoint` or `rotateEndpointSecret`, its input checked. */
+function createEndpointRun(
+  endpoints: WebhookEndpoints,
+  store: GuardedStore,
+  scope: CallScope,
+  call: CallOptions,
+  { clock, random }: WebhooksOptions,
+) {
+  /** Tells its markers from those of others. */
+  const id = String(random());
+  /** The service was asked for a secret, or to change something. */
+  let hasChanged = false;
+  /** A secret was or may have been issued that is not stored, so another is needed, whatever others have stored since. */
+  let hasLostSecret = false;
+  let unknown: Error | undefined;
+  /** Secrets that were stored, and are not there when the store is read again. */
+  let forgotten = 0;
+
+  /** A request may take what remains of the call. Sent twice, it would issue two secrets. */
+  function requestOptions(limitMs = Number.POSITIVE_INFINITY): CallOptions {
+    const deadlineMs = Math.max(1, Math.floor(Math.min(scope.remainingMs(), limitMs)));
+    return { ...call, deadlineMs, idempotent: undefined };
+  }
+
+  /** The text of the store when no other process is having a secret issued. */
+  async function readSettled(): Promise<string | null> {
+    for (;;) {
+      const text = await store.read();
+      const { pending } = parseSecrets(text);
+      const remainingMs = (pending?.untilMs ?? 0) - clock.now();
+      if (remainingMs <= 0 || remainingMs > markerMsMax || pending?.id === id) return text;
+      await scope.sleep(pollMs);
+    }
+  }
+
+  async function repeat<Result>(step: (text: string | null) => Promise<Result | undefined>): Promise<Result> {
+    for (let round = 0; round < roundsMax; round += 1) {
+      const result = await step(await readSettled());
+      if (result !== undefined) return result;
+    }
+    const message = `secrets.write: another process changed the text ${roundsMax} times; expected a store that returns false only then`;
+    throw unknown ?? new FailureError(failure("SECRET_STORE_CONFLICT", message));
+  }
+
+  /** Has a secret issued for the endpoint of this URL and stores it. `undefined` when the state has to be read again. */
+  async function issue(
+    send: (call: CallOptions) => Promise<WebhookEndpointSecret>,
+    text: string | null,
+    url: string,
+    graceSeconds = graceSecondsDefault,
+  ): Promise<StoredEndpoint | undefined> {
+    const stored = parseSecrets(text);
+    const marked = JSON.stringify({ ...stored, pending: { id, untilMs: clock.now() + markerMs } });
+    if (!(await store.replace(marked, text))) return scope.sleep(pollMs).then(() => undefined);
+    hasChanged = hasLostSecret = true;
+    try {
+      const { endpoint, signingSecret } = await send(requestOptions(issueTimeoutMs));
+      const issued = { ...stored, url, endpointId: endpoint.id };
+      const next = JSON.stringify(addSecret(issued, signingSecret, graceSeconds * 1_000, clock.now()));
+      hasLostSecret = !(await store.replace(next, marked));
+      return hasLostSecret ? undefined : { endpoint, secrets: readSigningSecrets(next, clock.now()) };
+    } catch (error) {
+      // Of the store, which may have failed after the secret was issued: the marker stays.
+      if (!isWorkspaceTasksError(error)) throw error;
+      unknown = error;
+      if (error.outcome === "unknown") return undefined;
+      await store.replace(JSON.stringify(stored), marked).catch(() => false);
+      throw error;
+    }
+  }
+
+  async function deleteEndpoint({ id }: WebhookEndpoint): Promise<void> {
+    hasChanged = true;
+    await endpoints.delete(id, requestOptions()).catch((error: unknown) => {
+      // Another process has deleted it.
+      if (!isWorkspaceTasksError(error, "NOT_FOUND")) throw error;
+    });
+  }
+
+  async function update(endpoint: WebhookEndpoint, wanted: CreateWebhookEndpointInput) {
+    const change = differenceOf(endpoint, wanted);
+    hasChanged ||= change !== undefined;
+    return change ? endpoints.update(endpoint.id, change, requestOptions()) : endpoint;
+  }
+
+  return {
+    hasChanged: () => hasChanged,
+
+    ensure: (wanted: CreateWebhookEndpointInput): Promise<EnsuredEndpoint> =>
+      repeat(async (text) => {
+        const { endpointId, secrets, pending, url } = parseSecrets(text);
+        requireSameUrl(url, wanted.url);
+        const all = await endpoints.list({ limit: 100 }, requestOptions()).toArray();
+        const { kept, duplicates, others } = chooseEndpoint(all, wanted, { endpointId, url });
+        const isStored = endpointId === kept?.id && secrets.length > 0 && !pending && !hasLostSecret;
+        if (!kept || !isStored) {
+          if (forgotten === issuesMax) throw new FailureError(failure("SECRET_STORE_FAILED", forgets));
+          const lost = { gracePeriodSeconds: lostGraceSeconds };
+          const send = (call: CallOptions) =>
+            kept ? endpoints.rotateSecret(kept.id, lost, call) : endpoints.create(wanted, call);
+          if (await issue(send, text, wanted.url)) forgotten += 1;
+          return undefined;
+        }
+        for (const duplicate of duplicates) await deleteEndpoint(duplicate);
+        const endpoint = await update(kept, wanted);
+        return { endpoint, secrets: readSigningSecrets(text, clock.now()), changed: hasChanged, others };
+      }),
+
+    rotate: (gracePeriodSeconds: number | undefined): Promise<StoredEndpoint> =>
+      repeat(async (text) => {
+        const { endpointId, url } = parseSecrets(text);
+        const empty =
+          "secrets: expected a store with an endpoint, got an empty one; call ensureEndpoint first";
+        if (endpointId === "") throw new FailureError(failure("ARGUMENT_INVALID", empty));
+        const send = (call: CallOptions) => endpoints.rotateSecret(endpointId, { gracePeriodSeconds }, call);
+        return issue(send, text, url, gracePeriodSeconds);
+      }),
+  };
+}
+
+const forgets = `secrets.read: expected the secret that was written, got a store without it, ${issuesMax} times; each one is issued by the service and signs for an hour`;
+
+export interface EndpointChoice {
+  readonly kept?: WebhookEndpoint | undefined;
+  /** Equal to `kept` in URL, description and events. */
+  readonly duplicates: readonly WebhookEndpoint[];
+  /** Of the same URL, but not equal. */
+  readonly others: readonly WebhookEndpoint[];
+}
+
+/** Of equal endpoints the oldest is kept, so that all processes choose the same one. */
+export function chooseEndpoint(
+  all: readonly WebhookEndpoint[],
+  wanted: CreateWebhookEndpointInput,
+  stored: Pick<StoredSecrets, "url" | "endpointId">,
+): EndpointChoice {
+  const isStored = ({ id }: WebhookEndpoint) => id === stored.endpointId;
+  // The service may write a URL differently, and the stored endpoint is known by its id.
+  const candidates = all
+    .filter(
+      (each) => hrefOf(each.url) === hrefOf(wanted.url) || (isStored(each) && stored.url === wanted.url),
+    )
+    .sort(byAge);
+  const isAsWanted = (each: WebhookEndpoint) => contentOf(each) === contentOf(wanted);
+  const model = candidates.find(isStored) ?? candidates.find(isAsWanted) ?? candidates[0];
+  const isEqual = (each: WebhookEndpoint) => model !== undefined && contentOf(each) === contentOf(model);
+  const [kept, ...duplicates] = candidates.filter(isEqual);
+  return { kept, duplicates, others: candidates.filter((each) => !isEqual(each)) };
+}
+
+/** What makes the endpoint the wanted one; `undefined` when it is. */
+export function differenceOf(
+  { enabled, description, eventTypes }: WebhookEndpoint,
+  wanted: CreateWebhookEndpointInput,
+): UpdateWebhookEndpointInput | undefined {
+  const isDescribed = wanted.description === undefined || (wanted.description ?? "") === description;
+  const change = {
+    ...(enabled ? {} : { enabled: true }),
+    ...(isDescribed ? {} : { description: wanted.description }),
+    ...(namesOf(wanted.eventTypes) === namesOf(eventTypes) ? {} : { eventTypes: wanted.eventTypes ?? null }),
+  };
+  return Object.keys(change).length > 0 ? (change as UpdateWebhookEndpointInput) : undefined;
+}
+
+const byAge = (a: WebhookEndpoint, b: WebhookEndpoint) =>
+  Date.parse(a.createdAt) - Date.parse(b.createdAt) || (a.id < b.id ? -1 : 1);
+const contentOf = ({ url, description, eventTypes }: CreateWebhookEndpointInput) =>
+  JSON.stringify([hrefOf(url), description ?? "", namesOf(eventTypes)]);
+const hrefOf = (url: string) => (URL.canParse(url) ? new URL(url).href : url);
+const namesOf = (eventTypes: readonly string[] | null | undefined) =>
+  eventTypes ? [...new Set(eventTypes)].sort().join() : null;
+
+/** Two URLs with one store would take turns in it, and each would have the secret of the other rotated away. */
+function requireSameUrl(stored: string, wanted: string): void {
+  if (stored === "" || hrefOf(stored) === hrefOf(wanted)) return;
+  const message =
+    "secrets.read: expected the store of this url, got that of another one; use a store of its own for each url";
+  throw new FailureError(failure("SECRET_STORE_FAILED", message));
 }

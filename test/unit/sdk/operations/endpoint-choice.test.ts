@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { chooseEndpoint, differenceOf } from "../../../../sdk/operations/stored-endpoint.ts";
 import type { WebhookEndpoint } from "../../../../sdk/operations/webhook-endpoints.ts";
+import { chooseEndpoint, differenceOf } from "../../../../sdk/operations/webhooks.ts";
 
 const url = "https://receiver.example/webhooks";
 /** An endpoint that was created in this second. */
