@@ -26,7 +26,7 @@ const kept = [
 ];
 
 /** What this process has and its user has not. */
-const foreign: Variables = Object.fromEntries(
+export const foreign: Variables = Object.fromEntries(
   Object.keys(process.env)
     .filter((name) => /^npm_|VITEST|^NODE_(OPTIONS|ENV|PATH)$|^CI$|WORKSPACE_TASKS/i.test(name))
     .map((name) => [name, undefined]),

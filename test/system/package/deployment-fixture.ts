@@ -1,20 +1,17 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { packPackages } from "../../../scripts/pack.ts";
 import { packages, readJson } from "../../../scripts/packages.ts";
+import { foreign, type Variables } from "../../projects/installed-project.ts";
+import { RunningProgram } from "../../support/running-program.ts";
 import { shellBlockOf } from "../../support/shown-commands.ts";
 
 export const deployment = join(import.meta.dirname, "../../../examples/deployment");
 const execute = promisify(execFile);
 
-/** The environment of a machine that does not run this test. */
-const environment = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) => !/^npm_|VITEST|^NODE_(OPTIONS|ENV)$|WORKSPACE_TASKS/.test(name),
-  ),
-);
+const environment = { ...process.env, ...foreign };
 
 const [production = [], development = []] = shellBlockOf("docs/deployment.md", "npm install").map((line) =>
   line.split(" ").filter((word) => !/^(?:npm|install|--save-dev)$/.test(word)),
@@ -100,35 +97,6 @@ export async function buildImage(dockerfile: string, context: string, image: str
   return { env, command, check, ports };
 }
 
-/** A command in a process group of its own; disposing it ends the group. */
-export class RunningCommand implements Disposable {
-  readonly #child: ChildProcess;
-  readonly ended: Promise<number | null>;
-  output = "";
-
-  constructor([file = "", ...args]: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
-    this.#child = spawn(file, args, { cwd, detached: true, stdio: "pipe", env: { ...environment, ...env } });
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.output += text;
-      });
-    }
-    // The end of the command, which may leave a background process with its output behind.
-    this.ended = new Promise((resolve) => this.#child.once("exit", (code) => resolve(code)));
-  }
-
-  terminate(): void {
-    this.#child.kill("SIGTERM");
-  }
-
-  [Symbol.dispose](): void {
-    const { pid } = this.#child;
-    // It did not start. Without the number the signal would go to the group of this process.
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // The group has no process left.
-    }
-  }
-}
+/** A command on a machine that does not run this test. */
+export const running = ([command = "", ...args]: readonly string[], cwd: string, env: Variables) =>
+  new RunningProgram(args, { command, cwd, env: { ...foreign, ...env } });

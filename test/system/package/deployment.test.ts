@@ -8,13 +8,7 @@ import { freePort } from "../../support/listen.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { sampleEvent } from "../../support/sample-event.ts";
 import { secretA, signDelivery } from "../../support/signed-delivery.ts";
-import {
-  buildImage,
-  createApplication,
-  deployment,
-  instructionsOf,
-  RunningCommand,
-} from "./deployment-fixture.ts";
+import { buildImage, createApplication, deployment, instructionsOf, running } from "./deployment-fixture.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is missing in a file fails the test that reads it
 type Loose = any;
@@ -95,34 +89,36 @@ describe("the Dockerfile of the receiver", () => {
   it("the Dockerfile of the receiver builds an image that migrates, serves, reports its health, and ends in order", async () => {
     const { image, env, command, check } = await imageOf("Dockerfile");
     const database = { ...env, DATABASE_URL: server.url() };
-    using migration = new RunningCommand(["node", "migrate.mjs"], image, database);
-    expect(await migration.ended, migration.output).toBe(0);
+    using migration = running(["node", "migrate.mjs"], image, database);
+    expect(await migration.ended()).toMatchObject({ code: 0 });
     const list = ["node_modules/.bin/workspace-tasks-inbox", "list", "--store", server.url()];
-    using inbox = new RunningCommand(list, image, env);
-    expect(await inbox.ended, inbox.output).toBe(0);
+    using inbox = running(list, image, env);
+    expect(await inbox.ended()).toMatchObject({ code: 0 });
 
     const [port, operations] = [await freePort(), await freePort()];
     const ports = { PORT: String(port), OPERATIONS_PORT: String(operations) };
     const settings = { ...service, ...ports, DRAIN_MS: "1000", WORKSPACE_TASKS_SIGNING_SECRET: secretA };
-    using receiver = new RunningCommand(command, image, { ...database, ...settings });
+    using receiver = running(command, image, { ...database, ...settings });
     await expect.poll(async () => (await get(operations, "/ready")).status, { timeout: 20_000 }).toBe(200);
-    using health = new RunningCommand(at(operations, check), image, env);
-    expect(await health.ended, health.output).toBe(0);
+    using health = running(at(operations, check), image, env);
+    expect(await health.ended()).toMatchObject({ code: 0 });
     expect(await deliver(port)).toBe(200);
     expect((await get(operations, "/metrics")).body).toMatch(/deliveries_total\{.*accepted.*\} 1/);
     for (const path of ["/metrics", "/ready", "/live", "/other"])
       expect((await get(port, path)).status, path).toBe(404);
     expect((await get(operations, "/webhooks")).status).toBe(404);
 
-    receiver.terminate();
+    receiver.signal("SIGTERM");
     await expect.poll(async () => (await get(operations, "/ready")).status).toBe(503);
     // The load balancer may not have noticed.
     expect(await deliver(port)).toBe(200);
     expect((await get(operations, "/live")).status).toBe(200);
-    expect(await receiver.ended).toBe(0);
-    expect(receiver.output).toMatch(/ready for webhooks/);
-    using deadHealth = new RunningCommand(at(operations, check), image, env);
-    expect(await deadHealth.ended).toBe(1);
+    expect(await receiver.ended()).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/ready for webhooks/),
+    });
+    using deadHealth = running(at(operations, check), image, env);
+    expect(await deadHealth.ended()).toMatchObject({ code: 1 });
   });
 
   it("the Dockerfile of the receiver builds an image without the mock and its command", async () => {
@@ -142,12 +138,16 @@ describe("the Dockerfile of the receiver", () => {
       WORKSPACE_TASKS_API_KEY: "wtk_any",
     };
     const { image } = await imageOf("Dockerfile");
-    using receiver = new RunningCommand(["node", "server.mjs"], image, env);
-    expect(await receiver.ended).toBe(1);
-    expect(receiver.output).toMatch(/^cannot start: postgres inbox: it cannot be opened: .+DATABASE_URL\n$/);
-    using migration = new RunningCommand(["node", "migrate.mjs"], image, settings);
-    expect(await migration.ended).toBe(1);
-    expect(migration.output).toMatch(/^cannot migrate: postgres inbox: it cannot be opened: .+\n$/);
+    using receiver = running(["node", "server.mjs"], image, env);
+    expect(await receiver.ended()).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^cannot start: postgres inbox: it cannot be opened: .+DATABASE_URL\n$/),
+    });
+    using migration = running(["node", "migrate.mjs"], image, settings);
+    expect(await migration.ended()).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^cannot migrate: postgres inbox: it cannot be opened: .+\n$/),
+    });
   });
 
   it("the Dockerfile of the receiver copies what its programs and the files of the other deployments name", () => {
@@ -166,16 +166,16 @@ describe("the Dockerfile of the mock", () => {
   it("the Dockerfile of the mock builds an image whose mock is healthy, and serves under the name of its service", async () => {
     const { image, command, check } = await imageOf("mock.Dockerfile");
     const port = await freePort();
-    using mock = new RunningCommand(at(port, command), image, {});
+    using mock = running(at(port, command), image, {});
     await expect
       .poll(async () => (await get(port, "/_mock/v1/health")).status, { timeout: 20_000 })
       .toBe(200);
-    using health = new RunningCommand(at(port, check), image, {});
-    expect(await health.ended, health.output).toBe(0);
+    using health = running(at(port, check), image, {});
+    expect(await health.ended()).toMatchObject({ code: 0 });
     const asMock = ["--silent", "--header", "Host: mock:4010", `http://127.0.0.1:${port}/_mock/v1/health`];
     expect(execFileSync("curl", asMock, { encoding: "utf8" })).toContain("{");
-    mock.terminate();
-    expect(await mock.ended).toBe(0);
+    mock.signal("SIGTERM");
+    expect(await mock.ended()).toMatchObject({ code: 0 });
   });
 });
 
@@ -192,8 +192,8 @@ describe("the compose file", () => {
     const [mockPort, receiverPort, operations] = [await freePort(), await freePort(), await freePort()];
     const { image } = await imageOf("Dockerfile");
     const { image: mockImage } = await imageOf("mock.Dockerfile");
-    using migrating = new RunningCommand(["node", "migrate.mjs"], image, { DATABASE_URL: server.url() });
-    expect(await migrating.ended, migrating.output).toBe(0);
+    using migrating = running(["node", "migrate.mjs"], image, { DATABASE_URL: server.url() });
+    expect(await migrating.ended()).toMatchObject({ code: 0 });
     const settings = {
       ...environment,
       DATABASE_URL: server.url(),
@@ -201,7 +201,7 @@ describe("the compose file", () => {
       OPERATIONS_PORT: String(operations),
       DRAIN_MS: "0",
     };
-    using receiving = new RunningCommand(["node", "server.mjs"], image, settings);
+    using receiving = running(["node", "server.mjs"], image, settings);
     await expect.poll(async () => (await get(operations, "/ready")).status, { timeout: 20_000 }).toBe(200);
     // In place of the container's name: not a loopback name, but it leads to this computer.
     const here = (part: string) =>
@@ -210,14 +210,16 @@ describe("the compose file", () => {
         .replace("receiver:3000", `0.0.0.0:${receiverPort}`)
         .replace("=receiver", "=0.0.0.0");
     const command = mock.command?.map(here) ?? [];
-    using running = new RunningCommand(command, mockImage, {});
-    await expect.poll(() => running.output, { timeout: 20_000 }).toContain("Ctrl+C stops it");
+    using serving = running(command, mockImage, {});
+    await serving.said(/Ctrl\+C stops it/);
     const [program = ""] = command;
     const trigger = [program, "trigger", "task.completed", "--mock", `http://127.0.0.1:${mockPort}`];
-    using triggering = new RunningCommand(trigger, mockImage, {});
-    expect(await triggering.ended, triggering.output).toBe(0);
-    expect(triggering.output).toMatch(/ 200 {2}succeeded$/m);
-    await expect.poll(() => receiving.output).toMatch(/task \S+ is COMPLETED/);
+    using triggering = running(trigger, mockImage, {});
+    expect(await triggering.ended()).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/ 200 {2}succeeded$/m),
+    });
+    await receiving.said(/task \S+ is COMPLETED/);
   });
 });
 
@@ -315,6 +317,12 @@ describe("the workflow that releases", () => {
   );
 });
 
+/** As a step of a pipeline, at the end of which its background processes are ended. */
+const inBash = (script: string) => [
+  ...["bash", "-e", "-o", "pipefail", "-c"],
+  `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${script}`,
+];
+
 describe.concurrent("the pipeline", () => {
   it("the pipeline of GitHub Actions runs the tests with a mock, and check-receiver", {
     timeout: 120_000,
@@ -326,13 +334,14 @@ describe.concurrent("the pipeline", () => {
     const output: string[] = [];
     for (const { run, env } of steps.filter((step: Loose) => step.run)) {
       const variables = Object.entries(env ?? {}).map(([name, value]) => [name, String(value)]);
-      const bash = ["bash", "-e", "-o", "pipefail", "-c", run ?? ""];
-      using step = new RunningCommand(at(port, bash), application, {
+      const bash = inBash(run ?? "");
+      using step = running(at(port, bash), application, {
         ...Object.fromEntries(variables),
         ...(env && { PORT: String(port) }),
       });
-      expect(await step.ended, step.output).toBe(0);
-      output.push(step.output);
+      const ended = await step.ended();
+      expect(ended).toMatchObject({ code: 0 });
+      output.push(ended.output);
     }
     expect(output.join("\n")).toMatch(/passed WorkspaceUser/);
     expect(output.join("\n")).toMatch(/MUST/);
@@ -346,10 +355,11 @@ describe.concurrent("the pipeline", () => {
       const port = await freePort();
       const application = await copyOfApplication(`gitlab-${job}`);
       const script = [...pipeline.before_script, ...pipeline[job].script].join("\n");
-      const bash = at(port, ["bash", "-e", "-o", "pipefail", "-c", script]);
-      using running = new RunningCommand(bash, application, { ...pipeline.variables, PORT: String(port) });
-      expect(await running.ended, running.output).toBe(0);
-      expect(running.output).toMatch(expected);
+      using step = running(at(port, inBash(script)), application, {
+        ...pipeline.variables,
+        PORT: String(port),
+      });
+      expect(await step.ended()).toMatchObject({ code: 0, output: expect.stringMatching(expected) });
     };
     await Promise.all([run("test", /passed WorkspaceUser/), run("receiver", /MUST/)]);
   });

@@ -53,57 +53,33 @@ it("an intake says once how to install amqplib when it is missing", async () => 
   expect(output.match(/amqplib.*/g)).toEqual(["amqplib is not installed; try: npm install amqplib"]);
 });
 
-// Each package has its own copy of the checks, and some check with schemas of another.
+// The packages of RabbitMQ check with schemas of the receiver kit, whose copy of the checks is another one.
 const secrets = [`whsec_${Buffer.alloc(32, 1).toString("base64")}`];
-const receiverKit = "@workspace-tasks/receiver-kit";
-const rabbitmq = "@workspace-tasks/receiver-rabbitmq";
 const urls = ["amqp://127.0.0.1"];
-const cases: readonly (readonly [module: string, call: string, expected: string])[] = [
-  [rabbitmq, `rabbitmqIntake(${JSON.stringify({ urls: "amqp://127.0.0.1", secrets })})`, "rabbitmqIntake: "],
-  [rabbitmq, `rabbitmqIntake(${JSON.stringify({ urls, secrets, shards: 0 })})`, "rabbitmqIntake: shards: "],
+const cases: readonly (readonly [call: string, expected: string])[] = [
+  [`rabbitmqIntake(${JSON.stringify({ urls: "amqp://127.0.0.1", secrets })})`, "rabbitmqIntake: "],
+  [`rabbitmqIntake(${JSON.stringify({ urls, secrets, shards: 0 })})`, "rabbitmqIntake: shards: "],
   [
-    rabbitmq,
     `rabbitmqIntake(${JSON.stringify({ urls, secrets, limits: { bodyBytesMax: -1 } })})`,
     "rabbitmqIntake: limits.bodyBytesMax: ",
   ],
-  [rabbitmq, `rabbitmqIntake(${JSON.stringify({ urls, secrets, source: " " })})`, "rabbitmqIntake: source: "],
+  [`rabbitmqIntake(${JSON.stringify({ urls, secrets, source: " " })})`, "rabbitmqIntake: source: "],
+  [`rabbitmqIntake(${JSON.stringify({ urls, secrets, shard: 2 })})`, "rabbitmqIntake: unknown option"],
+  [`rabbitmqConsumer(${JSON.stringify({ urls, receivers: [] })})`, "rabbitmqConsumer: receivers: "],
   [
-    rabbitmq,
-    `rabbitmqIntake(${JSON.stringify({ urls, secrets, shard: 2 })})`,
-    "rabbitmqIntake: unknown option",
-  ],
-  [rabbitmq, `rabbitmqConsumer(${JSON.stringify({ urls, receivers: [] })})`, "rabbitmqConsumer: receivers: "],
-  [
-    rabbitmq,
     `rabbitmqConsumer({ urls: ["amqp://127.0.0.1"], receivers: [{ accept() {} }], logger: {} })`,
     "rabbitmqConsumer: logger: ",
   ],
   [
-    rabbitmq,
     `await rabbitmqConsumer({ urls: ["amqp://127.0.0.1"], receivers: [{ accept() {} }] }).close({ graceMs: -1 })`,
     "close: graceMs: ",
   ],
-  [
-    receiverKit,
-    `createReceiver(${JSON.stringify({ secrets, inboxx: 1 })})`,
-    "createReceiver: unknown option",
-  ],
-  [
-    `${receiverKit}/express`,
-    `verifyWebhook(${JSON.stringify({ secrets, tolerance: 1 })})`,
-    "verifyWebhook: ",
-  ],
-  [`${receiverKit}/postgres`, `postgresInbox({}, { schema: 1 })`, "postgresInbox: "],
-  [`${receiverKit}/sqlite`, `sqliteInbox({ path: 1 })`, "sqliteInbox: "],
-  ["@workspace-tasks/sdk", `createClient({ baseUrl: "nope", apiKey: "a" })`, "createClient: "],
-  ["@workspace-tasks/mock-server", `await createMockServer({ port: -1 })`, "port"],
-  ["workspace-tasks/check-receiver", `await auditReceiver({ url: 1, secret: "x" })`, "auditReceiver: "],
 ];
 
-it.each(cases)("%s: %s is rejected with a code and its place", async (module, call, expected) => {
+it.each(cases)("%s is rejected with a code and its place", async (call, expected) => {
   const name = /(\w+)\(/.exec(call)?.[1];
   const program = `
-    const { ${name} } = await import(${JSON.stringify(module)});
+    const { ${name} } = await import("@workspace-tasks/receiver-rabbitmq");
     try { ${call}; console.log("no error"); } catch ({ code, message }) { console.log(JSON.stringify({ code, message })); }`;
   expect(JSON.parse(await evaluate(program))).toEqual({
     code: expect.stringMatching(/^[A-Z_]+_INVALID$/),
