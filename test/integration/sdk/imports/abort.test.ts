@@ -1,100 +1,71 @@
-import { utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import type { createMockServer, MockServer } from "@workspace-tasks/mock-server";
-import type {
-  Clock,
-  CreateClientOptions,
-  ImportClient,
-  ImportFileArtifact,
-  ImportJournal,
-  Task,
-} from "@workspace-tasks/sdk";
+import type { createMockServer } from "@workspace-tasks/mock-server";
+import type { Clock, ImportClient, Task } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
-import { clientsWithUrls, createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
+import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { codeOf } from "../../../support/outcome-of.ts";
-import { withFolder } from "../../../support/with-folder.ts";
+import { crashingProcess } from "./crash-process.ts";
+import { clientsWithFiles } from "./import-stops.ts";
 
-type Fetch = NonNullable<CreateClientOptions["fetch"]>;
-
-const clients: readonly ImportClient[] = clientsWithUrls(3, 1).map((client, index) => ({
-  ...client,
-  artifacts: client.artifacts?.map(({ name, type, externalId }) => {
-    const file = () => new Blob([`document ${index}`]);
-    return { name, type, externalId, mimeType: "application/pdf", file };
-  }),
-}));
-
-/** What an import uses, counted; `onStep` is called before and after each request and each write of the journal. */
-function observe(mock: MockServer, durable: MemoryJournal, onStep: () => void) {
-  const open = { timers: 0, requests: 0 };
-  const clock: Clock = {
-    now: () => mock.clock.now(),
-    monotonic: () => mock.clock.monotonic(),
+/** A clock of which each timer is known until it has fired or was cancelled. */
+function countingClock(clock: Clock) {
+  const timers = new Set<object>();
+  const counting: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
     schedule(delayMs, run, options) {
-      open.timers += 1;
-      let isOpen = true;
-      const end = () => {
-        if (isOpen) open.timers -= 1;
-        isOpen = false;
-      };
+      const timer = {};
+      timers.add(timer);
       const fire = () => {
-        end();
+        timers.delete(timer);
         run();
       };
-      const cancel = mock.clock.schedule(delayMs, fire, options);
+      const cancel = clock.schedule(delayMs, fire, options);
       return () => {
-        end();
+        timers.delete(timer);
         cancel();
       };
     },
   };
-  const fetch: Fetch = async (url, init) => {
-    onStep();
-    open.requests += 1;
-    try {
-      return await mock.fetch(url as URL, init as RequestInit);
-    } finally {
-      open.requests -= 1;
-      onStep();
-    }
-  };
-  const journal: ImportJournal = {
-    open: () => durable.open(),
-    async append(entries) {
-      onStep();
-      await durable.append(entries);
-      onStep();
-    },
-    close: () => durable.close(),
-  };
-  return { clock, fetch, journal, open };
+  return { timers, clock: counting };
 }
 
 /** @returns whether the import was aborted before its end */
 async function abortAt(step: number): Promise<boolean> {
   await using fixture = await createImportFixture();
-  const { mock } = fixture;
+  const clients = clientsWithFiles(3, 1);
   const durable = new MemoryJournal();
-  const controller = new AbortController();
-  let steps = 0;
-  const { clock, fetch, journal, open } = observe(mock, durable, () => {
-    if (++steps === step) controller.abort();
-  });
+  const { signal, abort } = abortable();
+  const onStep = (reached: number) => {
+    if (reached === step) abort();
+  };
+  const serve = fixture.mock.fetch;
+  const process = crashingProcess({ serve, durable, haltAt: Number.POSITIVE_INFINITY, onStep });
+  let requests = 0;
+  const fetch: typeof process.fetch = async (url, init) => {
+    requests += 1;
+    return process.fetch(url, init).finally(() => {
+      requests -= 1;
+    });
+  };
+  const { timers, clock } = countingClock(fixture.mock.clock);
   const client = fixture.createClient({ clock, fetch });
-  const { signal } = controller;
-  const code = await codeOf(fixture.import({ clients, journal, worksPerJob: 2, signal }, client));
-  expect({ code, closed: durable.closed, requests: open.requests }).toEqual({
-    code: signal.aborted && code !== "no error" ? "ABORTED" : "no error",
-    closed: 1,
-    requests: 0,
-  });
+  const code = await codeOf(
+    fixture.import({ clients, journal: process.journal, worksPerJob: 2, signal }, client),
+  );
+  const expected = signal.aborted && code !== "no error" ? "ABORTED" : "no error";
+  expect({ code, closed: durable.closed, requests }).toEqual({ code: expected, closed: 1, requests: 0 });
   await client.close();
-  expect(open.timers).toBe(0);
+  expect(timers.size).toBe(0);
   const result = await fixture.import({ clients, journal: durable, worksPerJob: 2 });
   expect(result.counts.imported + result.counts.unchanged).toBe(3);
   expect(await fixture.problems(result, clients)).toEqual([]);
   return code === "ABORTED";
+}
+
+function abortable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
 }
 
 describe("an import that is aborted", () => {
@@ -106,115 +77,73 @@ describe("an import that is aborted", () => {
 
   it("ends while the function that opens a file never settles", async () => {
     await using fixture = await createImportFixture();
-    const controller = new AbortController();
+    const { signal, abort } = abortable();
     const journal = new MemoryJournal();
     const file = () => {
-      controller.abort();
+      abort();
       return new Promise<Blob>(() => {});
     };
     const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
     const input = [{ externalId: "a", name: "A", artifacts: [artifact] }];
-    const aborted = fixture.import({ clients: input, journal, signal: controller.signal });
-    expect(await codeOf(aborted)).toBe("ABORTED");
+    expect(await codeOf(fixture.import({ clients: input, journal, signal }))).toBe("ABORTED");
     expect(journal.closed).toBe(1);
   });
 });
 
-describe("uploads of an import", () => {
-  it("are continued by the next process, and begun again when the service has lost them", async () => {
-    await using fixture = await createImportFixture();
-    const { mock } = fixture;
-    const [client] = clients as [ImportClient];
+describe("the upload of an import that was aborted in the middle", () => {
+  const bytes = 12_000_000;
+
+  /** Aborts an import twice while its document is uploaded. */
+  async function abortUploads() {
+    const fixture = await createImportFixture();
     const journal = new MemoryJournal();
-    const bytes = 12_000_000;
-    const file = () => new Blob([new Uint8Array(bytes)]);
-    const input = [{ ...client, artifacts: [{ ...client.artifacts?.[0], file }] }] as ImportClient[];
+    let document = new Uint8Array(bytes).fill(1);
+    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf" };
+    const clients: readonly ImportClient[] = [
+      { externalId: "a", name: "A", artifacts: [{ ...artifact, file: () => new Blob([document]) }] },
+    ];
     for (const _ of [1, 2]) {
-      const controller = new AbortController();
+      const { signal, abort } = abortable();
       const onProgress = ({ uploadedBytes }: { uploadedBytes: number }) => {
-        if (uploadedBytes >= 5_000_000) controller.abort();
+        if (uploadedBytes >= 5_000_000) abort();
       };
-      const aborted = fixture.import({ clients: input, journal, signal: controller.signal, onProgress });
-      expect(await codeOf(aborted)).toBe("ABORTED");
+      expect(await codeOf(fixture.import({ clients, journal, signal, onProgress }))).toBe("ABORTED");
     }
-    const begun = journal.entries.filter((entry) => entry.startsWith('["upload"'));
-    expect(begun).toHaveLength(1);
-    const { state } = await mock.control.getSnapshot();
-    expect(state.uploads[0]?.offsetBytes).toBeGreaterThan(0);
-    const url = (JSON.parse(begun[0] ?? "") as readonly string[])[3] ?? "";
-    const { workspaceToken } = await mock.control.createTokens({});
-    await mock.fetch(url, {
-      method: "DELETE",
-      headers: { authorization: `Bearer ${workspaceToken}`, "tus-resumable": "1.0.0" },
-    });
-    const result = await fixture.import({ clients: input, journal });
-    expect(await fixture.problems(result, input)).toEqual([]);
-    expect(journal.entries.filter((entry) => entry.startsWith('["upload"'))).toHaveLength(2);
-  });
-});
-
-describe("a file that has changed when its import continues", () => {
-  // With real time: a virtual clock does not wait for files.
-
-  /** Aborts an import of one client as soon as its upload was begun, and changes the file. */
-  async function importTwice(
-    fixture: ImportFixture,
-    file: ImportFileArtifact["file"],
-    change: () => Promise<void>,
-  ): Promise<readonly number[]> {
-    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf", file };
-    const clients = [{ externalId: "a", name: "A", artifacts: [artifact] }];
-    const controller = new AbortController();
-    const journal = new MemoryJournal();
-    const append = async (entries: readonly string[]) => {
-      await journal.append(entries);
-      if (entries.some((entry) => entry.startsWith('["upload"'))) controller.abort();
+    const finish = async () => {
+      const result = await fixture.import({ clients, journal });
+      expect(await fixture.problems(result, clients)).toEqual([]);
+      const { state } = await fixture.mock.control.getSnapshot();
+      return state.uploads.map(({ offsetBytes }) => offsetBytes);
     };
-    const aborting = { open: () => journal.open(), append, close: () => journal.close() };
-    const { connectionId, jobName } = fixture;
-    const { start } = fixture.createClient().partner.imports;
-    const options = { connectionId, jobName, clients };
-    const aborted = start({ ...options, journal: aborting, signal: controller.signal });
-    expect(await codeOf(aborted)).toBe("ABORTED");
-    await change();
-    expect((await start({ ...options, journal })).counts.imported).toBe(1);
-    const { state } = await fixture.mock.control.getSnapshot();
-    return state.uploads.map(({ offsetBytes }) => offsetBytes);
+    const change = (changed: Uint8Array<ArrayBuffer>) => {
+      document = changed;
+    };
+    return { fixture, journal, finish, change };
   }
 
   it.each([
-    ["longer", 13_000_000],
-    ["shorter", 11_000_000],
-    ["of the same length", 12_000_000],
-  ])("is uploaded from its beginning when it is %s", (_, bytes) =>
-    withFolder(async (folder) => {
-      await using fixture = await createImportFixture({ clock: "real" });
-      const file = join(folder, "w2.pdf");
-      await writeFile(file, new Uint8Array(12_000_000).fill(1));
-      const sent = await importTwice(fixture, file, async () => {
-        await writeFile(file, new Uint8Array(bytes).fill(2));
-        await utimes(file, 1, 1);
-      });
-      expect(sent).toEqual([expect.any(Number), bytes]);
-    }),
-  );
+    ["continued when it has not changed", bytes, 1, [bytes]],
+    ["begun again when it is longer", 13_000_000, 1, [expect.any(Number), 13_000_000]],
+    ["begun again when it is shorter", 3_000_000, 1, [expect.any(Number), 3_000_000]],
+    ["begun again when it has the same length", bytes, 2, [expect.any(Number), bytes]],
+  ])("is %s", async (_, length, content, expected) => {
+    const { fixture, finish, change } = await abortUploads();
+    await using _fixture = fixture;
+    change(new Uint8Array(length).fill(content));
+    expect(await finish()).toEqual(expected);
+  });
 
-  it("is continued when it has not changed (control)", () =>
-    withFolder(async (folder) => {
-      await using fixture = await createImportFixture({ clock: "real" });
-      const file = join(folder, "w2.pdf");
-      await writeFile(file, new Uint8Array(12_000_000));
-      expect(await importTwice(fixture, file, async () => {})).toEqual([12_000_000]);
-    }));
-
-  it("is uploaded from its beginning when a function opens a document of another length", async () => {
-    await using fixture = await createImportFixture({ clock: "real" });
-    let bytes = 12_000_000;
-    const open = () => new Blob([new Uint8Array(bytes)]);
-    const change = async () => {
-      bytes = 3_000_000;
-    };
-    expect(await importTwice(fixture, open, change)).toEqual([expect.any(Number), 3_000_000]);
+  it("is begun again when the service has lost it", async () => {
+    const { fixture, journal, finish } = await abortUploads();
+    await using _ = fixture;
+    const begun = () => journal.entries.filter((entry) => entry.startsWith('["upload"'));
+    expect(begun()).toHaveLength(1);
+    const url = (JSON.parse(begun()[0] ?? "") as readonly string[])[3] ?? "";
+    const { workspaceToken } = await fixture.mock.control.createTokens({});
+    const headers = { authorization: `Bearer ${workspaceToken}`, "tus-resumable": "1.0.0" };
+    await fixture.mock.fetch(url, { method: "DELETE", headers });
+    await finish();
+    expect(begun()).toHaveLength(2);
   });
 });
 

@@ -11,6 +11,8 @@ export interface CrashingProcess {
   readonly halted: Promise<"halted">;
   /** The steps so far, by name. */
   readonly steps: readonly string[];
+  /** Halts it now. */
+  halt(): void;
   /** Lets a halted process continue, as one of a container that was frozen. */
   continue(): void;
 }
@@ -42,10 +44,14 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
     if (!hasHalted) {
       steps.push(step);
       onStep?.(steps.length);
-      hasHalted = steps.length >= haltAt;
-      if (hasHalted) halt("halted");
+      if (steps.length >= haltAt) haltNow();
     }
     return hasHalted ? continued : undefined;
+  }
+
+  function haltNow(): void {
+    hasHalted = true;
+    halt("halted");
   }
 
   const requireOwn = () => {
@@ -55,6 +61,7 @@ export function crashingProcess(options: CrashingProcessOptions): CrashingProces
   return {
     steps,
     halted,
+    halt: haltNow,
     continue: resume,
     async fetch(url, init) {
       const name = operationOf(init);

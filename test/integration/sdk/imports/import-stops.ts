@@ -71,87 +71,66 @@ async function* each(
   }
 }
 
-/** What is tried at each step of an import; for the second of two events, at each n-th. */
-export const stories = {
-  "a process halts": (base) =>
-    each(
-      0,
-      1,
-      (first) => tellStory({ ...base, stops: [first] }),
-      ({ halted }) => halted < 1,
-    ),
-  "two processes halt, one after the other": (base, every) =>
-    twice(every, (first, second) => tellStory({ ...base, stops: [first, second] }), 2),
-  "two processes halt, and the journal has lost 0 to 8 entries": (base, every) =>
-    twice(
-      every,
-      (first, second) =>
-        tellStory({ ...base, stops: [first, second], lost: (first + second) % (lostMax + 1) }),
-      2,
-    ),
-  async *"a process halts, and the journal has lost 0 to 8 entries"(base, every) {
-    for (let lost = 0; lost <= lostMax; lost++)
-      yield* each(
-        lost,
-        every,
-        (first) => tellStory({ ...base, stops: [first], lost }),
-        ({ halted }) => halted < 1,
-      );
-  },
-  async *"documents change after a process halts, and the journal has lost 0 to 8 entries"(base, every) {
-    for (let lost = 0; lost <= lostMax; lost++)
-      yield* each(
-        lost,
-        every,
-        (first) => tellStory({ ...base, stops: [first], lost, changes: true }),
-        ({ halted }) => halted < 1,
-      );
-  },
-  async *"others start or close the newest job, and the process halts"(base, every) {
-    for (const act of ["start", "close"] as const)
-      for (let call = 1; ; call++) {
-        const intruder = { call, act };
-        const alone = await tellStory({ ...base, intruder });
-        yield alone;
-        if (!alone.intruded) break;
-        yield* each(
-          call,
-          every,
-          (first) => tellStory({ ...base, intruder, stops: [first] }),
-          ({ halted }) => halted < 1,
-        );
-      }
-  },
-  async *"a process is frozen, and continues when another one has its journal"(base, every) {
-    for (let first = 1, isOver = false; !isOver; first++)
-      for await (const end of each(
-        first,
-        every,
-        (wakesAt) => tellStory({ ...base, stops: [first], wakesAt }),
-        ({ woke, halted }) => !woke || halted < 1,
-      )) {
-        yield end;
-        isOver = end.halted < 1;
-      }
-  },
-} as const satisfies Record<string, Stories>;
+/** A process halts after those of the story, at each n-th step. */
+const halting = (story: Story, from: number, every: number) => {
+  const { stops = [] } = story;
+  return each(
+    from,
+    every,
+    (step) => tellStory({ ...story, stops: [...stops, step] }),
+    ({ halted }) => halted <= stops.length,
+  );
+};
 
-async function* twice(
-  every: number,
-  tell: (first: number, second: number) => Promise<StoryEnd>,
-  halts: number,
-): AsyncGenerator<StoryEnd> {
+async function* losing(story: Story, every: number): AsyncGenerator<StoryEnd> {
+  for (let lost = 0; lost <= lostMax; lost++) yield* halting({ ...story, lost }, lost, every);
+}
+
+/** A process halts at each step; for each, another event is tried at each n-th. */
+async function* paired(tell: (first: number) => AsyncGenerator<StoryEnd>): AsyncGenerator<StoryEnd> {
   for (let first = 1, isOver = false; !isOver; first++)
-    for await (const end of each(
-      first,
-      every,
-      (second) => tell(first, second),
-      ({ halted }) => halted < halts,
-    )) {
+    for await (const end of tell(first)) {
       yield end;
       isOver = end.halted < 1;
     }
 }
+
+/** What is tried at each step of an import; for the second of two events, at each n-th. */
+export const stories = {
+  "a process halts": (base) => halting(base, 0, 1),
+  "two processes halt, one after the other": (base, every) =>
+    paired((first) => halting({ ...base, stops: [first] }, first, every)),
+  "two processes halt, and the journal has lost 0 to 8 entries": (base, every) =>
+    paired((first) =>
+      halting(
+        { ...base, stops: [first], lost: first % (lostMax + 1) },
+        Math.floor(first / (lostMax + 1)),
+        every,
+      ),
+    ),
+  "a process halts, and the journal has lost 0 to 8 entries": losing,
+  "documents change after a process halts, and the journal has lost 0 to 8 entries": (base, every) =>
+    losing({ ...base, changes: true }, every),
+  async *"others start or close the newest job, and the process halts"(base, every) {
+    for (const act of ["start", "close"] as const)
+      for (let call = 1; ; call++) {
+        const story = { ...base, intruder: { call, act } };
+        const alone = await tellStory(story);
+        yield alone;
+        if (!alone.intruded) break;
+        yield* halting(story, call, every);
+      }
+  },
+  "a process is frozen, and continues when another one has its journal": (base, every) =>
+    paired((first) =>
+      each(
+        first,
+        every,
+        (wakesAt) => tellStory({ ...base, stops: [first], wakesAt }),
+        ({ woke, halted }) => !woke || halted < 1,
+      ),
+    ),
+} as const satisfies Record<string, Stories>;
 
 export const changed = (client: ImportClient, index: number): ImportClient => {
   const document = { name: "new.pdf", type: "w2", externalId: `new-${index}` };

@@ -6,11 +6,22 @@ import { describe, expect, it } from "vitest";
 import { clientsWithUrls, createImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { codeOf, failureOf } from "../../../support/outcome-of.ts";
+import { clientsWithFiles } from "./import-stops.ts";
 
 const statuses = (result: ImportResult) =>
   Object.fromEntries([...result.clients()].map(({ externalId, status }) => [externalId, status]));
 const clientOf = (result: ImportResult, externalId: string) =>
   [...result.clients()].find((client) => client.externalId === externalId);
+
+/** A journal that cannot append an entry of this name. */
+const rejecting = (name: string, durable: MemoryJournal): ImportJournal => ({
+  open: () => durable.open(),
+  append: async (entries) => {
+    if (entries.some((entry) => entry.startsWith(`["${name}"`))) throw new Error("no disk");
+    await durable.append(entries);
+  },
+  close: () => durable.close(),
+});
 
 describe("an import", () => {
   it("takes no longer than the rate limit permits, gets no 429, and lets interactive calls go first", async () => {
@@ -153,17 +164,6 @@ describe("the clients of an import", () => {
     ).toEqual([]);
   });
 
-  it("that something else has used are found, and the others are imported", async () => {
-    await using fixture = await createImportFixture();
-    const clients = clientsWithUrls(40, 1);
-    const used = clients.filter((_, index) => index % 9 === 0);
-    await fixture.import({ clients: used, jobName: "Before" });
-    const result = await fixture.import({ clients, worksPerJob: 16 });
-    expect(result.counts).toMatchObject({ open: 0, imported: 35, exists: 5, failed: 0, undecided: 0 });
-    expect(clientOf(result, "client-9")).toMatchObject({ status: "exists", error: undefined });
-    expect(await fixture.problems(result, clients)).toEqual([]);
-  });
-
   it("are tried again by the next call when they failed", async () => {
     await using fixture = await createImportFixture();
     const journal = new MemoryJournal();
@@ -186,12 +186,9 @@ describe("the clients of an import", () => {
       return { externalId, name: externalId, artifacts: [{ ...artifact, file: () => open(externalId) }] };
     });
     const durable = new MemoryJournal();
-    const append: ImportJournal["append"] = (entries) =>
-      entries.some((entry) => entry.startsWith('["works"'))
-        ? Promise.reject(new Error("no disk"))
-        : durable.append(entries);
-    const journal = { open: () => durable.open(), append, close: () => durable.close() };
-    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+    expect(await codeOf(fixture.import({ clients, journal: rejecting("works", durable) }))).toBe(
+      "JOURNAL_FAILED",
+    );
     isReadable = false;
     const partly = await fixture.import({ clients, journal: durable });
     expect(statuses(partly)).toEqual({ a: "imported", b: "failed" });
@@ -377,17 +374,8 @@ describe("an import ends", () => {
 
   it("with JOURNAL_FAILED when its journal fails while a file is uploaded", async () => {
     await using fixture = await createImportFixture();
-    const memory = new MemoryJournal();
-    const append: ImportJournal["append"] = (entries) =>
-      entries.some((entry) => entry.startsWith('["upload"'))
-        ? Promise.reject(new Error("no disk"))
-        : memory.append(entries);
-    const journal = { open: () => memory.open(), append, close: () => memory.close() };
-    const artifact = { name: "w2.pdf", type: "w2", externalId: "w2", mimeType: "application/pdf" };
-    const clients = [
-      { externalId: "a", name: "A", artifacts: [{ ...artifact, file: () => new Blob(["document"]) }] },
-    ];
-    expect(await codeOf(fixture.import({ clients, journal }))).toBe("JOURNAL_FAILED");
+    const journal = rejecting("upload", new MemoryJournal());
+    expect(await codeOf(fixture.import({ clients: clientsWithFiles(1, 1), journal }))).toBe("JOURNAL_FAILED");
   });
 
   it.each([

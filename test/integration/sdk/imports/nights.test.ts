@@ -2,6 +2,7 @@ import type { ImportClient, ImportResult } from "@workspace-tasks/sdk";
 import { describe, expect, it } from "vitest";
 import { createImportFixture, type ImportFixture } from "../../../support/import-fixture.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
+import { crashingProcess } from "./crash-process.ts";
 
 /** A client with a document of this content. */
 const clientWith = (number: number, content: string): ImportClient => {
@@ -40,7 +41,7 @@ interface Night {
 interface NightOptions {
   readonly night: number;
   readonly journal: MemoryJournal;
-  /** How many calls each process makes before it is killed; the next one continues. Default: it is not. */
+  /** How many calls each process makes before it is killed; the response to the last one is lost. Default: it is not. */
   readonly calls?: number;
   /** How many processes are killed. */
   readonly kills?: number;
@@ -54,41 +55,26 @@ async function importNight(
   let calls = 0;
   for (let processes = 1; ; processes++) {
     let own = 0;
-    let kill = (_: "killed") => {};
-    const killed = new Promise<"killed">((resolve) => {
-      kill = resolve;
-    });
-    let isKilled = false;
-    const end = () => {
-      isKilled = true;
-      kill("killed");
-      return new Promise<never>(() => {});
-    };
-    const fetch: typeof mock.fetch = async (url, init) => {
+    const serve: typeof mock.fetch = async (url, init) => {
       const { body } = init as { readonly body?: unknown };
       const isCounted = typeof body === "string" && !body.includes("ExchangeApiKey");
-      if (isKilled || (own >= callsMax && processes <= kills)) return end();
-      if (isCounted) own += 1;
-      if (isCounted) calls += 1;
-      return mock.fetch(url, init);
+      const response = await mock.fetch(url, init);
+      calls += isCounted ? 1 : 0;
+      own += isCounted ? 1 : 0;
+      if (own >= callsMax && processes <= kills) process.halt();
+      return response;
     };
-    const client = createClient({ fetch, clock: { ...mock.clock } });
-    // An object of its own: the process that was killed never closes its.
-    const ownJournal = {
-      open: () => journal.open(),
-      append: (entries: readonly string[]) => (isKilled ? end() : journal.append(entries)),
-      close: () => journal.close(),
-    };
-    const started = client.partner.imports.start({
+    const process = crashingProcess({ serve, durable: journal, haltAt: Number.POSITIVE_INFINITY });
+    const started = createClient({ fetch: process.fetch, clock: { ...mock.clock } }).partner.imports.start({
       connectionId,
       jobName: `Night ${night}`,
       clients: clientsOf(night),
-      journal: ownJournal,
+      journal: process.journal,
       onChanged: "import",
     });
     started.catch(() => {});
-    const result = await mock.clock.runUntil(Promise.race([started, killed]));
-    if (result === "killed") continue;
+    const result = await mock.clock.runUntil(Promise.race([started, process.halted]));
+    if (result === "halted") continue;
     await mock.clock.advance("1m");
     const { state } = await mock.control.getSnapshot();
     const uploads = state.uploads.length - before.uploads.length;
