@@ -32,7 +32,7 @@ export const explorerMutants: readonly ExplorerMutant[] = [
       {
         find: "const handled = findHandled(storage, keyId, lease);",
         replace:
-          "const [row] = storage.firstRows(keyId, 1, null); const handled = row && { row, delivery: storage.readDelivery(row.seq) };",
+          "const [row] = (storage as any).private_queues.get(keyId); const handled = row && { row, delivery: storage.readDelivery(row.seq) };",
       },
     ],
   },
@@ -59,6 +59,32 @@ export const explorerMutants: readonly ExplorerMutant[] = [
         replace: "return key && worker && generation ? this",
       },
     ],
+  },
+  {
+    name: "batch-of-lost-lease",
+    bug: "a batch is committed although the lease of one of its events was lost",
+    scope: "batch-pause",
+    violates: ["I4", "I3"],
+    patches: [
+      {
+        find: 'if (!leases.every((lease) => lease !== undefined)) return "lost";',
+        replace: 'if (!leases.some((lease) => lease !== undefined)) return "lost";',
+      },
+    ],
+  },
+  {
+    name: "batch-fails-together",
+    bug: "the failure of a batch is one of each of its events",
+    scope: "batch-with-bad-event",
+    violates: ["D1"],
+    patches: [{ find: "if (rows.length > 1 && !isOfAll", replace: "if (rows.length > 99 && !isOfAll" }],
+  },
+  {
+    name: "batch-again-together",
+    bug: "the events of a batch that failed are handled together again",
+    scope: "batch-with-bad-event",
+    violates: ["I5"],
+    patches: [{ find: "for (const claim of claims) this.apart.add(claim);", replace: "" }],
   },
   {
     name: "head-not-compared",

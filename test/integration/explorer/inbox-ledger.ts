@@ -6,7 +6,8 @@ import type { StoreUnderTest } from "./memory-store.ts";
 /** What handlers did and what may not happen. */
 export interface InboxLedger {
   readonly violation: string | undefined;
-  start(process: ExploredProcess, handled: Handled): Attempt;
+  /** One event, or those of a batch. */
+  start(process: ExploredProcess, handled: readonly Handled[]): readonly Attempt[];
   /** The attempt was cancelled: its lease is lost. */
   aborted(attempt: Attempt): void;
   /** Its leases may end. */
@@ -18,7 +19,10 @@ export interface InboxLedger {
   died(ids: readonly string[]): void;
   observe(store: StoreUnderTest, acknowledged: ReadonlySet<string>): Promise<void>;
   isSettled(): boolean;
-  finalViolation(events: readonly ExploredEvent[]): string | undefined;
+  finalViolation(
+    events: readonly ExploredEvent[],
+    batches: "events" | "states" | undefined,
+  ): string | undefined;
   fingerprint(): string;
 }
 
@@ -38,6 +42,7 @@ const settledStates = new Set(["done", "stale", "dead", "quarantined"]);
 export function createInboxLedger(limits: {
   readonly attemptsMax: number;
   readonly keyOrder: InboxKeyOrder;
+  readonly badEvent: string | undefined;
 }): InboxLedger {
   let violation: string | undefined;
   let attempts: Attempt[] = [];
@@ -54,21 +59,25 @@ export function createInboxLedger(limits: {
       return violation;
     },
     start(process, handled) {
-      const { id, key, attempt: number } = handled;
       attempts = attempts.filter((attempt) => attempt.process.state !== "dead");
-      for (const other of attempts.filter((each) => each.key === key && !each.isDisturbed)) {
-        const isDisturbed = other.process.state !== "running";
-        check(
-          isDisturbed,
-          `K1: ${process.name} handles ${id} while ${other.process.name} handles ${other.id} of the same task`,
-        );
+      const before = attempts.filter((each) => !each.isDisturbed);
+      for (const { id, key, attempt: number } of handled) {
+        for (const other of before.filter((each) => each.key === key)) {
+          const isDisturbed = other.process.state !== "running";
+          check(
+            isDisturbed,
+            `K1: ${process.name} handles ${id} while ${other.process.name} handles ${other.id} of the same task`,
+          );
+        }
+        check(number <= limits.attemptsMax, `A1: attempt ${number} of ${id} exceeds the limit`);
+        // Of a batch that fails, each event is handled alone, and that is the same attempt.
+        if (handled.length > 1) continue;
+        const name = `${id} ${number}`;
+        starts.set(name, (starts.get(name) ?? 0) + 1);
       }
-      const name = `${id} ${number}`;
-      starts.set(name, (starts.get(name) ?? 0) + 1);
-      check(number <= limits.attemptsMax, `A1: attempt ${number} of ${id} exceeds the limit`);
-      const attempt: Attempt = { ...handled, process, isDisturbed: false };
-      attempts.push(attempt);
-      return attempt;
+      const started = handled.map((each): Attempt => ({ ...each, process, isDisturbed: false }));
+      attempts.push(...started);
+      return started;
     },
     aborted(attempt) {
       attempt.isDisturbed = true;
@@ -110,11 +119,13 @@ export function createInboxLedger(limits: {
       }
     },
     isSettled: () => rows.every(({ state }) => settledStates.has(state)),
-    finalViolation(events) {
+    finalViolation(events, batches) {
       for (const { id, state, attempts: count } of rows) {
         if (state === "dead" && count < limits.attemptsMax)
           return `A1: ${id} is dead after ${count} attempts`;
-        if (state === "dead") continue;
+        if (state === "dead" && limits.badEvent !== undefined && id !== limits.badEvent)
+          return `D1: ${id} is dead because of ${limits.badEvent}`;
+        if (state === "dead" || (state === "stale" && batches === "states")) continue;
         if (effects.get(id) !== 1)
           return `I4: ${id} is ${state} and took effect ${effects.get(id) ?? 0} times`;
       }

@@ -12,7 +12,8 @@
 // list, head) happen at once. A process that crashes is replaced at once; that the new one starts late is explored, since
 // its first claim is parked. Processes are alike, so states that differ in their names are one state.
 
-import type { MemoryTransaction } from "@workspace-tasks/receiver-kit";
+import type { TaskEvent } from "@workspace-tasks/events";
+import type { BatchItem, MemoryTransaction, TransactionContext } from "@workspace-tasks/receiver-kit";
 import type { InboxClaim, InboxKeyOrder, InboxLease } from "../../../receiver-kit/inbox/inbox.ts";
 import type { Choice, Execution, Scope } from "./explore.ts";
 import type * as Parts from "./explored-parts.ts";
@@ -48,6 +49,10 @@ export interface InboxScopeOptions {
   readonly concurrency?: number | undefined;
   readonly attemptsMax?: number | undefined;
   readonly keyOrder?: InboxKeyOrder | undefined;
+  /** Events are handled in batches: all of them, or the newest of each task. */
+  readonly batches?: "events" | "states" | undefined;
+  /** The handler always fails on this event, and on batches with it. */
+  readonly badEvent?: string | undefined;
 }
 
 const leaseMs = 30_000;
@@ -78,6 +83,7 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
   const ledger = createInboxLedger({
     attemptsMax: options.attemptsMax ?? 3,
     keyOrder: options.keyOrder ?? "latest",
+    badEvent: options.badEvent,
   });
   const sent = new Map(events.map(({ id }) => [id, createSending()]));
   let members: Member[] = [];
@@ -227,7 +233,8 @@ async function startInboxExecution(options: InboxScopeOptions): Promise<Executio
       const stored = [store.fingerprint(), deliveries, left, ledger.fingerprint()];
       return JSON.stringify([processes.sort(), ...stored]);
     },
-    violation: () => ledger.violation ?? (isSettled() ? ledger.finalViolation(events) : undefined),
+    violation: () =>
+      ledger.violation ?? (isSettled() ? ledger.finalViolation(events, options.batches) : undefined),
   };
 }
 
@@ -239,7 +246,7 @@ interface MemberContext {
 }
 
 function createMember(options: InboxScopeOptions, { name, time, store, ledger }: MemberContext) {
-  const { parts, concurrency = 2, attemptsMax = 3, keyOrder = "latest" } = options;
+  const { parts, concurrency = 2, attemptsMax = 3, keyOrder = "latest", batches, badEvent } = options;
   const phases = new Map<string, string>();
   const memory = () => memoryOf({ worker, inProgress: ingest, phases: [...phases].sort() }, time, store);
   const process: explored.ExploredProcess = explored.createExploredProcess({ name, time, memory });
@@ -261,31 +268,42 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   });
   const settings = { ...limited, inbox };
   const handlers = new parts.Handlers<unknown>();
-  handlers.on("*", async (event, context) => {
+  const handle = async (
+    items: readonly HandledItem[],
+    { transaction, signal }: TransactionContext<unknown>,
+  ) => {
     const end = process.begin();
-    const attempt = ledger.start(process, {
-      id: context.id,
-      key: String(event["taskId"]),
-      attempt: context.attempt,
-    });
-    context.signal.addEventListener("abort", () => {
-      ledger.aborted(attempt);
+    const handled = items.map(({ id, event, attempt }) => ({ id, key: String(event["taskId"]), attempt }));
+    const attempts = ledger.start(process, handled);
+    signal.addEventListener("abort", () => {
+      for (const attempt of attempts) ledger.aborted(attempt);
       end();
     });
+    const ids = items.map(({ id }) => id);
     try {
-      phases.set(context.id, "working");
-      await process.park(`handler of ${context.id}`, async () => {});
-      (context.transaction as MemoryTransaction).apply(() => ledger.effect(context.id));
+      phases.set(ids.join(), "working");
+      await process.park(`handler of ${ids.join()}`, async () => {});
+      if (badEvent !== undefined && ids.includes(badEvent)) throw new Error("a bad event");
+      for (const id of ids) (transaction as MemoryTransaction).apply(() => ledger.effect(id));
     } finally {
-      phases.delete(context.id);
-      ledger.end(attempt);
+      phases.delete(ids.join());
+      for (const attempt of attempts) ledger.end(attempt);
       end();
     }
-  });
-  handlers.onState("task", async (event, { transaction, id }) => {
-    const apply = () => ledger.setState(event.taskId, event.status, event.occurredAt, id);
-    (transaction as MemoryTransaction).apply(apply);
-  });
+  };
+  const setState = ({ taskId, status, occurredAt }: TaskEvent, id: string, transaction: unknown) =>
+    (transaction as MemoryTransaction).apply(() => ledger.setState(taskId, status, occurredAt, id));
+  const onBatch = async (items: readonly BatchItem<TaskEvent>[], context: TransactionContext<unknown>) => {
+    await handle(items, context);
+    for (const { event, id, stale, alreadyApplied } of items)
+      if (!stale && !alreadyApplied) setState(event, id, context.transaction);
+  };
+  if (batches === "events") handlers.onBatch("task.*", onBatch);
+  else if (batches === "states") handlers.onStateBatch("task", onBatch);
+  else {
+    handlers.on("*", (event, context) => handle([{ ...context, event, attempt: context.attempt }], context));
+    handlers.onState("task", (event, { transaction, id }) => setState(event, id, transaction));
+  }
   const open = parts.openOnce(settings.inbox);
   const worker = new parts.Worker<unknown>({ ...settings, handlers });
   const ingest = new parts.Ingest({ ...settings, open });
@@ -300,6 +318,8 @@ function createMember(options: InboxScopeOptions, { name, time, store, ledger }:
   };
   return { process, send };
 }
+
+type HandledItem = Pick<BatchItem<Readonly<Record<string, unknown>>>, "id" | "event" | "attempt">;
 
 // What differs between runs and decides nothing, and what is the same for all processes.
 const ignored: ReadonlySet<string> = new Set(

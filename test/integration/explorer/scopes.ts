@@ -46,9 +46,21 @@ const threeWorkers: InboxSettings = {
   budgets: { crashes: 2 },
 };
 
+/** Two events of a task and one of another: a batch in which a key occurs twice. */
+const batch: InboxSettings = { events: [running, completed, ofOtherTask], workers: 1, batches: "events" };
+const badInBatch: InboxSettings = { ...batch, badEvent: ofOtherTask.id, attemptsMax: 2 };
+const badOfTwo: InboxSettings = { ...badInBatch, events: [running, ofOtherTask] };
+
 export const scopes: readonly ScopeDefinition[] = [
   { name: "poison", inbox: poison, isSmall: true },
   { name: "duplicates", inbox: duplicates, isSmall: true },
+  { name: "batch-with-bad-event", inbox: badOfTwo, isSmall: true },
+  { name: "bad-of-three", inbox: badInBatch },
+  { name: "batch-fails", inbox: { ...batch, budgets: { handlerFailures: 1, lostCalls: 1 } } },
+  { name: "batch-crash", inbox: { ...batch, budgets: { crashes: 1 } } },
+  { name: "batch-of-states", inbox: { ...batch, batches: "states", budgets: { crashes: 1 } } },
+  { name: "batch-pause", inbox: { ...batch, workers: 2, budgets: { pauses: 1 } } },
+  { name: "bad-event-and-crash", inbox: { ...badInBatch, attemptsMax: 3, budgets: { crashes: 1 } } },
   { name: "retries", inbox: retries },
   { name: "crash", inbox: crash },
   { name: "pause", inbox: pause },

@@ -21,13 +21,15 @@ export interface Effects {
   readonly counts: ReadonlyMap<string, number>;
   /** The state of each task, and of each stage under `task/stage`. */
   readonly states: ReadonlyMap<string, TaskState>;
-  add(process: string, context: HandlerContext<MemoryTransaction>): void;
+  add(process: string, context: EffectContext): void;
   /** Whether a process that was not disturbed is handling an event. */
   isHandling(): boolean;
   /** Runs the work of an attempt, and checks that no other process is at the same event for no reason. */
   attempt(process: SimulatedProcess, context: AttemptContext, work: () => Promise<void>): Promise<void>;
-  setState(process: string, event: TaskEvent, context: HandlerContext<MemoryTransaction>): void;
+  setState(process: string, event: TaskEvent, context: EffectContext): void;
 }
+
+export type EffectContext = Pick<HandlerContext<MemoryTransaction>, "id" | "replayed" | "transaction">;
 
 export function createEffects({ check, trace, clock, storeClock }: SimulationWorld): Effects {
   const counts = new Map<string, number>();

@@ -26,6 +26,8 @@ export interface SimulationSettings {
   readonly tenants: boolean;
   /** Whether the clock of the store is set while the receivers run. */
   readonly storeClockIsSet: boolean;
+  /** Whether the receivers handle events in batches. */
+  readonly batches: boolean;
   /** Whether events and the tasks API have wrong times. */
   readonly wrongTimes: boolean;
   readonly probabilities: Readonly<Record<Fault, number>>;
@@ -70,6 +72,7 @@ export function settingsOf(seed: number): SimulationSettings {
     sdkRestarts: random.happens(0.5),
     tenants: tenantRandom.happens(0.5),
     storeClockIsSet,
+    batches: createRandom(seed, "batches").happens(0.3),
     wrongTimes,
     probabilities,
   };

@@ -1,4 +1,10 @@
-import type { HandlerContext, MemoryTransaction, Receiver } from "@workspace-tasks/receiver-kit";
+import type { SubtaskEvent, TaskEvent } from "@workspace-tasks/events";
+import type {
+  BatchHandler,
+  HandlerContext,
+  MemoryTransaction,
+  Receiver,
+} from "@workspace-tasks/receiver-kit";
 import type { Effects } from "./effects.ts";
 import { connectInbox } from "./inbox-connection.ts";
 import { createProcess, type SimulatedProcess } from "./simulated-process.ts";
@@ -71,12 +77,38 @@ function addHandlers(
     await process.crashPoint("C7");
   };
   /** True for an event of the service. */
-  const isOurs = (event: object, { tenant, id }: HandlerContext<MemoryTransaction>) => {
+  const isOurs = (
+    event: object,
+    { tenant, id }: Pick<HandlerContext<MemoryTransaction>, "tenant" | "id">,
+  ) => {
     if (tenant === expectedTenant) return true;
     const { workspaceId } = event as { readonly workspaceId?: unknown };
     otherTenant.checkEvent(world, { tenant, id, workspaceId });
     return false;
   };
+  if (world.settings.batches) {
+    const onBatch: BatchHandler<TaskEvent | SubtaskEvent, MemoryTransaction> = async (
+      items,
+      { transaction, signal },
+    ) => {
+      const own = items.filter((item) => isOurs(item.event, item));
+      for (const { event, id, replayed, channel } of own) {
+        const context = { id, replayed, transaction };
+        if (channel === "webhook") effects.add(process.name, context);
+        effects.setState(process.name, event, context);
+      }
+      const attemptAll = own.reduceRight(
+        (rest, { id }) =>
+          () =>
+            effects.attempt(process, { id, signal }, rest),
+        work,
+      );
+      await attemptAll();
+    };
+    receiver.onStateBatch("task", onBatch);
+    receiver.onStateBatch("subtask", onBatch);
+    return;
+  }
   receiver.on("*", async (event, context) => {
     if (!isOurs(event, context)) return;
     effects.add(process.name, context);
