@@ -215,12 +215,7 @@ async function runHandlers<Transaction>(
     queries = own;
     attempt.handler = name;
     try {
-      await run({
-        transaction: own.watch(transaction.handle),
-        get signal() {
-          return cancellation.signal;
-        },
-      });
+      await run(contextOf(own.watch(transaction.handle), cancellation));
       await own.settle();
       own.end("had returned");
     } catch (error) {
@@ -245,6 +240,28 @@ async function runHandlers<Transaction>(
     queries?.end("was cancelled");
   }
   return ignored;
+}
+
+const ofAttempt = Symbol("attempt");
+
+/**
+ * One getter for all contexts: that of a literal would be another function for each, and V8 keeps the hidden class of such
+ * an object until the next full collection, with everything that its attempt refers to.
+ */
+const signalProperty: PropertyDescriptor = {
+  enumerable: true,
+  configurable: true,
+  get(this: { readonly [ofAttempt]: Cancellation }) {
+    return this[ofAttempt].signal;
+  },
+};
+
+function contextOf<Transaction>(
+  transaction: Transaction,
+  cancellation: Cancellation,
+): TransactionContext<Transaction> {
+  const context = Object.defineProperty({ transaction }, ofAttempt, { value: cancellation });
+  return Object.defineProperty(context, "signal", signalProperty) as TransactionContext<Transaction>;
 }
 
 /** The handlers that match, in the order of their registration. */

@@ -20,8 +20,10 @@ type AnyFunction = (...values: unknown[]) => unknown;
 /** The calls of one handler on its transaction. */
 export class HandlerQueries {
   readonly #options: HandlerQueriesOptions;
-  readonly #open = new Set<Promise<void>>();
-  readonly #failed: QueryPromise<unknown>[] = [];
+  /** Calls that have not settled, and what was derived of them. */
+  #open = 0;
+  #onAllSettled = () => {};
+  readonly #failed: WatchedCall[] = [];
   #end: string | undefined;
 
   constructor(options: HandlerQueriesOptions) {
@@ -32,17 +34,20 @@ export class HandlerQueries {
   watch<Handle>(handle: Handle): Handle {
     if (typeof handle !== "object" || handle === null) return handle;
     // An object of its own: a handler may freeze it.
-    const watched = Object.entries(handle).map(([name, member]) => {
-      if (typeof member !== "function") return [name, member];
-      return [name, (...values: unknown[]) => this.#call(name, member.bind(handle), values)];
-    });
-    return Object.fromEntries(watched) as Handle;
+    const watched: Record<string, unknown> = {};
+    for (const [name, member] of Object.entries(handle)) {
+      watched[name] =
+        typeof member === "function"
+          ? (...values: unknown[]) => this.#call(name, () => Reflect.apply(member, handle, values), values)
+          : member;
+    }
+    return watched as Handle;
   }
 
-  #call(name: string, method: AnyFunction, values: readonly unknown[]): unknown {
+  #call(name: string, send: () => unknown, values: readonly unknown[]): unknown {
     const query = () => describeCall(name, values);
     if (this.#end !== undefined) return this.#track(query, Promise.reject(this.#tooLate(query(), this.#end)));
-    const result = method(...values);
+    const result = send();
     return result instanceof Promise ? this.#track(query, result) : result;
   }
 
@@ -54,8 +59,9 @@ export class HandlerQueries {
         const [first] = values;
         const callback = values.at(-1);
         if (isSubmittable(first)) return this.#submit(client, first, send);
-        if (typeof callback !== "function") return this.#call("query", send, values);
-        const result = this.#call("query", send, values.slice(0, -1)) as Promise<unknown>;
+        if (typeof callback !== "function") return this.#call("query", () => send(...values), values);
+        const given = values.slice(0, -1);
+        const result = this.#call("query", () => send(...given), given) as Promise<unknown>;
         const called = result.then(
           (value) => callback(null, value),
           (error) => callback(error),
@@ -79,30 +85,33 @@ export class HandlerQueries {
   }
 
   #track(query: () => string, result: Promise<unknown>): QueryPromise<unknown> {
-    const watched = new QueryPromise<unknown>((resolve, reject) => {
+    const promise = new QueryPromise<unknown>((resolve, reject) => {
       result.then((value) => resolve(isClient(value) ? this.#watchClient(value) : value), reject);
     });
-    watched.query = query;
-    return this.#watch(watched);
+    this.#watch(promise, query, false);
+    return promise;
   }
 
-  #watch(promise: QueryPromise<unknown>, isDerived = false): QueryPromise<unknown> {
-    promise.onDerived = (derived) => {
-      derived.query = promise.query;
-      void this.#watch(derived, true);
+  #watch(promise: QueryPromise<unknown>, query: () => string, isDerived: boolean): void {
+    const call: WatchedCall = {
+      query,
+      isAwaited: false,
+      error: undefined,
+      onDerived: (derived) => this.#watch(derived, query, true),
     };
-    // Removed as it settles, so that nothing is waited for when each query was awaited.
-    const settled: Promise<void> = promise.observe(
-      () => void this.#open.delete(settled),
-      (error) => {
-        this.#open.delete(settled);
-        promise.error = error;
-        this.#failed.push(promise);
-        if (this.#end !== undefined && !isDerived) this.#options.onLate(promise.query());
-      },
-    );
-    this.#open.add(settled);
-    return promise;
+    promise.watched = call;
+    this.#open += 1;
+    // Counted as it settles, so that nothing is waited for when each query was awaited.
+    const settled = () => {
+      this.#open -= 1;
+      if (this.#open === 0) this.#onAllSettled();
+    };
+    promise.observe(settled, (error) => {
+      call.error = error;
+      this.#failed.push(call);
+      settled();
+      if (this.#end !== undefined && !isDerived) this.#options.onLate(query());
+    });
   }
 
   /**
@@ -112,8 +121,10 @@ export class HandlerQueries {
    * @throws {ReceiverError} `QUERY_NOT_AWAITED`
    */
   async settle(): Promise<void> {
-    while (this.#open.size > 0) {
-      await Promise.all(this.#open);
+    while (this.#open > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onAllSettled = resolve;
+      });
       await nextTurnOfTheLoop();
     }
     this.#throwIfUnawaited();
@@ -147,29 +158,36 @@ export class HandlerQueries {
   }
 }
 
+/** What is known of a call, or of a promise that was derived from its own. */
+interface WatchedCall {
+  /** Describes the call for a message. */
+  readonly query: () => string;
+  isAwaited: boolean;
+  error: unknown;
+  readonly onDerived: (derived: QueryPromise<unknown>) => void;
+}
+
 /** A promise that knows whether something awaits it. Each one is observed, so it is never an unhandled rejection itself. */
 class QueryPromise<Value> extends Promise<Value> {
-  /** `await` calls the `then` of a subclass, which it does not of a native promise. */
-  isAwaited = false;
-  /** Describes the call for a message. */
-  query = () => "";
-  error: unknown;
-  onDerived: (derived: QueryPromise<unknown>) => void = () => {};
+  watched: WatchedCall | undefined;
 
+  /** `await` calls the `then` of a subclass, which it does not of a native promise. */
   // biome-ignore lint/suspicious/noThenProperty: whether it is called is what is asked
   override then<Fulfilled = Value, Rejected = never>(
     onFulfilled?: ((value: Value) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    this.isAwaited = true;
     const derived = super.then(onFulfilled, onRejected);
-    this.onDerived(derived as QueryPromise<unknown>);
+    if (this.watched) {
+      this.watched.isAwaited = true;
+      this.watched.onDerived(derived as QueryPromise<unknown>);
+    }
     return derived;
   }
 
-  /** Resolves when it has settled, and does not count as awaiting. */
-  observe(onFulfilled: () => void, onRejected: (error: unknown) => void): Promise<void> {
-    return super.then(onFulfilled, onRejected);
+  /** Does not count as awaiting. */
+  observe(onFulfilled: () => void, onRejected: (error: unknown) => void): void {
+    void super.then(onFulfilled, onRejected);
   }
 }
 

@@ -17,9 +17,11 @@ export class RunningAttempts<Transaction> {
   /** Those with a slot: their handlers run. */
   handling = 0;
   readonly #clock: Clock;
-  /** In the order in which they were started. */
-  readonly #attempts = new Set<RunningAttempt<Transaction>>();
-  readonly #byLease = new Map<InboxLease, RunningAttempt<Transaction>>();
+  /**
+   * In the order in which they were started. Not a Set: what was in one while it grew is kept until the next full collection,
+   * and with it all that a finished attempt refers to.
+   */
+  readonly #attempts: RunningAttempt<Transaction>[] = [];
   readonly #handlingOf = new Map<string, number>();
   #onEnded: (() => void) | undefined;
 
@@ -29,7 +31,7 @@ export class RunningAttempts<Transaction> {
 
   /** Those that wait for the inbox to record their end included. */
   get size(): number {
-    return this.#attempts.size;
+    return this.#attempts.length;
   }
 
   /** Their events. */
@@ -41,11 +43,11 @@ export class RunningAttempts<Transaction> {
 
   /** The first to be started. */
   get oldest(): RunningAttempt<Transaction> | undefined {
-    return this.#attempts.values().next().value;
+    return this.#attempts[0];
   }
 
   has(lease: InboxLease): boolean {
-    return this.#byLease.has(lease);
+    return this.#of(lease) !== undefined;
   }
 
   handlingOf(source: string): number {
@@ -58,8 +60,7 @@ export class RunningAttempts<Transaction> {
   ): RunningAttempt<Transaction> {
     const cancellation = new Cancellation();
     const attempt = { source, rows, batch, cancellation, handledAtMs: undefined, hasSlot: false };
-    this.#attempts.add(attempt);
-    for (const { claim } of rows) this.#byLease.set(claim.lease, attempt);
+    this.#attempts.push(attempt);
     this.#setSlot(attempt, true);
     return attempt;
   }
@@ -72,9 +73,12 @@ export class RunningAttempts<Transaction> {
 
   remove(attempt: RunningAttempt<Transaction>): void {
     this.#setSlot(attempt, false);
-    this.#attempts.delete(attempt);
-    for (const { claim } of attempt.rows) this.#byLease.delete(claim.lease);
-    if (this.#attempts.size === 0) this.#onEnded?.();
+    this.#attempts.splice(this.#attempts.indexOf(attempt), 1);
+    if (this.#attempts.length === 0) this.#onEnded?.();
+  }
+
+  #of(lease: InboxLease): RunningAttempt<Transaction> | undefined {
+    return this.#attempts.find(({ rows }) => rows.some(({ claim }) => claim.lease === lease));
   }
 
   #setSlot(attempt: RunningAttempt<Transaction>, hasSlot: boolean): void {
@@ -90,7 +94,7 @@ export class RunningAttempts<Transaction> {
 
   /** Aborts the attempt on a row of a lost lease. */
   abort(lease: InboxLease): void {
-    this.#byLease.get(lease)?.cancellation.cancel(leaseLost());
+    this.#of(lease)?.cancellation.cancel(leaseLost());
   }
 
   /**
@@ -98,7 +102,7 @@ export class RunningAttempts<Transaction> {
    * returns false or does not return. A second later it waits no longer for those that have not ended.
    */
   async stop(graceMs: number, renew: () => Promise<boolean>): Promise<void> {
-    if (this.#attempts.size === 0) return;
+    if (this.#attempts.length === 0) return;
     const clock = this.#clock;
     const ended = new Promise<void>((resolve) => {
       this.#onEnded = resolve;

@@ -62,7 +62,7 @@ export class GuardedPool {
   readonly limitMs: number;
   readonly clock: Clock;
   readonly #pool: PostgresPool;
-  readonly #checkedOut = new Set<Checkout>();
+  readonly #checkedOut: Checkout[] = [];
   /** In series: those that one pass has checked out are idle again for the next one. */
   readonly #passes = inSeries();
   #onAllReleased = () => {};
@@ -174,14 +174,14 @@ export class GuardedPool {
 
   async checkOut(limitMs = this.limitMs): Promise<GuardedClient> {
     const checkout = new Checkout(this, await connectWithin(this.#pool, limitMs, this.clock));
-    this.#checkedOut.add(checkout);
+    this.#checkedOut.push(checkout);
     return checkout;
   }
 
   /** A checkout is over. */
   onReleased(checkout: GuardedClient): void {
-    this.#checkedOut.delete(checkout as Checkout);
-    if (this.#checkedOut.size === 0) this.#onAllReleased();
+    this.#checkedOut.splice(this.#checkedOut.indexOf(checkout as Checkout), 1);
+    if (this.#checkedOut.length === 0) this.#onAllReleased();
   }
 
   /** @param silentForMs a client did not respond for that long; `undefined`: the server ended it, or cannot write any more */
@@ -219,7 +219,7 @@ export class GuardedPool {
 
   /** Destroys the clients that are still checked out and those of the pool that do not respond. */
   async close(): Promise<void> {
-    if (this.#checkedOut.size > 0) {
+    if (this.#checkedOut.length > 0) {
       const released = new Promise<void>((resolve) => {
         this.#onAllReleased = resolve;
       });

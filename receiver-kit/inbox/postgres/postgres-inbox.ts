@@ -9,7 +9,7 @@ import { ignorePoolErrors, letPoolErrorsThrow, type PostgresPool } from "./postg
 import { postgresRecords } from "./postgres-records.ts";
 import { openSchema, postgresVersion, requireUsable } from "./postgres-schema.ts";
 import { postgresStatements, tablesOf } from "./postgres-statements.ts";
-import { beginPostgresTransaction, type PostgresTransaction } from "./postgres-transaction.ts";
+import { type PostgresTransaction, Transaction } from "./postgres-transaction.ts";
 
 export interface PostgresInboxOptions {
   /** Schema of the inbox's tables; lower case. Default `workspace_tasks`. */
@@ -118,7 +118,7 @@ export function postgresInbox(
     claim: (claimOptions) => operations.claimRows(database, claimSize, claimOptions),
     renew: (leases, leaseMs) => operations.renewLeases(database, leases, leaseMs),
     fail,
-    begin: (items, { timeoutMs }) => beginPostgresTransaction(database, { items, timeoutMs, settle }),
+    begin: (items, { timeoutMs }) => new Transaction(database, { items, timeoutMs, settle }),
     subscribe,
   };
   return store;

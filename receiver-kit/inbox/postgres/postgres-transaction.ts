@@ -60,25 +60,11 @@ export interface TransactionOptions {
   settle(claim: InboxClaim, settlement: InboxSettlement): Promise<InboxSettleOutcome>;
 }
 
-export function beginPostgresTransaction(
-  database: PostgresDatabase,
-  options: TransactionOptions,
-): HandlerTransaction<PostgresTransaction> {
-  const transaction = new Transaction(database, options);
-  return {
-    handle: {
-      query: (statement, values) => transaction.query(statement, values),
-      client: () => transaction.client(),
-    },
-    get fault() {
-      return transaction.fault;
-    },
-    commit: () => transaction.commit(),
-    rollback: () => transaction.rollback(),
+export class Transaction implements HandlerTransaction<PostgresTransaction> {
+  readonly handle: PostgresTransaction = {
+    query: (statement, values) => this.#query(statement, values),
+    client: () => this.#client(),
   };
-}
-
-class Transaction {
   readonly #database: PostgresDatabase;
   readonly #options: TransactionOptions;
   /** What fails leaves none behind it at the client. */
@@ -106,7 +92,7 @@ class Transaction {
     this.#options = options;
   }
 
-  async query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]> {
+  async #query(statement: string, values?: unknown[]): Promise<readonly PostgresRow[]> {
     this.#check(statement);
     return this.#series(async () => {
       const client = await this.#opened();
@@ -120,7 +106,7 @@ class Transaction {
     });
   }
 
-  async client(): Promise<PostgresClient> {
+  async #client(): Promise<PostgresClient> {
     this.#throwIfEnded();
     return this.#series(async () => {
       const client = await this.#opened();
