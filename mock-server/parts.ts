@@ -2,6 +2,8 @@
 // packages that depend on each other have the same version.
 
 export { secretForm } from "./checks/secret-form.ts";
+export { type Line, withoutSecrets } from "./cli/activity-log.ts";
+export { createBoundedOutput, createLogOutput } from "./cli/log-output.ts";
 export { readSettings } from "./cli/read-settings.ts";
 export { reasonOf } from "./cli/reason-of.ts";
 export { isJsonSchema } from "./control/events/payload-schema.ts";

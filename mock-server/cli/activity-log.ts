@@ -32,19 +32,28 @@ export interface LogLine {
 /** The line of an activity, without a line break; `null` for one that is not logged. */
 export function lineOf(activity: LoggedActivity, options: LineOptions): LogLine | null {
   const line = textOf(activity);
-  if (!line) return null;
-  const world = options.world === undefined ? "" : `[${options.world}] `;
-  const status = painter(options.color)(line.status, line.level);
+  return line && laidOut(line, timeOf(activity, options.date), options);
+}
+
+/** The line with its time in front, its secrets masked. */
+export function laidOut(
+  line: Line,
+  time: string,
+  { color, world: name }: Pick<LineOptions, "color" | "world">,
+): LogLine {
+  const world = name === undefined ? "" : `[${name}] `;
+  const status = painter(color)(line.status, line.level);
   const textWith = (parts: readonly string[]) =>
     `${world}${line.noun.padEnd(8)} ${status} ${plain([line.subject, parts.filter(Boolean).join(", ")].join(" ").trimEnd())}`;
   return {
-    time: timeOf(activity, options.date),
+    time,
     text: textWith([...line.timing, ...line.parts, ...line.next]),
     group: textWith(line.parts),
   };
 }
 
-interface Line {
+/** What a line says, before it is laid out. */
+export interface Line {
   readonly noun: string;
   readonly status: string;
   readonly level: "good" | "bad" | "info";

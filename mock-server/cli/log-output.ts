@@ -1,10 +1,18 @@
 import type { CommandIo } from "@workspace-tasks/kernel/cli/command-line.ts";
 import { lineWidth, painter, usesColor } from "@workspace-tasks/kernel/layout/terminal.ts";
 import { wrapLines } from "@workspace-tasks/kernel/layout/text.ts";
-import { type LineOptions, type LoggedActivity, type LogLine, lineOf } from "./activity-log.ts";
+import {
+  type Line,
+  type LineOptions,
+  type LoggedActivity,
+  type LogLine,
+  laidOut,
+  lineOf,
+} from "./activity-log.ts";
 
 export interface LogOutput {
   print(activity: LoggedActivity, options: Omit<LineOptions, "color">): void;
+  printLine(line: Line, time: string): void;
   /** Prints what is counted of equal lines. */
   end(): void;
 }
@@ -14,13 +22,16 @@ export function createLogOutput(io: CommandIo): LogOutput {
   const color = usesColor(io);
   const write = createBoundedOutput(io.stdout, (line) => wrapLines(line, lineWidth(io.stdout), hanging));
   const groups = io.isTTY ? createLineGroups(write, painter(color)) : null;
+  const add = (line: LogLine) => {
+    if (groups) groups.add(line);
+    else write(`${line.time} ${line.text}`);
+  };
   return {
     print(activity, options) {
       const line = lineOf(activity, { ...options, color });
-      if (!line) return;
-      if (groups) groups.add(line);
-      else write(`${line.time} ${line.text}`);
+      if (line) add(line);
     },
+    printLine: (line, time) => add(laidOut(line, time, { color })),
     end: () => groups?.flush(),
   };
 }

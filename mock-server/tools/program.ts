@@ -15,6 +15,18 @@ interface LazyCommand {
 
 export const commands: Readonly<Record<string, LazyCommand>> = {
   ...mockCommands,
+  listen: {
+    about: "receive webhooks of the real service on this machine",
+    load: async () => (await import("./commands/service/listen-command.ts")).runListenCommand,
+  },
+  endpoints: {
+    about: "list, ensure, rotate, disable or delete webhook endpoints of the real service",
+    load: async () => (await import("./commands/service/endpoints-command.ts")).runEndpointsCommand,
+  },
+  tasks: {
+    about: "list or show tasks of the real service",
+    load: async () => (await import("./commands/service/tasks-command.ts")).runTasksCommand,
+  },
   compare: {
     about: "compare the mock with the real service",
     load: async () => (await import("./commands/compare/compare-command.ts")).runCompareCommand,

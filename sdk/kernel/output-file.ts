@@ -13,6 +13,8 @@ export interface OutputKind {
   readonly name: string;
   /** Each of its files has this text in its first megabyte. */
   readonly mark: RegExp;
+  /** Whether each is for its owner alone, also one that replaces a file with another mode. Default false. */
+  readonly isPrivate?: boolean;
 }
 
 export interface OutputFile {
@@ -57,7 +59,7 @@ export async function writeOutputFile(path: string, text: string, kind: OutputKi
     const file = await open(draft, "wx", 0o600);
     try {
       await file.writeFile(text);
-      await file.chmod(output.mode);
+      await file.chmod(kind.isPrivate ? 0o600 : output.mode);
       await file.sync();
     } finally {
       await file.close();

@@ -58,7 +58,7 @@ async function printActivities(
 }
 
 /** The activities that have a line, as JSON. */
-function jsonOutput({ stdout }: CommandIo): LogOutput {
+function jsonOutput({ stdout }: CommandIo): Pick<LogOutput, "print" | "end"> {
   const write = createBoundedOutput(stdout);
   const options = { color: false, date: true };
   const print = (activity: LoggedActivity) => {

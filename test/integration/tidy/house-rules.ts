@@ -25,6 +25,7 @@ export const packagesByFolder: Readonly<Record<string, readonly string[]>> = {
     "@workspace-tasks/events",
     "@workspace-tasks/mock-server",
     "@workspace-tasks/receiver-kit",
+    "@workspace-tasks/sdk",
   ],
   sdk: ["@workspace-tasks/kernel"],
   "receiver-kit": ["@workspace-tasks/kernel", "@workspace-tasks/events"],
