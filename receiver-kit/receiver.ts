@@ -21,7 +21,7 @@ import type { ReconcileClient } from "./event/reconcile-client.ts";
 import { handleFetch } from "./http/fetch-handler.ts";
 import { createRejectionLog } from "./http/rejection-log.ts";
 import type { DeliverySink } from "./http/webhook-handler.ts";
-import { openOnce } from "./inbox/open-once.ts";
+import { openOnce } from "./inbox/inbox.ts";
 import { keepShard, type ShardPlace } from "./maintenance/keep-shard.ts";
 import { Maintenance, openWithRetentionTime } from "./maintenance/maintenance.ts";
 import { type ReplayOutcome, replayReadable, replayRow } from "./maintenance/replay.ts";

@@ -5,6 +5,7 @@ import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { isReceiverError, NonRetryableError, ReceiverError } from "../errors.ts";
 import { idempotencyKey } from "../event/event-order.ts";
 import { parseBody } from "../event/parse-delivery.ts";
+import { leaseLost, superseded } from "../inbox/handler-transaction.ts";
 import type {
   FailedAttempt,
   HandlerTransaction,
@@ -15,7 +16,6 @@ import type {
   InboxSettlement,
   InboxSettling,
 } from "../inbox/inbox.ts";
-import { leaseLost, superseded } from "../inbox/transaction-errors.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import { splitSource } from "../signature/tenant.ts";
 import type { AttemptOutcome } from "../stats/receiver-stats.ts";

@@ -5,8 +5,7 @@
 // where it is rejected and nothing handles it, Node ends the process.
 
 import { isReceiverError, ReceiverError } from "../errors.ts";
-import { guarded } from "../inbox/guarded.ts";
-import { firstWords } from "../inbox/sql/first-words.ts";
+import { firstWords, guarded } from "../inbox/handler-transaction.ts";
 
 export interface HandlerQueriesOptions {
   /** For messages: `the handler of "task.*", for event task.completed (msg_1)`. */

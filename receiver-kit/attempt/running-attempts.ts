@@ -1,8 +1,8 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
+import { leaseLost } from "../inbox/handler-transaction.ts";
 import type { InboxLease } from "../inbox/inbox.ts";
-import { leaseLost } from "../inbox/transaction-errors.ts";
 import { type Attempt, Cancellation } from "./attempt.ts";
 
 export interface RunningAttempt<Transaction> extends Attempt<Transaction> {

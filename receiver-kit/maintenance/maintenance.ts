@@ -8,8 +8,7 @@
 // and has an earlier time shows that the clock was ahead then: the retention time goes back to that row's.
 
 import { inBackground } from "../background.ts";
-import type { InboxStore } from "../inbox/inbox.ts";
-import { openOnce } from "../inbox/open-once.ts";
+import { type InboxStore, openOnce } from "../inbox/inbox.ts";
 import type { ReceiverSettings } from "../receiver-options.ts";
 import type { replayReadable } from "./replay.ts";
 

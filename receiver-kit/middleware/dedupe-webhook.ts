@@ -1,7 +1,7 @@
 import { notifyListener } from "@workspace-tasks/kernel/notify-listener.ts";
 import { durationMs, positiveInteger, strictOptions, withDefault } from "@workspace-tasks/kernel/schema.ts";
 import { ReceiverError } from "../errors.ts";
-import { openOnce } from "../inbox/open-once.ts";
+import { openOnce } from "../inbox/inbox.ts";
 import { consoleLogger, guardLogger } from "../logger.ts";
 import { Maintenance, openWithRetentionTime } from "../maintenance/maintenance.ts";
 import { defaults, parseOptions } from "../options.ts";

@@ -3,7 +3,7 @@ import { durationMs, strictOptions, withDefault } from "@workspace-tasks/kernel/
 import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { ReceiverError } from "../errors.ts";
 import { eventOrder } from "../event/event-order.ts";
-import { openOnce } from "../inbox/open-once.ts";
+import { openOnce } from "../inbox/inbox.ts";
 import { defaults, parseOptions } from "../options.ts";
 import { tenantSource } from "../signature/tenant.ts";
 import { orUnavailable } from "../worker/acceptor.ts";

@@ -16,7 +16,7 @@ function ownTest(path: string): string {
 /** Files with a test file of their own, and further tests that cover them. */
 const ownTests: Readonly<Record<string, readonly string[]>> = {
   "sdk/call/operation.ts": [],
-  "receiver-kit/inbox/sql/first-words.ts": [],
+  "receiver-kit/inbox/handler-transaction.ts": ["test/integration/receiver-kit/inbox/statement-text.test.ts"],
   "sdk/call/redactor.ts": ["test/unit/sdk/secrets.test.ts"],
   "sdk/engine/document.ts": [],
   "sdk/events/webhook-event.ts": [],

@@ -4,8 +4,7 @@
 import { type EventColumns, emptyColumns } from "../../event/event-columns.ts";
 import type { VerifiedWebhook } from "../../signature/verifier.ts";
 import * as inbox from "../inbox.ts";
-import { recoveredDueAtMs } from "../recovered-row.ts";
-import { isSuperseded, type RowEnd, type RowEndResult } from "../row-end.ts";
+import { isSuperseded, type RowEnd, type RowEndResult, recoveredDueAtMs } from "../row-end.ts";
 import type {
   Delivery,
   DueKey,
@@ -455,4 +454,20 @@ export function firstOfEachKey(candidates: inbox.ReconcileCandidate[]): readonly
   return candidates
     .sort((a, b) => (order(a) < order(b) ? -1 : 1))
     .filter(({ key }, index, sorted) => key !== sorted[index - 1]?.key);
+}
+
+type Subscribe = NonNullable<inbox.InboxWorkQueue<unknown>["subscribe"]>;
+
+/** Who is told, within this process, that rows may have become claimable. */
+export function createSubscribers() {
+  const wakes = new Map<symbol, Parameters<Subscribe>[0]>();
+  const subscribe: Subscribe = async (wake) => {
+    const name = Symbol("subscriber");
+    wakes.set(name, wake);
+    return async () => void wakes.delete(name);
+  };
+  const wake = (source: string) => {
+    for (const each of wakes.values()) each(source);
+  };
+  return { subscribe, wake };
 }

@@ -3,6 +3,7 @@ import { positiveInteger, strictOptions, withDefault } from "@workspace-tasks/ke
 import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import { includesSource } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
+import { transactionEnded } from "../handler-transaction.ts";
 import {
   countedMax,
   type Inbox,
@@ -13,8 +14,6 @@ import {
   type ReconcileCandidate,
 } from "../inbox.ts";
 import * as rowEnd from "../row-end.ts";
-import { createSubscribers } from "../subscribers.ts";
-import { transactionEnded } from "../transaction-errors.ts";
 import { least, type MemoryDelivery, MemoryStorage } from "./memory-storage.ts";
 
 export interface MemoryInboxOptions {
@@ -61,7 +60,7 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
   readonly #clock: Clock;
   readonly #storage: MemoryStorage;
   readonly #marks = new Map<string, InboxMarks>();
-  readonly #subscribers = createSubscribers();
+  readonly #subscribers = core.createSubscribers();
   #users = 0;
   /** Where the next step of a purge continues, and up to which rows. */
   #purging: Iterator<MemoryDelivery> | undefined;

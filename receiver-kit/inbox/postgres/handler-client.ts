@@ -1,7 +1,7 @@
 // The client of `pg` that a handler gets. The inbox alone releases and ends it, and what a handler sets on it, or on its
 // parsers and listeners, is taken back with the transaction.
 
-import { guarded } from "../guarded.ts";
+import { guarded } from "../handler-transaction.ts";
 import type { PostgresClient, PostgresResult } from "./postgres-pool.ts";
 
 /** An object with a query of its own, such as a cursor or a stream. */

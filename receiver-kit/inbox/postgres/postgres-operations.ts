@@ -4,10 +4,10 @@
 import { isReceiverError } from "../../errors.ts";
 import type * as inbox from "../inbox.ts";
 import { failedEnd, type RowEnd, type RowEndResult, settledEnd, settleOutcome } from "../row-end.ts";
-import { createGroupCommit } from "../sql/group-commit.ts";
-import { toClaims, toNumber, toReference } from "../sql/inbox-row.ts";
 import { longestDelayMs } from "../work-queue.ts";
+import { createGroupCommit } from "./group-commit.ts";
 import { type Call, codeOf, type GuardedPool, unavailable } from "./guarded-pool.ts";
+import { toClaims, toNumber, toReference } from "./postgres-rows.ts";
 import type { PostgresStatements } from "./postgres-statements.ts";
 
 export interface PostgresDatabase {

@@ -7,10 +7,10 @@
 
 import { tenantRange } from "../../signature/tenant.ts";
 import * as inbox from "../inbox.ts";
-import * as inboxRow from "../sql/inbox-row.ts";
 import type { GuardedClient } from "./guarded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
+import * as inboxRow from "./postgres-rows.ts";
 import { keyOf, makeDurable, now, type PostgresTables, wakeSource } from "./postgres-statements.ts";
 import type { SqlValue } from "./sql-text.ts";
 

@@ -17,7 +17,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { foreignOwner, ownersQuery } from "@workspace-tasks/kernel/postgres-owner.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
-import * as version from "../sql/schema-version.ts";
+import * as version from "../schema-version.ts";
 import { codeOf, type GuardedClient, type GuardedPool } from "./guarded-pool.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
 import { tablesOf, wakeSource } from "./postgres-statements.ts";

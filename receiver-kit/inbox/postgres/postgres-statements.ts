@@ -28,8 +28,8 @@
 // table is empty for a transaction whose snapshot is older.
 
 import { createHash } from "node:crypto";
-import { recoveredPlaces } from "../recovered-row.ts";
 import { errorBefore, leaseExpired } from "../row.ts";
+import { recoveredPlaces } from "../row-end.ts";
 
 /** Prepared under its name, where the server keeps what is prepared. */
 export interface Statement {
@@ -285,7 +285,7 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
     ),
     /**
      * Keys whose lease expired: the rows that were being handled have an attempt more, or are dead after their last one.
-     * About their due times see recovered-row.ts.
+     * About their due times see row-end.ts.
      */
     recoverExpired: statement(
       "recover",

@@ -8,6 +8,13 @@
 
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
+import {
+  controlKeyword,
+  controlRejected,
+  endedBySql,
+  firstWords,
+  transactionEnded,
+} from "../handler-transaction.ts";
 import type {
   HandlerTransaction,
   InboxClaim,
@@ -17,9 +24,6 @@ import type {
   InboxSettling,
 } from "../inbox.ts";
 import { settledEnd } from "../row-end.ts";
-import { firstWords } from "../sql/first-words.ts";
-import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
-import { transactionEnded } from "../transaction-errors.ts";
 import { beforeEnd, type Call, codeOf, type GuardedClient, unavailable } from "./guarded-pool.ts";
 import { createHandlerClient, type HandlerClient } from "./handler-client.ts";
 import {

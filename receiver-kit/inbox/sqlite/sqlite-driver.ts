@@ -4,7 +4,7 @@
 import { getOrCreate } from "@workspace-tasks/kernel/cache.ts";
 import { bytesOf, isError, tagOf } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "../../errors.ts";
-import { remembering } from "../sql/statement-text.ts";
+import { remembering } from "../handler-transaction.ts";
 
 export type SqliteValue = string | number | bigint | Uint8Array | null;
 export type SqliteRow = Readonly<Record<string, unknown>>;

@@ -5,7 +5,6 @@ import { defaults, parseOptions, sharedOptions } from "../../options.ts";
 import * as core from "../core/core.ts";
 import type { Inbox, InboxStore } from "../inbox.ts";
 import { failedEnd, type RowEnd, settledEnd, settleOutcome } from "../row-end.ts";
-import { createSubscribers } from "../subscribers.ts";
 import {
   loadSqliteDriver,
   type SqliteConnection,
@@ -97,7 +96,7 @@ export function sqliteInbox(
     busyTimeoutMs,
     turnsMax: eventsPerTransactionMax,
   });
-  const { subscribe, wake } = createSubscribers();
+  const { subscribe, wake } = core.createSubscribers();
   /** Events that an earlier transaction was not kept for. */
   const mustBeAlone = new Set<number>();
   const write = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) =>

@@ -7,7 +7,7 @@
 // rows of a key; the rows of a lease are known by their numbers. Without AUTOINCREMENT a number may be used again once the
 // newest row was purged; nothing refers to it then. A mark of no source counts for the whole file.
 
-import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../sql/schema-version.ts";
+import { type Migration, schemaVersionOf, throwIfTooOld, toSchemaVersion } from "../schema-version.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 const prefix = "workspace_tasks_";

@@ -13,8 +13,7 @@
 import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { type Deferred, deferred } from "@workspace-tasks/kernel/deferred.ts";
 import { ReceiverError } from "../../errors.ts";
-import { endedBySql } from "../sql/transaction-control.ts";
-import { transactionEnded } from "../transaction-errors.ts";
+import { endedBySql, transactionEnded } from "../handler-transaction.ts";
 import { type SqliteConnection, tryRollback } from "./sqlite-driver.ts";
 
 export interface WriteOperation {

@@ -1,11 +1,19 @@
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import { endRow, heldLease } from "../core/core.ts";
-import { guarded } from "../guarded.ts";
+import {
+  controlKeyword,
+  controlRejected,
+  endedBySql,
+  fromFirstWord,
+  guarded,
+  hasSecondStatement,
+  leaseLost,
+  remembering,
+  superseded,
+  transactionEnded,
+} from "../handler-transaction.ts";
 import type { HandlerTransaction, InboxSettleOutcome, InboxSettling } from "../inbox.ts";
 import { isSuperseded, reopen, settledEnd } from "../row-end.ts";
-import { fromFirstWord, hasSecondStatement, remembering } from "../sql/statement-text.ts";
-import { controlKeyword, controlRejected, endedBySql } from "../sql/transaction-control.ts";
-import { leaseLost, superseded, transactionEnded } from "../transaction-errors.ts";
 import type { SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { isDamage } from "./sqlite-file.ts";
 import type { Turn } from "./sqlite-shared-transaction.ts";

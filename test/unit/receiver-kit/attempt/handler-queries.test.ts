@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { HandlerQueries } from "../../../../receiver-kit/attempt/handler-queries.ts";
-import { leaseLost } from "../../../../receiver-kit/inbox/transaction-errors.ts";
+import { leaseLost } from "../../../../receiver-kit/inbox/handler-transaction.ts";
 
 const failure = new Error("no such table");
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   createGroupCommit,
   type GroupCommitOptions,
-} from "../../../../../receiver-kit/inbox/sql/group-commit.ts";
+} from "../../../../../receiver-kit/inbox/postgres/group-commit.ts";
 import { deferred } from "../../../../../sdk/kernel/deferred.ts";
 
 type Commit = { readonly items: readonly string[]; readonly gate: ReturnType<typeof deferred<void>> };

@@ -8,8 +8,7 @@
 //
 // A migration is a few short statements: no process can store or claim while it runs. Rows are converted in steps, later.
 
-import { ReceiverError } from "../../errors.ts";
-import type { SqlRow } from "./inbox-row.ts";
+import { ReceiverError } from "../errors.ts";
 
 export interface Migration<Statements> {
   /** The first release that has it. */
@@ -28,7 +27,7 @@ export interface SchemaVersion {
   readonly oldestRelease: string;
 }
 
-export const toSchemaVersion = (row: SqlRow): SchemaVersion => ({
+export const toSchemaVersion = (row: Readonly<Record<string, unknown>>): SchemaVersion => ({
   version: Number(row["version"]),
   oldestUsable: Number(row["oldest_usable"]),
   oldestRelease: String(row["oldest_release"]),

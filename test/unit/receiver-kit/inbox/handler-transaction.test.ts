@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstWords } from "../../../../../receiver-kit/inbox/sql/first-words.ts";
+import { firstWords } from "../../../../receiver-kit/inbox/handler-transaction.ts";
 
 describe("firstWords", () => {
   it.each([

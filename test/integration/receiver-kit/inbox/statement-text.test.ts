@@ -3,7 +3,7 @@ import {
   type Database,
   fromFirstWord,
   hasSecondStatement,
-} from "../../../../../receiver-kit/inbox/sql/statement-text.ts";
+} from "../../../../receiver-kit/inbox/handler-transaction.ts";
 
 describe("fromFirstWord", () => {
   it.each<[Database, string, string]>([

@@ -1,4 +1,4 @@
-// Both databases name their columns alike, so their rows are read in one place.
+// Reads the rows of the statements.
 
 import { bytesOf } from "@workspace-tasks/kernel/realm.ts";
 import type * as inbox from "../inbox.ts";
