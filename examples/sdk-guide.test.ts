@@ -33,7 +33,7 @@ it("a client takes the identity of the application and limits for its calls", as
     apiKey,
     partnerApiKey, // for partner.workspaces.create
     sourcePlatform: "acme-portal",
-    appInfo: { name: "acme-portal", version: "4.2.0" },
+    headers: { "user-agent": "acme-portal/4.2" },
     deadlineMs: 30_000, // a whole call: queue, token, attempts and pauses
   });
   // #endregion

@@ -117,7 +117,7 @@ export type {
   Webhooks,
 } from "./operations/webhooks.ts";
 export type { ArtifactInput, JobArtifact, Works } from "./operations/works.ts";
-export type { AppInfo, CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
+export type { CallOptions, CreateClientOptions, RateLimitOptions } from "./options.ts";
 export type { PostgresTableOptions } from "./postgres-table.ts";
 export { postgresRateLimitStore } from "./rate-limit/postgres-rate-limit-store.ts";
 export type { Priority, RateLimitSnapshot } from "./rate-limit/rate-limiter.ts";

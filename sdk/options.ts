@@ -12,7 +12,7 @@ import { type Priority, priorities } from "./rate-limit/rate-limiter.ts";
 import type { RateLimitStore } from "./rate-limit/shared-permits.ts";
 import type { Fetch, FetchInit } from "./request/fetch.ts";
 import { checkInput } from "./validation/check-input.ts";
-import { productToken, requestHeaders, userAgentOf, visibleAscii } from "./validation/request-headers.ts";
+import { requestHeaders, userAgent, visibleAscii } from "./validation/request-headers.ts";
 import { hostName, isSecure, serviceUrl } from "./validation/service-url.ts";
 
 export interface RateLimitOptions {
@@ -54,11 +54,9 @@ export interface CreateClientOptions {
   readonly maxResponseBytes?: number | undefined;
   /**
    * Sent with every request besides the client's own headers, for example `traceparent`. It sets `authorization`,
-   * `content-type`, `user-agent` and those of the connection itself.
+   * `content-type` and those of the connection itself. A `user-agent`, such as `acme-portal/4.2`, follows that of the SDK.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Names the application in the `User-Agent`, after `workspace-tasks/<version>`. */
-  readonly appInfo?: AppInfo | undefined;
   /** `false` switches the client's own rate limiting off. */
   readonly rateLimit?: RateLimitOptions | false | undefined;
   /**
@@ -76,11 +74,6 @@ export interface CreateClientOptions {
   readonly random?: Random | undefined;
   /** Default: none. */
   readonly logger?: Logger | undefined;
-}
-
-export interface AppInfo {
-  readonly name: string;
-  readonly version?: string | undefined;
 }
 
 /** Options of every call. */
@@ -144,7 +137,6 @@ const clientOptions = s.strictObject({
   maxRetries: s.withDefault(retries, 3),
   maxResponseBytes: s.withDefault(s.integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
   headers: s.withDefault(requestHeaders, {}),
-  appInfo: s.optional(s.strictObject({ name: productToken, version: s.optional(productToken) })),
   rateLimit: s.withDefault(rateLimitOrFalse, {}),
   httpHostsAllowed: s.withDefault(s.array(hostName), []),
   dangerouslyAllowBrowser: s.withDefault(s.boolean, false),
@@ -204,7 +196,7 @@ export function resolveOptions(options: CreateClientOptions) {
     // A chunk takes longer than a call, and an upload or a wait than all attempts of one.
     uploadTimeoutMs: checked.timeoutMs ?? 120_000,
     longDeadlineMs: checked.deadlineMs ?? 3_600_000,
-    headers: { ...checked.headers, "user-agent": userAgentOf(checked.appInfo) },
+    headers: { "user-agent": userAgent, ...checked.headers },
     clock: checked.clock ?? systemClock,
     random: () => randomFrom(checked.random),
     customClock: checked.clock !== undefined,

@@ -50,66 +50,52 @@ export interface AttemptSenderOptions {
 }
 
 export function createAttemptSender(options: AttemptSenderOptions): SendAttempt {
-  const { clock, redactor } = options;
-  return async (request) => {
-    const { url, timeoutMs, scope, kind, onData } = request;
-    if (scope.failure) {
-      return { failure: scope.failure, sent: false, response: undefined, respondedAtMs: undefined };
-    }
-    const attemptScope = scope.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
-    const trip = new RoundTrip(request, options);
-    try {
-      attemptScope.onEnd(() => trip.abort());
-      const response = await attemptScope.race(trip.response);
-      const { data } = response;
-      onData?.(data);
-      const failure = failureIn(response, { kind, redactor, url, nowMs: clock.now() });
-      return { data, failure, sent: trip.isSent, response, respondedAtMs: trip.respondedAtMs };
-    } catch (error) {
-      const { isSent, head, respondedAtMs } = trip;
-      const failed = error instanceof FailureError ? error.failure : unreadable(redactor.cause(error));
-      // The request was in flight, so its effect is unknown.
-      const ended = attemptScope.failure === failed;
-      const failure: Failure = ended ? { ...failed, outcome: "unknown" } : failed;
-      return { failure, sent: isSent, response: ended ? undefined : head, respondedAtMs };
-    } finally {
-      attemptScope.dispose();
-    }
-  };
+  return (request) => new Attempt(request, options).run();
 }
 
-// A response of the caller's `fetch` can be any object.
-function unreadable(cause: unknown): Failure {
-  const message = "the response of the option fetch cannot be read";
-  return failure("RESPONSE_INVALID", message, { outcome: "unknown", cause });
-}
-
-function timedOut({ host }: URL, limitMs: number): Failure {
-  const message = `the request to ${host} took longer than timeoutMs (${limitMs})`;
-  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
-}
-
-/** One request in flight. */
-class RoundTrip {
-  /** Rejects with `FailureError`. */
-  readonly response: Promise<GraphQLResponse>;
-  isSent = false;
-  head: ResponseHead | undefined;
-  respondedAtMs: number | undefined;
+class Attempt {
   readonly #request: AttemptRequest;
   readonly #options: AttemptSenderOptions;
   readonly #controller = new AbortController();
+  #isSent = false;
+  #head: ResponseHead | undefined;
+  #respondedAtMs: number | undefined;
   #body: ResponseBody | undefined;
   #text: string | undefined;
 
   constructor(request: AttemptRequest, options: AttemptSenderOptions) {
     this.#request = request;
     this.#options = options;
-    this.response = this.#send();
+  }
+
+  async run(): Promise<AttemptResult> {
+    const { clock, redactor } = this.#options;
+    const { url, timeoutMs, scope: parent, kind, onData } = this.#request;
+    if (parent.failure) return this.#result(parent.failure);
+    const scope = parent.child({ limitMs: timeoutMs, onLimit: (ms) => timedOut(url, ms) });
+    try {
+      scope.onEnd(() => this.#abort());
+      const response = await scope.race(this.#send());
+      const { data } = response;
+      onData?.(data);
+      const failure = failureIn(response, { kind, redactor, url, nowMs: clock.now() });
+      return { ...this.#result(failure, response), data };
+    } catch (error) {
+      const failed = error instanceof FailureError ? error.failure : unreadable(redactor.cause(error));
+      // The request was in flight, so its effect is unknown.
+      if (scope.failure === failed) return this.#result({ ...failed, outcome: "unknown" });
+      return this.#result(failed, this.#head);
+    } finally {
+      scope.dispose();
+    }
+  }
+
+  #result(failure: Failure | undefined, response?: ResponseHead): AttemptResult {
+    return { failure, sent: this.#isSent, response, respondedAtMs: this.#respondedAtMs };
   }
 
   /** Gives up the request and its body, even when `fetch` ignores its signal. */
-  abort(): void {
+  #abort(): void {
     this.#controller.abort();
     this.#body?.cancel(this.#controller.signal.reason);
   }
@@ -139,7 +125,7 @@ class RoundTrip {
   async #fetch(url: URL, body: string): Promise<Response> {
     const { fetch, clock, redactor, maxResponseBytes } = this.#options;
     const { headers, token } = this.#request;
-    this.isSent = true;
+    this.#isSent = true;
     const response = await fetch(url, {
       method: "POST",
       headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
@@ -147,19 +133,19 @@ class RoundTrip {
       ...requestDefaults(),
       signal: this.#controller.signal,
     });
-    this.head = headOf(response);
-    if (!this.head) {
-      this.abort();
+    this.#head = headOf(response);
+    if (!this.#head) {
+      this.#abort();
       throw new FailureError(notResponse(kindOf(response)));
     }
-    this.respondedAtMs = clock.monotonic();
+    this.#respondedAtMs = clock.monotonic();
     this.#body = new ResponseBody(response);
     // The response arrived although the request was aborted; its body would stay open.
-    if (this.#controller.signal.aborted) this.abort();
+    if (this.#controller.signal.aborted) this.#abort();
     this.#text = await this.#body.text(maxResponseBytes);
-    if (this.#text !== undefined) return readable(this.head.status, this.#text);
-    this.abort();
-    const details = { outcome: "unknown", ...detailsOf(this.head, redactor) } as const;
+    if (this.#text !== undefined) return readable(this.#head.status, this.#text);
+    this.#abort();
+    const details = { outcome: "unknown", ...detailsOf(this.#head, redactor) } as const;
     const message = "the response is larger than maxResponseBytes";
     throw new FailureError(failure("RESPONSE_INVALID", message, details));
   }
@@ -167,21 +153,32 @@ class RoundTrip {
   /** The variables could not be written, or the connection broke. */
   #withoutBody(error: unknown): Failure {
     const { redactor } = this.#options;
-    if (!this.isSent) {
+    if (!this.#isSent) {
       const cause = redactor.cause(error);
       return failure("ARGUMENT_INVALID", "expected variables that can be written as JSON", { cause });
     }
     const { host } = this.#request.url;
-    const failed = networkFailure(error, this.head !== undefined, { redactor, host });
-    return this.head ? { ...failed, ...detailsOf(this.head, redactor) } : failed;
+    const failed = networkFailure(error, this.#head !== undefined, { redactor, host });
+    return this.#head ? { ...failed, ...detailsOf(this.#head, redactor) } : failed;
   }
 
   #received(found: Partial<GraphQLResponse>, isTruncated = false): GraphQLResponse {
-    const { status = 0, headers = new Headers() } = this.head ?? {};
+    const { status = 0, headers = new Headers() } = this.#head ?? {};
     const { data, errors, extensions } = found;
     const isGraphQL = data !== undefined || errors !== undefined;
     return { status, headers, data, errors, extensions, isGraphQL, isTruncated };
   }
+}
+
+// A response of the caller's `fetch` can be any object.
+function unreadable(cause: unknown): Failure {
+  const message = "the response of the option fetch cannot be read";
+  return failure("RESPONSE_INVALID", message, { outcome: "unknown", cause });
+}
+
+function timedOut({ host }: URL, limitMs: number): Failure {
+  const message = `the request to ${host} took longer than timeoutMs (${limitMs})`;
+  return failure("REQUEST_TIMEOUT", message, { outcome: "unknown", remedy: "repeat" });
 }
 
 /** What graphql-request reads of a response: of any status, and whatever its label says, because the parser decides. */

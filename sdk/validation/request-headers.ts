@@ -12,9 +12,11 @@ const reserved: Readonly<Record<string, string>> = {
   "transfer-encoding": "fetch sets it",
   connection: "fetch sets it",
   host: "fetch sets it",
-  "user-agent": "set appInfo",
   "source-platform": "set sourcePlatform",
 };
+
+/** What requests are sent with; a `user-agent` that is given follows it. */
+export const userAgent = `workspace-tasks/${version}`;
 
 /** Headers of a request, by lower-case name. A message contains names and never a value. */
 export const requestHeaders: s.Schema<Readonly<Record<string, string>>> = (value, path) => {
@@ -28,7 +30,8 @@ export const requestHeaders: s.Schema<Readonly<Record<string, string>>> = (value
       const reason = Object.hasOwn(reserved, lowerCase) ? reserved[lowerCase] : undefined;
       if (reason !== undefined)
         throw new s.ValidationError(`${path}.${name}`, `expected another header: ${reason}`);
-      return [lowerCase, visibleAscii(text, `${path}.${name}`)];
+      const value = visibleAscii(text, `${path}.${name}`);
+      return [lowerCase, lowerCase === "user-agent" ? `${userAgent} ${value}` : value];
     }),
   );
 };
@@ -38,23 +41,3 @@ export const visibleAscii = s.refineString(
   (value) => headerValue.test(value),
   "others, or none",
 );
-
-/** A name or version in a `User-Agent`. */
-export const productToken = s.refineString(
-  "letters, digits and hyphens, as in a User-Agent",
-  (value) => token.test(value),
-  "others, or none",
-);
-
-interface Product {
-  readonly name: string;
-  readonly version?: string | undefined;
-}
-
-/** `workspace-tasks/1.2.3 application/4.5` */
-export function userAgentOf(application: Product | undefined): string {
-  const own = `workspace-tasks/${version}`;
-  if (!application) return own;
-  const { name } = application;
-  return `${own} ${application.version === undefined ? name : `${name}/${application.version}`}`;
-}

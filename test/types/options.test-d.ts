@@ -20,7 +20,6 @@ import type { PostgresInboxOptions } from "@workspace-tasks/receiver-kit/postgre
 import type { SqliteInboxOptions } from "@workspace-tasks/receiver-kit/sqlite";
 import type { RabbitmqConsumerOptions, RabbitmqIntakeOptions } from "@workspace-tasks/receiver-rabbitmq";
 import type {
-  AppInfo,
   CallOptions,
   CreateClientOptions,
   ListTasksOptions,
@@ -50,7 +49,7 @@ describe("options that may be left out may be undefined", () => {
     expectTypeOf<
       NeverUndefinedInAny<
         [
-          ...[CreateClientOptions, RateLimitOptions, AppInfo, CallOptions, RequestOptions],
+          ...[CreateClientOptions, RateLimitOptions, CallOptions, RequestOptions],
           ...[ListTasksOptions, UploadOptions, WaitForTaskOptions],
         ]
       >

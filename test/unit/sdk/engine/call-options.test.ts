@@ -34,7 +34,6 @@ describe("headers", () => {
   it.each([
     [{ Authorization: "Bearer x" }, ".Authorization: expected another header: the client sends its token"],
     [{ "content-type": "text/plain" }, ".content-type: expected another header: the client sends JSON"],
-    [{ "User-Agent": "x" }, ".User-Agent: expected another header: set appInfo"],
     [{ "x a": "1" }, ": expected header names without spaces and separators, got others"],
     [
       { "x-a": "a\r\nb: c" },
@@ -56,22 +55,13 @@ describe("headers", () => {
   });
 });
 
-describe("the user agent", () => {
-  it.each([
-    [{ name: "ledger" }, "ledger"],
-    [{ name: "ledger", version: "2.1.0" }, "ledger/2.1.0"],
-  ])("names the application %o as %s", async (appInfo, product) => {
-    const { client, calls } = createScriptedService([me], { appInfo });
-    await client.me();
-    expect(calls[0]?.headers.get("user-agent")).toBe(`workspace-tasks/${version} ${product}`);
-  });
-
-  it.each([{ name: "my app" }, { name: "a", version: "1\n" }, { nam: "a" }])(
-    "the application %o is rejected",
-    (appInfo) => {
-      expect(() => createScriptedService([me], { appInfo: appInfo as never })).toThrow("createClient: ");
-    },
-  );
+it("the user agent of a client, or of a call, follows that of the SDK", async () => {
+  const { client, calls } = createScriptedService([me], { headers: { "User-Agent": "ledger/2.1" } });
+  await client.me();
+  await client.me({ headers: { "user-agent": "job" } });
+  const own = `workspace-tasks/${version}`;
+  const sent = calls.map(({ headers }) => headers.get("user-agent"));
+  expect(sent.slice(-2)).toEqual([`${own} ledger/2.1`, `${own} job`]);
 });
 
 describe("maxRetries of a call", () => {
