@@ -76,25 +76,16 @@ export interface CreateClientOptions {
   readonly logger?: Logger | undefined;
 }
 
-/** Options of every call. */
-export interface CallOptions {
+/** Options of every call. Those that a client has too are the client's by default; headers are sent besides the client's. */
+export interface CallOptions
+  extends Pick<CreateClientOptions, "timeoutMs" | "deadlineMs" | "priority" | "maxRetries" | "headers"> {
   /** Ends the call, whatever it is waiting for. */
   readonly signal?: AbortSignal | undefined;
-  /** Limit for one attempt of this call, body included. Default: the client's. */
-  readonly timeoutMs?: number | undefined;
-  /** Limit for this call: queue, token, retries and body. Default: the client's, or that of the call's priority. */
-  readonly deadlineMs?: number | undefined;
-  /** Whether this call is sent before or after others when the rate limit is used up. Default: the client's. */
-  readonly priority?: Priority | undefined;
-  /** Retries of this call. Default: the client's. */
-  readonly maxRetries?: number | undefined;
   /**
    * Whether the call may be sent again when it is unknown whether it took effect. Default: true for queries and for
    * operations that are documented as idempotent.
    */
   readonly idempotent?: boolean | undefined;
-  /** Headers of this call, besides the client's. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Awaited when a request is about to leave, after everything that it waits for; its failure is that of the call. */
@@ -117,6 +108,7 @@ export const deadlineMsDefaults: { readonly [Name in Priority]: number } = {
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
 const retries = s.integerBetween(0, 20);
+const limits = { timeoutMs: s.optional(s.durationMs), deadlineMs: s.optional(s.durationMs) };
 
 const rateLimitSettings = s.strictObject({
   requests: s.withDefault(s.integerBetween(1, 1_000_000), 120),
@@ -131,8 +123,7 @@ const clientOptions = s.strictObject({
   gatewayUrl: s.optional(serviceUrl),
   partnerApiKey: s.optional(apiKeySource),
   sourcePlatform: s.optional(visibleAscii),
-  timeoutMs: s.optional(s.durationMs),
-  deadlineMs: s.optional(s.durationMs),
+  ...limits,
   priority: s.withDefault(s.oneOf(...priorities), "normal"),
   maxRetries: s.withDefault(retries, 3),
   maxResponseBytes: s.withDefault(s.integerBetween(1, 2 ** 31), 32 * 1024 * 1024),
@@ -159,9 +150,8 @@ export const callHints = {
 
 /** The checks of `CallOptions`. */
 export const callOptions = {
+  ...limits,
   signal: s.optional(s.abortSignal),
-  timeoutMs: s.optional(s.durationMs),
-  deadlineMs: s.optional(s.durationMs),
   priority: s.optional(s.oneOf(...priorities)),
   maxRetries: s.optional(retries),
   idempotent: s.optional(s.boolean),

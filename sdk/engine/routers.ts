@@ -34,11 +34,7 @@ export interface RouterAccess {
   snapshot(): RateLimitSnapshot | undefined;
 }
 
-export interface Routers {
-  /** Throws `FailureError` when the router's address was not given. */
-  route(router: Router): Route;
-  snapshot(router: Router): RateLimitSnapshot | undefined;
-}
+export type Routers = ReturnType<typeof createRouters>;
 
 export interface RoutersOptions {
   readonly options: ResolvedOptions;
@@ -53,7 +49,7 @@ export interface RoutersOptions {
  * the workspace's. Requests are counted per key on both routers together (A-20), so a rate limit belongs to the key and
  * the base address, not to a router.
  */
-export function createRouters(parts: RoutersOptions): Routers {
+export function createRouters(parts: RoutersOptions) {
   const { baseUrl, gatewayUrl, sourcePlatform, apiKey, partnerApiKey } = parts.options;
   const headers = { ...jsonHeaders, ...parts.options.headers };
   const finders = new Map<string, () => RateLimiter>();
@@ -70,8 +66,9 @@ export function createRouters(parts: RoutersOptions): Routers {
     gateway: gateway && { ...gateway, access: () => accesses.gateway ?? missing("apiKey") },
   };
   return {
-    route: (router) => routes[router] ?? missing("gatewayUrl"),
-    snapshot: (router) => accesses[router]?.snapshot(),
+    /** Throws `FailureError` when the router's address was not given. */
+    route: (router: Router): Route => routes[router] ?? missing("gatewayUrl"),
+    snapshot: (router: Router) => accesses[router]?.snapshot(),
   };
 }
 
