@@ -46,7 +46,7 @@ export async function withService<Result>(
   const client = createClient({
     baseUrl,
     apiKey,
-    appInfo: { name: "workspace-tasks-command", version },
+    headers: { "user-agent": `workspace-tasks-command/${version}` },
     deadlineMs: 60_000,
   });
   try {
