@@ -23,12 +23,6 @@ export const connectAmqplib: AmqpConnect = async (...args) => {
   return (module.default ?? module).connect(...args);
 };
 
-/** Closes the socket at once: a connection whose other end is silent cannot be closed by exchanging messages. */
-export function destroy({ connection }: ChannelModel): void {
-  // The types do not show it.
-  (connection as { stream?: { destroy?(): void } }).stream?.destroy?.();
-}
-
 const setupError = (text: string, cause?: unknown) =>
   new ReceiverError("BROKER_SETUP_INVALID", `rabbitmq: ${text}`, { cause });
 

@@ -23,27 +23,18 @@ export interface Attempt {
   onEnd(close: () => unknown): void;
 }
 
-export interface KeptWork<Session> {
-  /** What is logged, with the cause, while it is not open. */
-  readonly incident: string;
-  readonly place: string;
-  /** Of what is opened, for errors. */
-  name(): string;
-  /** What it waits for without a limit. */
-  until?(): Promise<unknown>;
-  open(attempt: Attempt): Promise<Session>;
-  /** Attempts that follow each other at once, such as one per node. Default 1. */
-  readonly attempts?: number;
-}
-
 /** What lasted less than this counts as failed, so that what ends at once is not opened in a loop. */
 const stableMs = 1_000;
 /** How long the broker may take to say goodbye. */
-export const closeMs = 500;
+export const closeMs = 300;
 
-export class KeptOpen<Session> {
-  readonly #settings: KeptSettings;
-  readonly #work: KeptWork<Session>;
+export abstract class KeptOpen<Session, Settings extends KeptSettings> {
+  protected readonly settings: Settings;
+  /** What is logged, with the cause, while it is not open. */
+  protected abstract readonly incident: string;
+  protected abstract readonly place: string;
+  /** Attempts that follow each other at once, such as one per node. */
+  protected readonly attempts: number = 1;
   #running: Promise<void> | undefined;
   #attempt: Attempt | undefined;
   #changed: Deferred<void> = deferred();
@@ -58,11 +49,16 @@ export class KeptOpen<Session> {
   /** Ends a pause. */
   protected wake = () => {};
 
-  constructor(settings: KeptSettings, work: KeptWork<Session>) {
-    this.#settings = settings;
-    this.#work = work;
+  constructor(settings: Settings) {
+    this.settings = settings;
     this.closedSinceMs = settings.clock.monotonic();
   }
+
+  /** Of what is opened, for errors. */
+  protected abstract readonly name: string;
+  /** What it waits for without a limit. */
+  protected until?(): Promise<unknown>;
+  protected abstract open(attempt: Attempt): Promise<Session>;
 
   /**
    * Resolves once it is open, or each of the first attempts has failed; it is tried again until `stop`.
@@ -77,7 +73,7 @@ export class KeptOpen<Session> {
 
   #begin(): void {
     if (this.#running) return;
-    this.closedSinceMs = this.#settings.clock.monotonic();
+    this.closedSinceMs = this.settings.clock.monotonic();
     this.#running = this.#run();
   }
 
@@ -90,7 +86,7 @@ export class KeptOpen<Session> {
 
   /** The session, for which it waits until `waitMs` after the loss of the former one. */
   async soon(waitMs: number): Promise<Session | undefined> {
-    const { clock } = this.#settings;
+    const { clock } = this.settings;
     this.#begin();
     const leftMs = this.closedSinceMs + waitMs - clock.monotonic();
     if (!this.session && leftMs > 0) await settledWithin(this.next(), leftMs, clock);
@@ -107,24 +103,22 @@ export class KeptOpen<Session> {
     this.wake();
     this.#attempt?.end();
     this.#change();
-    if (this.#running) await settledWithin(this.#running, 3 * closeMs, this.#settings.clock);
+    if (this.#running) await settledWithin(this.#running, 3 * closeMs, this.settings.clock);
   }
 
   async #run(): Promise<void> {
-    const { incident, place, attempts = 1 } = this.#work;
     while (!this.#isStopped) {
       this.error = await this.#openOnce();
       if (this.#isStopped) return;
-      if (this.error !== undefined) this.#settings.log.add(incident, place, this.error);
-      if (this.#failures >= attempts) this.#change();
-      await this.pause(this.#failures - attempts);
+      if (this.error !== undefined) this.settings.log.add(this.incident, this.place, this.error);
+      if (this.#failures >= this.attempts) this.#change();
+      await this.pause(this.#failures - this.attempts);
     }
   }
 
   /** Resolves with why it ended, or did not open. */
   async #openOnce(): Promise<unknown> {
-    const { clock, log, operationTimeoutMs } = this.#settings;
-    const { incident, place, name, until, open } = this.#work;
+    const { clock, log, operationTimeoutMs } = this.settings;
     const ended = deferred<never>();
     ended.promise.catch(() => {});
     const closers: (() => unknown)[] = [];
@@ -140,13 +134,13 @@ export class KeptOpen<Session> {
     let openedAtMs = Number.POSITIVE_INFINITY;
     let reason: unknown;
     try {
-      await Promise.race([until?.(), ended.promise]);
+      await Promise.race([this.until?.(), ended.promise]);
       const late = () => new Error(`no response within operationTimeoutMs (${operationTimeoutMs})`);
-      const opening = Promise.race([open(attempt), ended.promise]);
+      const opening = Promise.race([this.open(attempt), ended.promise]);
       this.session = await withTimeout(opening, operationTimeoutMs, clock, late);
       openedAtMs = clock.monotonic();
       this.error = undefined;
-      log.end(incident, place);
+      log.end(this.incident, this.place);
       this.#change();
       await ended.promise;
     } catch (error) {
@@ -161,7 +155,7 @@ export class KeptOpen<Session> {
       if (!this.#isStopped) this.lost += 1;
     }
     await settledWithin(Promise.allSettled(closers.map(async (close) => close())), 2 * closeMs, clock);
-    return explain(name(), reason);
+    return explain(this.name, reason);
   }
 
   #change(): void {
@@ -171,7 +165,7 @@ export class KeptOpen<Session> {
 
   /** Longer after each failure, short after less than none. Processes that lost the same node do not return at one instant. */
   protected pause(failures: number): Promise<void> {
-    const { clock, random } = this.#settings;
+    const { clock, random } = this.settings;
     const { firstMs, maxMs } = defaults.rabbitmq.backoff;
     const longestMs = failures < 0 ? firstMs / 10 : Math.min(maxMs, firstMs * 2 ** Math.min(20, failures));
     return new Promise((resolve) => {

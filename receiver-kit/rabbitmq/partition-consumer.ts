@@ -9,6 +9,7 @@
 // message when they and the broker's count of its deliveries are many, while the inbox stored others. A message in the format
 // of a newer release stays, for a process that reads it.
 
+import type { Clock } from "@workspace-tasks/kernel/clock.ts";
 import { settledWithin, withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import {
   type DeliverySink,
@@ -18,7 +19,7 @@ import {
 } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { Channel, ChannelModel, ConsumeMessage } from "amqplib";
-import type { BrokerConnection } from "./broker-connection.ts";
+import { BrokerConnection } from "./broker-connection.ts";
 import { decodeDelivery, movedMessage, taskOf } from "./delivery-message.ts";
 import { isOwnFault, reasonOf } from "./incident-log.ts";
 import { type Attempt, closeMs, KeptOpen, type KeptSettings } from "./kept-open.ts";
@@ -36,8 +37,13 @@ export interface PartitionSettings extends KeptSettings, topology.Topology {
   readonly shard: { readonly index: number; readonly receiver: ShardReceiver; storedAtMs: number };
   readonly prefetch: number;
   readonly counts: Omit<parts.ConsumeCounts, "released">;
-  readonly connection: BrokerConnection<ChannelModel>;
+  readonly connection: ConsumerConnection;
   readonly mover: Publisher;
+}
+
+export class ConsumerConnection extends BrokerConnection<ChannelModel> {
+  protected readonly place = "consume";
+  protected readonly setUp = async (connection: ChannelModel) => connection;
 }
 
 interface Entry {
@@ -77,29 +83,19 @@ const notStored = "queued deliveries cannot be stored and stay in their queue; r
 const parked = "deliveries were parked; after the repair move them back: workspace-tasks-rabbitmq unpark";
 const forwarded = "deliveries were in a queue of another shard and were moved to their own";
 
-export class PartitionConsumer extends KeptOpen<Consuming> {
-  readonly #settings: PartitionSettings;
-  readonly #exchange: string;
-  #prefetch: number;
+export class PartitionConsumer extends KeptOpen<Consuming, PartitionSettings> {
+  protected readonly incident = "a queue cannot be consumed, it is tried again";
+  protected readonly place = this.settings.queue;
+  protected readonly name = this.settings.queue;
+  readonly #exchange = topology.exchangeName(this.settings, this.settings.shard.index);
+  #prefetch = this.settings.prefetch;
   #failingSinceMs: number | undefined;
   #isFinishing = false;
 
-  constructor(settings: PartitionSettings) {
-    const { queue, connection } = settings;
-    super(settings, {
-      incident: "a queue cannot be consumed, it is tried again",
-      place: queue,
-      name: () => queue,
-      until: () => connection.next(),
-      open: (attempt) => this.#consume(attempt),
-    });
-    this.#settings = settings;
-    this.#exchange = topology.exchangeName(settings, settings.shard.index);
-    this.#prefetch = settings.prefetch;
-  }
+  protected override until = () => this.settings.connection.next();
 
   get stats(): parts.RabbitmqConsumerStats["queues"][number] {
-    const { queue, clock } = this.#settings;
+    const { queue, clock } = this.settings;
     const { session } = this;
     const sinceMs = this.#failingSinceMs;
     // Another process may store what this one could not.
@@ -114,19 +110,17 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
 
   /** Consumes nothing more and resolves once the batch in progress is acknowledged, within `graceMs`. */
   async finish(graceMs: number): Promise<void> {
-    const { clock } = this.#settings;
+    const { clock } = this.settings;
     this.#isFinishing = true;
     this.wake();
     const { session } = this;
-    if (session) {
-      await settledWithin(session.channel.cancel(session.consumerTag), closeMs, clock);
-      await settledWithin(Promise.resolve(session.storing), graceMs, clock);
-    }
-    await this.stop();
+    if (!session) return;
+    await settledWithin(session.channel.cancel(session.consumerTag), closeMs, clock);
+    await settledWithin(Promise.resolve(session.storing), graceMs, clock);
   }
 
-  async #consume(attempt: Attempt): Promise<Consuming> {
-    const { clock, connection, queue, shard, shards } = this.#settings;
+  protected async open(attempt: Attempt): Promise<Consuming> {
+    const { clock, connection, queue, shard, shards } = this.settings;
     try {
       await shard.receiver.keepShard?.({ shard: shard.index, shards });
     } catch (error) {
@@ -141,14 +135,14 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
     };
     attempt.onEnd(() => {
       this.wake();
-      return channel.close();
+      return settledWithin(channel.close(), closeMs, clock);
     });
     attempt.onEnd(() => consuming.storing);
     channel.on("error", (error) => attempt.end(error));
     // Without a reason where the connection is lost: that is another incident.
     const close = () => attempt.end(connection.session && new Error("the channel was closed"));
     channel.on("close", () => setImmediate(close));
-    await topology.declareQueue(channel, this.#settings, shard.index, queue);
+    await topology.declareQueue(channel, this.settings, shard.index, queue);
     await channel.prefetch(this.#prefetch);
     const receive = (message: ConsumeMessage | null) => this.#receive(consuming, message);
     consuming.consumerTag = (await channel.consume(queue, receive)).consumerTag;
@@ -160,7 +154,7 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
     // The queue was deleted, or has lost its majority.
     if (message === null) attempt.end(new Error("the broker ended the consumer"));
     if (message === null || attempt.isEnded || this.#isFinishing) return;
-    const { counts } = this.#settings;
+    const { counts } = this.settings;
     counts.delivered += 1;
     if (message.fields.redelivered) counts.redelivered += 1;
     const counted = Number(message.properties.headers?.["x-delivery-count"] ?? 0);
@@ -171,7 +165,7 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
   }
 
   async #storeAll(consuming: Consuming): Promise<void> {
-    const { clock, log, prefetch, queue } = this.#settings;
+    const { clock, log, prefetch, queue } = this.settings;
     const { attempt, buffer, channel } = consuming;
     // What arrived in the same packet is one batch.
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -199,7 +193,7 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
 
   /** Whether the message may be acknowledged. Never rejects. */
   async #store(entry: Entry): Promise<boolean> {
-    const { counts, clock, log, queue, shard, shards } = this.#settings;
+    const { counts, clock, log, queue, shard, shards } = this.settings;
     const { receiver } = shard;
     const { message } = entry;
     try {
@@ -212,10 +206,10 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
       const own = shardOf(task, shards);
       const reason = `it belongs to shard ${own} of ${shards}`;
       if (own !== shard.index)
-        return await this.#move(message, reason, topology.routeTo(this.#settings, task, own));
+        return await this.#move(message, reason, topology.routeTo(this.settings, task, own));
       const accepted = receiver.accept(webhook, { traceparent });
       const late = () => new Error(`the receiver did not store a delivery within ${acceptTimeoutMs} ms`);
-      await withTimeout(accepted, acceptTimeoutMs, clock, late);
+      await withTimeout(accepted, acceptTimeoutMs, background(clock), late);
       counts.stored += 1;
       shard.storedAtMs = clock.monotonic();
       return true;
@@ -230,15 +224,15 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
   #isSuspect(entry: Entry, error: unknown): boolean {
     if (isReceiverError(error) && passing.has(error.code)) return false;
     const { failedSinceMs = Number.POSITIVE_INFINITY } = entry;
-    if (this.#settings.shard.storedAtMs >= failedSinceMs) entry.lonelyFailures += 1;
+    if (this.settings.shard.storedAtMs >= failedSinceMs) entry.lonelyFailures += 1;
     return entry.lonelyFailures >= lonelyFailuresMax;
   }
 
   /** Moves a message to another shard by its route, else to the parking queue. Never rejects. */
   async #move(message: ConsumeMessage, reason: string, route?: topology.Route): Promise<boolean> {
-    const { counts, log, mover, queue } = this.#settings;
+    const { counts, log, mover, queue } = this.settings;
     const because = { "parked-from": queue, "parked-because": reason.slice(0, 300) };
-    const target = route ?? topology.routeToParking(this.#settings);
+    const target = route ?? topology.routeToParking(this.settings);
     const published = mover.publish({
       ...target,
       body: message.content,
@@ -258,7 +252,7 @@ export class PartitionConsumer extends KeptOpen<Consuming> {
   }
 
   async #waitAfterFailure(consuming: Consuming): Promise<void> {
-    const { clock, prefetch } = this.#settings;
+    const { clock, prefetch } = this.settings;
     const nowMs = clock.monotonic();
     this.#failingSinceMs ??= nowMs;
     consuming.failingSinceMs ??= nowMs;
@@ -288,6 +282,11 @@ function acknowledge(channel: Channel, batch: readonly Entry[], stored?: readonl
     // The channel was closed a moment ago: what is stored is delivered again, and the inbox knows it.
   }
 }
+
+/** A receiver that hangs does not keep a process alive that has closed its consumer. */
+const background = ({ schedule }: Clock): Pick<Clock, "schedule"> => ({
+  schedule: (delayMs, run) => schedule(delayMs, run, { background: true }),
+});
 
 /** The routing key is the task, where the exchange of the shard has routed the message and the key was not cut. */
 const taskIn = ({ fields }: ConsumeMessage, exchange: string, { id, body }: VerifiedWebhook) =>

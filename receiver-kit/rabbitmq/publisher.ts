@@ -11,8 +11,9 @@
 import { isError } from "@workspace-tasks/kernel/realm.ts";
 import { ReceiverError } from "@workspace-tasks/receiver-kit";
 import type { PublishCounts } from "@workspace-tasks/receiver-kit/parts";
-import type { ConfirmChannel, Options } from "amqplib";
+import type { ChannelModel, ConfirmChannel, Options } from "amqplib";
 import { BrokerConnection, type ConnectionSettings } from "./broker-connection.ts";
+import type { Attempt } from "./kept-open.ts";
 import type { Route, Topology } from "./topology.ts";
 
 export interface OutgoingMessage extends Route {
@@ -22,9 +23,9 @@ export interface OutgoingMessage extends Route {
 }
 
 interface PublisherSettings extends ConnectionSettings, Pick<Topology, "declare"> {
-  /** What is logged while messages cannot be published. */
-  readonly incident: string;
   readonly place: string;
+  /** What is logged while messages cannot be published. */
+  readonly failing: string;
   declareFor(channel: ConfirmChannel): Promise<void>;
 }
 
@@ -35,13 +36,12 @@ const reconnectWaitMs = 2_000;
 const inFlightMax = 1_024;
 const inFlightBytesMax = 67_108_864;
 
-export class Publisher {
+export class Publisher extends BrokerConnection<ConfirmChannel, PublisherSettings> {
+  protected readonly place = this.settings.place;
   readonly counts: PublishCounts = {
     ...{ confirmed: 0, returned: 0, nacked: 0, timedOut: 0, interrupted: 0, unsent: 0 },
   };
   readonly inFlight = { messages: 0, bytes: 0 };
-  readonly connection: BrokerConnection<ConfirmChannel>;
-  readonly #settings: PublisherSettings;
   readonly #returned = new Set<string>();
   /** Settles a message in flight, by its correlation id. */
   readonly #settle = new Map<string, (error: unknown) => void>();
@@ -51,36 +51,33 @@ export class Publisher {
   /** Once: a queue without a majority, which may not respond, then delays no connection. */
   #isDeclared = false;
 
-  constructor(settings: PublisherSettings) {
-    this.#settings = settings;
-    this.connection = new BrokerConnection(settings, settings.place, async (opened, attempt) => {
-      const channel = await opened.createConfirmChannel();
-      attempt.onEnd(() => {
-        // A client may forget to settle what it sent.
-        for (const settle of [...this.#settle.values()]) settle(new Error("the channel was closed"));
-        this.#returned.clear();
-      });
-      channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
-      // Before that the error also rejects the request that caused it, and only that names the queue.
-      const endOnceReady = (error: Error) => this.connection.session && attempt.end(error);
-      channel.on("error", (error) => {
-        this.#isDeclared = false;
-        endOnceReady(error);
-      });
-      // The error of a connection follows the end of its channels.
-      channel.on("close", () => setImmediate(endOnceReady, new Error("the channel was closed")));
-      opened.on("unblocked", () => this.#noteWorking());
-      if (!this.#isDeclared) await settings.declareFor(channel);
-      this.#isDeclared = true;
-      this.#noteWorking();
-      return channel;
+  protected async setUp(connection: ChannelModel, attempt: Attempt): Promise<ConfirmChannel> {
+    const channel = await connection.createConfirmChannel();
+    attempt.onEnd(() => {
+      // A client may forget to settle what it sent.
+      for (const settle of [...this.#settle.values()]) settle(new Error("the channel was closed"));
+      this.#returned.clear();
     });
+    channel.on("return", ({ properties }) => this.#returned.add(String(properties.correlationId)));
+    // Before that the error also rejects the request that caused it, and only that names the queue.
+    const endOnceReady = (error: Error) => this.session && attempt.end(error);
+    channel.on("error", (error) => {
+      this.#isDeclared = false;
+      endOnceReady(error);
+    });
+    // The error of a connection follows the end of its channels.
+    channel.on("close", () => setImmediate(endOnceReady, new Error("the channel was closed")));
+    connection.on("unblocked", () => this.#noteWorking());
+    if (!this.#isDeclared) await this.settings.declareFor(channel);
+    this.#isDeclared = true;
+    this.#noteWorking();
+    return channel;
   }
 
   /** How long nothing could be published; ended by a confirm, and by a connection that is open again. */
   get failingForMs(): number | null {
     const sinceMs = this.#failingSinceMs;
-    return sinceMs === undefined ? null : this.#settings.clock.monotonic() - sinceMs;
+    return sinceMs === undefined ? null : this.settings.clock.monotonic() - sinceMs;
   }
 
   /**
@@ -89,7 +86,7 @@ export class Publisher {
    * @throws {ReceiverError} `BROKER_UNAVAILABLE`: it may have been stored all the same
    */
   async publish(message: OutgoingMessage): Promise<void> {
-    const { connection, inFlight } = this;
+    const { inFlight } = this;
     const bytes = message.body.byteLength;
     if (
       inFlight.messages >= inFlightMax ||
@@ -98,12 +95,12 @@ export class Publisher {
       throw this.#failed("unsent", "too many deliveries wait for their confirms");
     // Counted before the wait, so that the limit also holds for those that wait for a connection.
     this.#count(1, bytes);
-    const channel = connection.session ?? (await connection.soon(reconnectWaitMs));
-    if (channel && !connection.isBlocked)
+    const channel = this.session ?? (await this.soon(reconnectWaitMs));
+    if (channel && !this.isBlocked)
       return new Promise((resolve, reject) => this.#send(channel, message, resolve, reject));
     this.#count(-1, -bytes);
     const reason = channel ? "the broker is short of resources" : "there is no connection";
-    throw this.#failed("unsent", reason, connection.error);
+    throw this.#failed("unsent", reason, this.error);
   }
 
   #count(messages: number, bytes: number): void {
@@ -112,17 +109,17 @@ export class Publisher {
   }
 
   #failed(count: keyof PublishCounts, reason: string, cause?: unknown): ReceiverError {
-    const { clock, incident, log, place } = this.#settings;
+    const { clock, failing, log, place } = this.settings;
     this.counts[count] += 1;
     this.#failingSinceMs ??= clock.monotonic();
     const error = new ReceiverError("BROKER_UNAVAILABLE", `rabbitmq: ${reason}`, { cause });
-    log.add(incident, place, error);
+    log.add(failing, place, error);
     return error;
   }
 
   #noteWorking(): void {
-    const { incident, log, place } = this.#settings;
-    if (this.#failingSinceMs !== undefined) log.end(incident, place);
+    const { failing, log, place } = this.settings;
+    if (this.#failingSinceMs !== undefined) log.end(failing, place);
     this.#failingSinceMs = undefined;
   }
 
@@ -132,7 +129,7 @@ export class Publisher {
     resolve: () => void,
     reject: (error: unknown) => void,
   ): void {
-    const { clock, declare } = this.#settings;
+    const { clock, declare } = this.settings;
     this.#sequence += 1;
     const correlationId = this.#sequence.toString(36);
     const sentAtMs = clock.monotonic();
@@ -144,7 +141,7 @@ export class Publisher {
     const cancel = clock.schedule(confirmTimeoutMs, () => {
       const late = `no confirm was received within ${confirmTimeoutMs} ms`;
       fail("timedOut", late);
-      if (this.#confirmedAtMs < sentAtMs && !this.connection.isBlocked) this.connection.fail(new Error(late));
+      if (this.#confirmedAtMs < sentAtMs && !this.isBlocked) this.fail(new Error(late));
     });
     const settle = (error: unknown) => {
       if (!this.#settle.delete(correlationId)) return;
@@ -158,7 +155,7 @@ export class Publisher {
       if (wasReturned) {
         fail("returned", "no queue takes the delivery");
         this.#isDeclared = false;
-        if (declare) this.connection.fail(new Error("no queue takes a delivery; queues are declared again"));
+        if (declare) this.fail(new Error("no queue takes a delivery; queues are declared again"));
       } else if (isWaiting) {
         this.counts.confirmed += 1;
         this.#noteWorking();

@@ -3,11 +3,9 @@ import * as s from "@workspace-tasks/kernel/schema.ts";
 import { settledWithin } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError, type ReceiverTelemetry } from "@workspace-tasks/receiver-kit";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
-import type { ChannelModel } from "amqplib";
 import { type AmqpConnect, connectAmqplib, isRejection } from "./amqp-client.ts";
-import { BrokerConnection } from "./broker-connection.ts";
 import { IncidentLog } from "./incident-log.ts";
-import { PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
+import { ConsumerConnection, PartitionConsumer, type ShardReceiver } from "./partition-consumer.ts";
 import { Publisher } from "./publisher.ts";
 import * as common from "./rabbitmq-options.ts";
 import * as topology from "./topology.ts";
@@ -54,7 +52,7 @@ export interface RabbitmqConsumer extends AsyncDisposable {
   /** The depth of the queues is in RabbitMQ's own metrics. */
   stats(): parts.RabbitmqConsumerStats;
   /**
-   * Stops consuming, waits up to `graceMs` (default 1,500) until the batches in progress are stored and acknowledged, and
+   * Stops consuming, waits up to `graceMs` (default 1,000) until the batches in progress are stored and acknowledged, and
    * disconnects. Close it before its receivers.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
@@ -105,10 +103,10 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
   }
   const counts = { delivered: 0, redelivered: 0, stored: 0, failed: 0, parked: 0 };
   const own = { ...settings, connect, log: new IncidentLog(settings) };
-  const connection = new BrokerConnection<ChannelModel>(own, "consume", async (opened) => opened);
+  const connection = new ConsumerConnection(own);
   // A connection that publishes is not read while the broker is short of memory: acknowledgements would not arrive.
   const mover = new Publisher({
-    ...{ ...own, incident: notMoved, place: "move" },
+    ...{ ...own, failing: notMoved, place: "move" },
     declareFor: (channel) => topology.declareParkingQueue(channel, settings),
   });
   const partitions = receivers.flatMap((receiver, index) => {
@@ -146,7 +144,8 @@ export function createConsumer(options: RabbitmqConsumerOptions, connect: AmqpCo
 
   const close = async (graceMs: number) => {
     await Promise.all(partitions.map((partition) => partition.finish(graceMs)));
-    await Promise.all([connection.stop(), mover.connection.stop()]);
+    await Promise.all(partitions.map((partition) => partition.stop()));
+    await Promise.all([connection.stop(), mover.stop()]);
   };
 
   const consumer: RabbitmqConsumer = {

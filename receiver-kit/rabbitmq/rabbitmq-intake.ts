@@ -42,7 +42,7 @@ export interface RabbitmqIntake extends kit.DeliverySink, AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   stats(): parts.RabbitmqIntakeStats;
   /**
-   * Waits up to `graceMs` (default 1,500) for the confirms of what was sent, and disconnects. The response to later
+   * Waits up to `graceMs` (default 1,000) for the confirms of what was sent, and disconnects. The response to later
    * deliveries is 503. Close the HTTP server first.
    */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
@@ -80,7 +80,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
   const { counts: rejections, onRejected, onError } = parts.createRejectionLog(settings);
   const inFlight = new parts.InFlight();
   const publisher = new Publisher({
-    ...{ ...settings, connect, log: new IncidentLog(settings), incident: failing, place: source },
+    ...{ ...settings, connect, log: new IncidentLog(settings), failing, place: source },
     declareFor: (channel) => topology.declareTopology(channel, settings),
   });
   let closing: Promise<void> | undefined;
@@ -112,12 +112,12 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     async start() {
       stopObserving();
       stopObserving = parts.observe(telemetry, async () => intake.stats());
-      await publisher.connection.start();
+      await publisher.start();
     },
     fetch: (request) => parts.handleFetch(intake, request),
     stats: () => ({
       source,
-      connection: publisher.connection.stats,
+      connection: publisher.stats,
       failingForMs: publisher.failingForMs,
       published: { ...publisher.counts },
       rejections: { ...rejections },
@@ -126,7 +126,7 @@ export function createIntake(options: RabbitmqIntakeOptions, connect: AmqpConnec
     close(closeOptions = {}) {
       const { graceMs } = parts.parseOptions("close", common.closeSchema, closeOptions, "ARGUMENT_INVALID");
       stopObserving();
-      closing ??= settledWithin(inFlight.ended(), graceMs, clock).then(() => publisher.connection.stop());
+      closing ??= settledWithin(inFlight.ended(), graceMs, clock).then(() => publisher.stop());
       return closing;
     },
     [asyncDispose]: () => intake.close(),

@@ -77,7 +77,7 @@ export const rabbitmqOptions = {
 
 /** Less than an orchestrator waits, also with a broker that does not respond. */
 export const closeSchema = s.strictOptions<{ graceMs: number }>()({
-  graceMs: s.withDefault(s.numberFrom(0), 1_500),
+  graceMs: s.withDefault(s.numberFrom(0), 1_000),
 });
 
 /** @throws {ReceiverError} `VERSION_MISMATCH` */

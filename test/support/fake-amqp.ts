@@ -57,14 +57,10 @@ export class FakeConnection {
     await this.#requests("close");
   }
 
-  readonly connection = {
-    stream: {
-      destroy: () => {
-        this.isDestroyed = true;
-        this.emit("close");
-      },
-    },
-  };
+  destroy(): void {
+    this.isDestroyed = true;
+    this.emit("close");
+  }
 
   createChannel = (): Promise<Channel> => this.createConfirmChannel();
 
@@ -132,7 +128,8 @@ export class FakeAmqp {
   /** Called before each request of a channel is answered. */
   onRequest: (name: string) => Promise<void> = async () => {};
 
-  readonly connect: AmqpConnect = async (given) => {
+  readonly connect: AmqpConnect = async (given, options: unknown) => {
+    const { signal } = options as { readonly signal: AbortSignal };
     const url = String(given).replace(/\?.*/, "");
     this.tried.push(url);
     await this.onConnect(url);
@@ -142,6 +139,8 @@ export class FakeAmqp {
       return this.onRequest(name);
     });
     this.connections.push(connection);
+    if (signal.aborted) connection.destroy();
+    signal.addEventListener("abort", () => connection.destroy());
     return connection as unknown as ChannelModel;
   };
 

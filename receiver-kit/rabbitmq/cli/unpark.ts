@@ -3,7 +3,7 @@ import * as cli from "@workspace-tasks/kernel/cli/command-line.ts";
 import { text, toggle, wholeNumber } from "@workspace-tasks/kernel/cli/flags.ts";
 import * as parts from "@workspace-tasks/receiver-kit/parts";
 import type { ChannelModel, GetMessage } from "amqplib";
-import { connectAmqplib, destroy, explain } from "../amqp-client.ts";
+import { connectAmqplib, explain } from "../amqp-client.ts";
 import { decodeDelivery, movedMessage, taskOf } from "../delivery-message.ts";
 import { reasonOf } from "../incident-log.ts";
 import { shardOf } from "../shard.ts";
@@ -40,14 +40,16 @@ const unpark = cli.defineCommand({
       return because === undefined || String(headers["parked-because"]).includes(because);
     };
     const names = { name: flags.name, version: flags.queues, shards };
-    const connection = await connectAmqplib(url, { timeout: rabbitmq.operationTimeoutMs }).catch(fail(url));
+    const socket = new AbortController();
+    const options = { timeout: rabbitmq.operationTimeoutMs, signal: socket.signal };
+    const connection = await connectAmqplib(url, options).catch(fail(url));
     try {
       const { moved, left } = await moveParked(connection, names, isWanted, flags.dryRun).catch(fail(url));
       const lines = [...moved].map(([queue, messages]) => `${messages} to ${queue}\n`).join("");
       return cli.write(io, `${lines}${flags.dryRun ? "would be moved; " : ""}${left} left\n`);
     } finally {
       // What was not acknowledged stays parked.
-      destroy(connection);
+      socket.abort();
     }
   },
 });
