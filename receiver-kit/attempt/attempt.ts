@@ -128,6 +128,12 @@ interface PlannedRow extends InboxSettling {
 }
 
 function planRows<Transaction>({ rows, batch }: Attempt<Transaction>): readonly PlannedRow[] {
+  if (!batch) {
+    return rows.map(({ claim, head }) => {
+      const staleness = stalenessOf(claim, head);
+      return { claim, staleness, settlement: settlementOf(claim, staleness) };
+    });
+  }
   const heads = new Map<InboxLease, string | null>();
   const planned = rows.map(({ claim, head }): PlannedRow => {
     const staleness = stalenessOf(claim, heads.get(claim.lease) ?? head);
@@ -135,7 +141,7 @@ function planRows<Transaction>({ rows, batch }: Attempt<Transaction>): readonly 
     if (settlement.advance) heads.set(claim.lease, settlement.advance.position);
     return { claim, staleness, settlement };
   });
-  if (!batch?.isState) return planned;
+  if (!batch.isState) return planned;
   const isNewest = ({ claim, settlement: { advance } }: PlannedRow) =>
     advance === null || advance.position === heads.get(claim.lease);
   return planned.map((row) => (isNewest(row) ? row : { ...row, ...older }));
@@ -191,7 +197,7 @@ interface HandlerRun<Transaction> {
 interface HandlerCall<Transaction> {
   /** For messages. */
   readonly name: string;
-  readonly subject: string;
+  readonly subject: () => string;
   run(context: TransactionContext<Transaction>): void | Promise<void>;
 }
 
@@ -209,7 +215,7 @@ async function runHandlers<Transaction>(
   let queries: HandlerQueries | undefined;
   const runOne = async ({ name, subject, run }: HandlerCall<Transaction>) => {
     const own = new HandlerQueries({
-      handler: `${name}, for ${subject},`,
+      handler: () => `${name}, for ${subject()},`,
       onLate: (query) => events.onLateQuery(name, query),
     });
     queries = own;
@@ -279,7 +285,7 @@ function callsOfRow<Transaction>(
     const known = eventContext(claim, event, staleness);
     return matching.map(({ name, handler }) => ({
       name,
-      subject: `the event ${event.event} ${claim.id}`,
+      subject: () => `the event ${event.event} ${claim.id}`,
       // A getter must stay one.
       run: (context) => handler(event, Object.assign(context, known)),
     }));
@@ -297,7 +303,7 @@ function callsOfBatch<Transaction>(
   });
   if (items.length === 0) return [];
   const [first] = items;
-  const subject =
+  const subject = () =>
     items.length > 1 ? `a batch of ${items.length} events` : `the event ${first?.event.event} ${first?.id}`;
   return [{ name, subject, run: (context) => handler(items, context) }];
 }

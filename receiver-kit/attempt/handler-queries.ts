@@ -8,8 +8,8 @@ import { isReceiverError, ReceiverError } from "../errors.ts";
 import { firstWords, guarded } from "../inbox/handler-transaction.ts";
 
 export interface HandlerQueriesOptions {
-  /** For messages: `the handler of "task.*", for event task.completed (msg_1)`. */
-  readonly handler: string;
+  /** For messages: `on("task.*"), for the event task.completed msg_1,`. */
+  readonly handler: () => string;
   /** A call was rejected after the handler had ended, or had failed before and is found not to be awaited now. */
   onLate(query: string): void;
 }
@@ -135,7 +135,7 @@ export class HandlerQueries {
     // Neither counts as a failed attempt.
     if (isReceiverError(unawaited.error, "LEASE_LOST") || isReceiverError(unawaited.error, "SUPERSEDED"))
       throw unawaited.error;
-    const message = `${this.#options.handler} did not await ${unawaited.query()}, which failed: put await before it, and before the function that contains it`;
+    const message = `${this.#options.handler()} did not await ${unawaited.query()}, which failed: put await before it, and before the function that contains it`;
     throw new ReceiverError("QUERY_NOT_AWAITED", message, { cause: unawaited.error });
   }
 
@@ -151,8 +151,7 @@ export class HandlerQueries {
   }
 
   #tooLate(query: string, how: string): ReceiverError {
-    const { handler } = this.#options;
-    const message = `the transaction of this event has ended: ${handler} ${how} before ${query} was called; await every query`;
+    const message = `the transaction of this event has ended: ${this.#options.handler()} ${how} before ${query} was called; await every query`;
     return new ReceiverError("TRANSACTION_ENDED", message);
   }
 }

@@ -45,6 +45,11 @@ import { Claimer, releaseRows, type Wanted } from "./claimer.ts";
 import { HeldLeases } from "./held-leases.ts";
 import { PrefetchSize } from "./prefetch-size.ts";
 
+interface Taken {
+  readonly chain: Chain;
+  readonly claims: readonly InboxClaim[];
+}
+
 export class Worker<Transaction> {
   readonly counts: WorkerCounts = { done: 0, stale: 0, retried: 0, dead: 0, released: 0, lost: 0 };
   readonly claimer: Claimer;
@@ -162,18 +167,25 @@ export class Worker<Transaction> {
   /** Handles the first row of a chain, or a batch that begins with it. */
   async #runNext(chain: Chain): Promise<void> {
     const { batch, taken } = this.#takeNext(chain);
-    const rows = [...taken].flatMap(([{ head }, claims]) => claims.map((claim) => ({ claim, head })));
+    const rows: AttemptRow[] = [];
+    for (const { chain, claims } of taken) for (const claim of claims) rows.push({ claim, head: chain.head });
     const attempt = this.#running.add(chain.source, { rows, batch });
     const result = await this.#attempt(attempt);
     this.#running.remove(attempt);
-    const ended = result === "apart" ? [] : [...result];
-    for (const outcome of ended) this.counts[outcome] += 1;
-    // The last chain becomes the first one, and so on.
-    for (const [each, claims] of result === "apart" ? [...taken].toReversed() : taken) {
-      if (result === "apart") each.takeApart(claims);
-      const outcomes = ended.splice(0, claims.length);
-      for (const [index, claim] of claims.entries()) if (outcomes[index] === "done") each.advance(claim);
-      this.#continue(each, outcomes);
+    if (result === "apart") {
+      // The last chain becomes the first one, and so on.
+      for (const { chain, claims } of taken.toReversed()) {
+        chain.takeApart(claims);
+        this.#continue(chain, []);
+      }
+    } else {
+      for (const outcome of result) this.counts[outcome] += 1;
+      let index = 0;
+      for (const { chain, claims } of taken) {
+        const outcomes = result.slice(index, index + claims.length);
+        for (const claim of claims) if (result[index++] === "done") chain.advance(claim);
+        this.#continue(chain, outcomes);
+      }
     }
     this.#dispatch();
   }
@@ -181,14 +193,14 @@ export class Worker<Transaction> {
   /** The rows of the next attempt, by chain. */
   #takeNext(chain: Chain): {
     readonly batch: BatchRegistration<Transaction> | undefined;
-    readonly taken: ReadonlyMap<Chain, readonly InboxClaim[]>;
+    readonly taken: Taken[];
   } {
     const { handlers } = this.#settings;
     const [first] = chain.rows;
     const batch = first && handlers.batchOf(first);
     if (!batch || chain.apart.has(first))
-      return { batch, taken: new Map([[chain, chain.take(1, () => true)]]) };
-    const taken = new Map<Chain, readonly InboxClaim[]>();
+      return { batch, taken: [{ chain, claims: chain.rows.splice(0, 1) }] };
+    const taken: Taken[] = [];
     const belongsTo = (each: Chain) => (claim: InboxClaim | undefined) =>
       claim !== undefined && handlers.batchOf(claim) === batch && !each.apart.has(claim);
     let room = batch.eventsMax;
@@ -196,7 +208,7 @@ export class Worker<Transaction> {
     while (next && room > 0) {
       const claims = next.take(room, belongsTo(next));
       room -= claims.length;
-      taken.set(next, claims);
+      taken.push({ chain: next, claims });
       next = this.#queue.nextOf(
         chain.source,
         (each) => room > 0 && belongsTo(each)(each.rows[0]) && this.#leases.has(each.lease),

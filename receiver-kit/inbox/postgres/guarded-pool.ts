@@ -16,7 +16,6 @@
 
 import { type Clock, systemClock } from "@workspace-tasks/kernel/clock.ts";
 import { inSeries } from "@workspace-tasks/kernel/in-series.ts";
-import { withTimeout } from "@workspace-tasks/kernel/with-timeout.ts";
 import { isReceiverError, ReceiverError } from "../../errors.ts";
 import type { PostgresClient, PostgresPool, PostgresResult, PostgresRow } from "./postgres-pool.ts";
 import type { Statement } from "./postgres-statements.ts";
@@ -50,8 +49,8 @@ export interface GuardedClient {
   joinWrites(): void;
   /** Settles as `work` does; when that takes longer than the limit, destroys the client and rejects. */
   within<Result>(work: Promise<Result>, limitMs?: number): Promise<Result>;
-  /** Settles as the work of a handler does, which has another limit. */
-  watch<Result>(work: Promise<Result>): Promise<Result>;
+  /** Since when a handler has been waiting for the response to its statement, in monotonic time. */
+  waitsSinceMs: number | undefined;
   /** Returns the client to the pool, once; a client that had an error, or with `destroy`, is closed instead. */
   release(destroy?: boolean): void;
   /** Rolls back, then releases; destroys the client when that fails or takes long. Never rejects. */
@@ -187,7 +186,9 @@ export class GuardedPool {
   /** @param silentForMs a client did not respond for that long; `undefined`: the server ended it, or cannot write any more */
   onLost(silentForMs: number | undefined): void {
     if (silentForMs !== undefined) {
-      for (const each of [...this.#checkedOut]) if (each.waitsForMs >= silentForMs) each.release(true);
+      const beforeMs = this.clock.monotonic() - silentForMs;
+      for (const each of [...this.#checkedOut])
+        if (each.waitsSinceMs !== undefined && each.waitsSinceMs <= beforeMs) each.release(true);
     }
     void this.#checkIdle();
   }
@@ -238,7 +239,7 @@ class Checkout implements GuardedClient {
   readonly #pool: GuardedPool;
   readonly #canPipeline: boolean;
   #isReleased = false;
-  #waitsSinceMs: number | undefined;
+  waitsSinceMs: number | undefined;
 
   constructor(pool: GuardedPool, client: PostgresClient) {
     this.client = client;
@@ -264,11 +265,6 @@ class Checkout implements GuardedClient {
 
   get isBroken(): boolean {
     return broken.has(this.client);
-  }
-
-  /** How long a handler has been waiting for the response to its statement. */
-  get waitsForMs(): number {
-    return this.#waitsSinceMs === undefined ? 0 : this.#pool.clock.monotonic() - this.#waitsSinceMs;
   }
 
   async send(...texts: readonly string[]): Promise<readonly PostgresResult[]> {
@@ -336,15 +332,6 @@ class Checkout implements GuardedClient {
     if (!this.#isReleased) this.#pool.onLost(undefined);
     broken.add(this.client);
     return unavailable(`the connection was lost: ${(error as Error)?.message ?? error}`, error);
-  }
-
-  async watch<Result>(work: Promise<Result>): Promise<Result> {
-    this.#waitsSinceMs = this.#pool.clock.monotonic();
-    try {
-      return await work;
-    } finally {
-      this.#waitsSinceMs = undefined;
-    }
   }
 
   release(wanted = false): void {
@@ -431,16 +418,24 @@ export function limited<Result>(
   clock: Clock,
   onLimit: () => Error,
 ): Promise<Result> {
-  const schedule: Clock["schedule"] = (delayMs, run) => {
-    let isCancelled = false;
+  return new Promise((resolve, reject) => {
     // The response may already be in the socket, when it was this process that was busy.
-    const cancel = clock.schedule(delayMs, () => setImmediate(() => isCancelled || run()));
-    return () => {
-      isCancelled = true;
-      cancel();
-    };
-  };
-  return withTimeout(work, limitMs, { schedule }, onLimit);
+    const cancel = clock.schedule(limitMs, () => {
+      const late = setImmediate(() => reject(onLimit()));
+      const keep = () => clearImmediate(late);
+      work.then(keep, keep);
+    });
+    work.then(
+      (result) => {
+        cancel();
+        resolve(result);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
+  });
 }
 
 /** `release(true)` alone says goodbye and waits for the answer, with the socket open, when no query is in progress. */

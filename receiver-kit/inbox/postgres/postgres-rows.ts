@@ -10,14 +10,8 @@ export function toClaims(rows: readonly SqlRow[], worker: string): readonly inbo
   const leases = new Map<number, inbox.InboxLease>();
   return rows.map((row) => {
     const keyId = Number(row["key_id"]);
-    const lease = leases.get(keyId) ?? {
-      keyId,
-      worker,
-      generation: Number(row["generation"]),
-      openRows: new Set<number>(),
-    };
+    const lease = leases.get(keyId) ?? { keyId, worker, generation: Number(row["generation"]) };
     leases.set(keyId, lease);
-    lease.openRows?.add(Number(row["seq"]));
     return Object.assign(toStoredRow(row), {
       attempts: Number(row["attempts"]) + 1,
       body: toBytes(row["body"]) ?? new Uint8Array(),

@@ -101,7 +101,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
     return this.#series(async () => {
       const client = await this.#opened();
       this.#check(statement, client.client);
-      await this.#rememberRole(statement, client);
+      if (setsRole(statement)) await this.#rememberRole(client);
       const query = {
         text: statement,
         ...(values?.length ? { values } : { queryMode: "extended" as const }),
@@ -124,7 +124,7 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
         series: this.#series,
         check: (statement) => this.#check(statement, client.client),
         send: async (statement, send) => {
-          await this.#rememberRole(statement, client);
+          if (setsRole(statement)) await this.#rememberRole(client);
           return this.#watch(client, statement, send);
         },
       });
@@ -170,8 +170,9 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
     statement: string,
     send: () => Promise<Result>,
   ): Promise<Result> {
+    client.waitsSinceMs = this.#database.pool.clock.monotonic();
     try {
-      return await client.watch(send());
+      return await send();
     } catch (error) {
       await this.#begun;
       if (codeOf(error).startsWith("40")) this.fault = "conflict";
@@ -179,6 +180,8 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
       else if (client.isBroken) this.fault = "lost";
       if (!isAborted(error)) this.#lastFailed = { statement, code: codeOf(error) };
       throw this.#explain(error);
+    } finally {
+      client.waitsSinceMs = undefined;
     }
   }
 
@@ -201,8 +204,8 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
   }
 
   /** A role that a handler sets for the transaction may not be allowed to use the inbox. */
-  async #rememberRole(statement: string, client: GuardedClient): Promise<void> {
-    if (this.#role !== undefined || !/\brole\b|authorization/i.test(statement)) return;
+  async #rememberRole(client: GuardedClient): Promise<void> {
+    if (this.#role !== undefined) return;
     const [result] = await client.send("SELECT current_setting('role') AS role");
     this.#role = result?.rows[0]?.["role"];
   }
@@ -285,6 +288,8 @@ export class Transaction implements HandlerTransaction<PostgresTransaction> {
 }
 
 const endings = "a COMMIT or ROLLBACK";
+
+const setsRole = (statement: string) => /\brole\b|authorization/i.test(statement);
 
 /** The transaction is aborted by an earlier error. */
 const isAborted = (error: unknown) => codeOf(error) === "25P02";

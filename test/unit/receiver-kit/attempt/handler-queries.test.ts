@@ -6,7 +6,7 @@ const failure = new Error("no such table");
 
 function watch<Handle extends object>(handle: Handle) {
   const late: string[] = [];
-  const queries = new HandlerQueries({ handler: 'on("*")', onLate: (query) => late.push(query) });
+  const queries = new HandlerQueries({ handler: () => 'on("*")', onLate: (query) => late.push(query) });
   return { queries, late, handle: queries.watch(handle) };
 }
 

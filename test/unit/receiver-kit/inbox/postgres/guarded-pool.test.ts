@@ -99,11 +99,12 @@ describe("a client of a PostgreSQL pool", () => {
     const { clock, events, pool } = createPool([silence, silence, answering("off"), silence]);
     const [first, second] = [await pool.checkOut(), await pool.checkOut()];
     const third = await pool.checkOut();
-    first.watch(first.client.query("SELECT pg_sleep(60)")).catch(() => {});
-    await second.watch(Promise.resolve());
-    await third.watch(third.client.query("SELECT 1"));
+    first.waitsSinceMs = clock.monotonic();
     await clock.advance(10);
     const failed = pool.read("SELECT 1").catch(() => {});
+    await clock.advance(10);
+    second.waitsSinceMs = clock.monotonic();
+    third.waitsSinceMs = undefined;
     await clock.advance(1_000);
     await failed;
     expect(events.filter((event) => event.endsWith("destroyed"))).toEqual(["3 destroyed", "0 destroyed"]);
