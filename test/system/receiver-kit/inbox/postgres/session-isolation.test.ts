@@ -51,16 +51,16 @@ describeWithPostgres("transactions of handlers on PostgreSQL", () => {
     const work = async () => {
       for (let next = rows.shift(); next; next = rows.shift()) {
         const [claim, index] = next;
-        const { handle, commit } = at.begin(claim);
+        const begun = at.begin(claim);
         const sets = [
           `SELECT set_tenant('tenant-${index}')`,
           `SELECT set_config('app.tenant', 'tenant-${index}', true)`,
           `SET LOCAL app.tenant = 'tenant-${index}'`,
         ];
-        if (index % 2 === 0) await handle.query(sets[(index / 2) % sets.length] ?? "");
-        const [row] = await handle.query("SELECT current_setting('app.tenant', true) AS tenant");
+        if (index % 2 === 0) await begun.handle.query(sets[(index / 2) % sets.length] ?? "");
+        const [row] = await begun.handle.query("SELECT current_setting('app.tenant', true) AS tenant");
         seen[index] = row?.["tenant"] ?? "";
-        expect(await commit()).toBe("settled");
+        expect(await begun.commit()).toBe("settled");
       }
     };
     await Promise.all(Array.from({ length: 8 }, work));
@@ -69,15 +69,15 @@ describeWithPostgres("transactions of handlers on PostgreSQL", () => {
 
   it("keep parsers, listeners and fields that a handler sets on its client to that handler", async () => {
     await using at = await createFixture(1, 1);
-    const { handle, commit } = at.begin(at.claims[0]!);
-    const client = (await handle.client()) as unknown as pg.Client & { tenant?: string };
+    const begun = at.begin(at.claims[0]!);
+    const client = (await begun.handle.client()) as unknown as pg.Client & { tenant?: string };
     client.setTypeParser(25, () => "parsed");
     client.on("notice", () => {});
     client.tenant = "a";
     const { rows } = await client.query("SELECT 'a' AS a");
     expect(rows[0].a).toBe("parsed");
     expect([client.tenant, client.listenerCount("notice")]).toEqual(["a", 2]);
-    expect(await commit()).toBe("settled");
+    expect(await begun.commit()).toBe("settled");
     const next = (await at.pool.connect()) as pg.PoolClient & { tenant?: string };
     const seen = await next.query("SELECT 'a' AS a");
     next.release();
@@ -88,11 +88,11 @@ describeWithPostgres("transactions of handlers on PostgreSQL", () => {
   it("keep the names of statements to the handler whose client prepares them", async () => {
     await using at = await createFixture(2, 1);
     for (const [index, claim] of at.claims.entries()) {
-      const { handle, commit } = at.begin(claim);
-      const client = (await handle.client()) as unknown as pg.Client;
+      const begun = at.begin(claim);
+      const client = (await begun.handle.client()) as unknown as pg.Client;
       const { rows } = await client.query({ name: "named", text: `SELECT ${index} AS index` });
       expect(rows).toEqual([{ index }]);
-      expect(await commit()).toBe("settled");
+      expect(await begun.commit()).toBe("settled");
     }
   });
 
@@ -107,9 +107,9 @@ describeWithPostgres("transactions of handlers on PostgreSQL", () => {
       expect(first).toMatchObject({ orderKey: expect.stringContaining("task-"), attempts: 1, head: null });
       expect(Buffer.from(first!.body).toString()).toContain("task-");
       expect(await at.begin(first!).commit()).toBe("settled");
-      const { handle, commit } = at.begin(second!);
-      await handle.query("SELECT 1");
-      expect(await commit()).toBe("settled");
+      const begun = at.begin(second!);
+      await begun.handle.query("SELECT 1");
+      expect(await begun.commit()).toBe("settled");
       expect((await at.inbox.get(second!))?.state).toBe("done");
     } finally {
       pg.defaults.binary = binary;
