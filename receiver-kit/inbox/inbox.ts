@@ -202,11 +202,36 @@ export interface InboxMaintenanceStore {
   purge(retention: InboxRetention, rowsMax: number): Promise<number>;
 }
 
-export interface InboxRowFilter {
+export interface InboxSearch {
   readonly states?: readonly InboxRowState[] | undefined;
   readonly source?: string | undefined;
-  /** Only rows stored before this one; for pages, newest first. */
+  /** Names of events; `*` stands for any text. */
+  readonly events?: readonly string[] | undefined;
+  /** Part of the key, case-sensitive as the other texts. */
+  readonly keyText?: string | undefined;
+  /** Part of the last error, in which line breaks count as spaces. */
+  readonly errorText?: string | undefined;
+  /** Part of the body. A row without its body is not found. */
+  readonly bodyText?: string | undefined;
+  /** The last characters of the `webhook-id`. */
+  readonly idEnd?: string | undefined;
+  /** Only rows of this time or later, in Unix milliseconds: of a dead row when it died, of others when it was received. */
+  readonly sinceMs?: number | undefined;
+  /** Only rows of an earlier time. */
+  readonly untilMs?: number | undefined;
+  /** Only rows stored before this one. */
   readonly beforeSeq?: number | undefined;
+  /** How many rows a step has at most. Default 1,000. */
+  readonly stepRows?: number | undefined;
+}
+
+export interface InboxSearchStep {
+  readonly rows: readonly InboxRowSummary[];
+  /** How many rows were looked at, at most, by the steps so far. */
+  readonly looked: number;
+}
+
+export interface InboxRowFilter extends Omit<InboxSearch, "stepRows"> {
   /** Default 50. */
   readonly limit?: number | undefined;
 }
@@ -225,7 +250,12 @@ export interface InboxStats {
 
 /** For operators, the command line and `receiver.stats()`. */
 export interface InboxOperatorStore {
-  /** Newest first. May read in several steps: a row that changes its state meanwhile may be missing or listed as it was. */
+  /**
+   * Rows, newest first, in steps of which each reads a bounded number of rows: the caller may stop after any of them. Dead,
+   * quarantined and waiting rows are found by an index. A row that changes its state meanwhile may be missing or be as it was.
+   */
+  search(search: InboxSearch): AsyncIterable<InboxSearchStep>;
+  /** The first rows that `search` finds. */
   list(filter: InboxRowFilter): Promise<readonly InboxRowSummary[]>;
   get(row: InboxRowReference): Promise<InboxRowDetails | undefined>;
   /**

@@ -66,6 +66,8 @@ export interface StoredInboxRow extends EventColumns, DeliveryColumns, InboxRowR
 export interface InboxRowSummary extends StoredInboxRow {
   readonly state: InboxRowState;
   readonly dueAtMs: number;
+  /** Of a dead row. */
+  readonly diedAtMs: number | null;
   readonly lastError: string | null;
   readonly bodyBytes: number | null;
 }

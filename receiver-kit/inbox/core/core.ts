@@ -212,7 +212,12 @@ function recoverKey(
     } else {
       const error = inbox.leaseExpiredAfter(handled.row.lastError);
       storage.dequeue(handled.row);
-      storage.changeDelivery(handled.row.seq, { outcome: "dead", attempts, lastError: error });
+      storage.changeDelivery(handled.row.seq, {
+        outcome: "dead",
+        attempts,
+        lastError: error,
+        diedAtMs: nowMs,
+      });
       died.push({ source: handled.delivery.source, id: handled.delivery.id, error });
     }
   }
@@ -275,7 +280,8 @@ export function endRow(storage: Storage, end: RowEnd, nowMs: number): RowEndResu
     // Nothing is written of one that was done at its first attempt.
     if (result !== "done" || attempts > 1 || lastError !== null) {
       const why = lastError === null ? {} : { lastError };
-      storage.changeDelivery(seq, { outcome: result === "done" ? null : result, attempts, ...why });
+      const died = result === "dead" ? { diedAtMs: nowMs } : {};
+      storage.changeDelivery(seq, { outcome: result === "done" ? null : result, attempts, ...why, ...died });
     }
   }
   const waiting = lease.waiting - (isEnded ? 1 : 0);
@@ -320,6 +326,7 @@ export function replayRow(
     attempts: null,
     replays: replays + 1,
     replayedAtMs: nowMs,
+    diedAtMs: null,
   });
   enqueue(storage, { ...replayed, seq, source, id }, bodyBytes, nowMs);
   return true;

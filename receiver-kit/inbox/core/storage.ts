@@ -11,6 +11,8 @@ export interface Delivery extends Omit<StoredInboxRow, "attempts"> {
   readonly attempts: number | null;
   readonly lastError: string | null;
   readonly replayedAtMs: number | null;
+  /** Of a dead one. */
+  readonly diedAtMs: number | null;
   /** Of one that is applied by a request. */
   readonly leaseUntilMs: number | null;
   readonly generation: number | null;

@@ -10,10 +10,13 @@ import {
   type InboxMarks,
   type InboxRetention,
   type InboxRowSummary,
+  type InboxSearch,
+  type InboxSearchStep,
   type InboxStore,
   type ReconcileCandidate,
 } from "../inbox.ts";
 import * as rowEnd from "../row-end.ts";
+import { listBy, matches, stepRowsDefault } from "../search.ts";
 import { least, type MemoryDelivery, MemoryStorage } from "./memory-storage.ts";
 
 export interface MemoryInboxOptions {
@@ -134,18 +137,24 @@ class MemoryInbox implements InboxStore<MemoryTransaction> {
 
   readonly subscribe = this.#subscribers.subscribe;
 
-  readonly list: Methods["list"] = async ({
-    states,
-    source,
-    beforeSeq = Number.POSITIVE_INFINITY,
-    limit = 50,
-  }) =>
-    [...this.#storage.deliveries.values()]
-      .reverse()
-      .filter((row) => row.seq < beforeSeq && (source ?? row.source) === row.source)
-      .map((row) => this.#summary(row))
-      .filter(({ state }) => !states || states.includes(state))
-      .slice(0, limit);
+  readonly search: Methods["search"] = (search) => this.#search(search);
+
+  async *#search(search: InboxSearch): AsyncGenerator<InboxSearchStep> {
+    const { stepRows = stepRowsDefault } = search;
+    let rows: InboxRowSummary[] = [];
+    let looked = 0;
+    for (const delivery of [...this.#storage.deliveries.values()].reverse()) {
+      looked += 1;
+      const row = this.#summary(delivery);
+      if (matches(row, delivery.body, search)) rows.push(row);
+      if (rows.length < stepRows) continue;
+      yield { rows, looked };
+      rows = [];
+    }
+    yield { rows, looked };
+  }
+
+  readonly list: Methods["list"] = listBy(this.search);
 
   readonly get: Methods["get"] = async (reference) => {
     const row = this.#storage.findDelivery(reference);

@@ -64,7 +64,8 @@ export class MemoryStorage implements Storage {
     const seq = this.#lastSeq;
     const end = { outcome, attempts: null, lastError: quarantine, leaseUntilMs: null, generation: null };
     const body = new Uint8Array(row.body);
-    this.deliveries.set(seq, { ...row, ...end, seq, body, receivedAtMs, replays: 0, replayedAtMs: null });
+    const times = { receivedAtMs, replayedAtMs: null, diedAtMs: null };
+    this.deliveries.set(seq, { ...row, ...end, ...times, seq, body, replays: 0 });
     this.#seqs.set(name, seq);
     return seq;
   }

@@ -7,6 +7,7 @@
 
 import { tenantRange } from "../../signature/tenant.ts";
 import * as inbox from "../inbox.ts";
+import { listBy, type SearchedStorage, searchInSteps } from "../search.ts";
 import type { GuardedClient } from "./guarded-pool.ts";
 import type { PostgresDatabase } from "./postgres-operations.ts";
 import type { PostgresRow } from "./postgres-pool.ts";
@@ -58,6 +59,8 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
     write(async (execute) => (await execute(text, values)).length, limitMs);
   const head: inbox.InboxStore["head"] = async (source, key) =>
     inboxRow.toHead((await read(sql.headOf, [readNow(), source, key]))[0]);
+  const searched = searchedBy((text, values) => read(text, values, largeLimitMs), sql);
+  const search = (given: inbox.InboxSearch) => searchInSteps(searched, given);
   const purge = createPurge({ read, write, sql, now: readNow, limitMs: largeLimitMs });
 
   return {
@@ -105,12 +108,8 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
       const recorded = outcome === "done" ? null : "inline";
       return (await change(sql.finishInline, [source, id, generation, recorded])) > 0;
     },
-    async list({ states, source = null, beforeSeq = null, limit = 50 }) {
-      const isUnhandled = states?.every((state) => state === "dead" || state === "quarantined") ?? false;
-      const values = [beforeSeq ?? Number.MAX_SAFE_INTEGER, source, states ?? null, limit];
-      const rows = await read(isUnhandled ? sql.listUnhandled : sql.listRows, values, largeLimitMs);
-      return rows.map(inboxRow.toSummary);
-    },
+    search,
+    list: listBy(search),
     async get({ source, id }) {
       const [row] = await read(sql.getRow, [source, id]);
       return row && inboxRow.toDetails(row);
@@ -144,6 +143,41 @@ export function postgresRecords({ database, tables, version }: RecordsOptions): 
         oldestPendingMs: oldest === null ? null : Math.max(0, Number(oldest)),
         storedAheadMs: Math.max(0, Number(ahead)),
       };
+    },
+  };
+}
+
+function searchedBy(read: Execute, sql: ReturnType<typeof recordStatements>): SearchedStorage {
+  return {
+    stepRows: 5_000,
+    async range() {
+      const [range] = await read(sql.seqRange, []);
+      return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
+    },
+    async receiptFrom(seq) {
+      const [row] = await read(sql.receiptFrom, [seq]);
+      return row && { seq: Number(row["seq"]), receivedAtMs: Number(row["received_at"]) };
+    },
+    async unhandledBelow(belowSeq, rowsMax) {
+      const [row] = await read(sql.unhandledBelow, [belowSeq, rowsMax]);
+      const count = Number(row?.["count"]);
+      return count > 0 ? { fromSeq: Number(row?.["first"]), count } : undefined;
+    },
+    async waiting(rowsMax) {
+      const found = await read(sql.waitingSeqs, [rowsMax + 1]);
+      return found.length > rowsMax ? undefined : found.map(({ seq }) => Number(seq));
+    },
+    async find({ belowSeq, fromSeq, isUnhandled }, given, rowsMax, seqs) {
+      const { states = null, source = null, events, keyText = null, errorText, bodyText } = given;
+      const { idEnd = null, sinceMs = null, untilMs = null } = given;
+      const patterns = events?.map((pattern) => pattern.replace(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
+      const found = await read(seqs ? sql.findSeqs : isUnhandled ? sql.findUnhandled : sql.findRows, [
+        ...[belowSeq, fromSeq, rowsMax, source, states, patterns ?? null, keyText],
+        ...[errorText?.replaceAll("\n", " ") ?? null, bodyText === undefined ? null : Buffer.from(bodyText)],
+        ...[idEnd, sinceMs, untilMs],
+        ...(seqs ? [seqs] : []),
+      ]);
+      return found.map(inboxRow.toSummary);
     },
   };
 }
@@ -232,29 +266,48 @@ function rowStatements(tables: PostgresTables) {
   const summary = `
     SELECT delivery.seq, delivery.source, delivery.webhook_id, delivery.channel, ${state} AS state, delivery.event,
       delivery.order_key, delivery.position, delivery.status, delivery.workspace, delivery.signed_at,
-      delivery.received_at, coalesce(nullif(waiting.due_at, 0), delivery.replayed_at, delivery.received_at) AS due_at,
+      delivery.received_at, delivery.died_at, coalesce(nullif(waiting.due_at, 0), delivery.replayed_at, delivery.received_at) AS due_at,
       coalesce(waiting.attempts, delivery.attempts) AS attempts, delivery.replays,
       coalesce(waiting.last_error, delivery.last_error) AS last_error, delivery.secret_index, delivery.traceparent`;
-  const isListed = "($3::text[] IS NULL OR state = ANY ($3::text[]))";
+  const time =
+    "CASE delivery.outcome WHEN 'dead' THEN coalesce(delivery.died_at, delivery.received_at) ELSE delivery.received_at END";
   const withBodyBytes = `SELECT *, (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = listed.seq) AS body_bytes`;
-  return {
-    listRows: `
+  /** What is known without the key comes first; each key is then found by its index. */
+  const findIn = (rowsOf: string) => `
     ${withBodyBytes} FROM (
       SELECT * FROM (
         ${summary} FROM ${withQueue(tables)}
-        WHERE delivery.seq < $1::bigint AND ($2::text IS NULL OR delivery.source = $2::text)
-        ORDER BY delivery.seq DESC) AS all_rows
-      WHERE ${isListed} ORDER BY seq DESC LIMIT $4::bigint) AS listed ORDER BY seq DESC`,
+        WHERE ${rowsOf} AND delivery.seq < $1::bigint AND delivery.seq >= $2::bigint
+          AND ($4::text IS NULL OR delivery.source = $4::text)
+          AND ($5::text[] IS NULL OR coalesce(delivery.outcome, 'done') = ANY ($5::text[])
+            OR (delivery.outcome IS NULL AND $5::text[] && '{pending,running}'))
+          AND ($6::text[] IS NULL OR delivery.event LIKE ANY ($6::text[]))
+          AND ($7::text IS NULL OR position($7::text IN delivery.order_key) > 0)
+          AND ($9::bytea IS NULL OR position($9::bytea IN (
+            SELECT body FROM ${bodies} AS stored WHERE stored.seq = delivery.seq)) > 0)
+          AND ($10::text IS NULL OR right(delivery.webhook_id, length($10::text)) = $10::text)
+          AND ($11::bigint IS NULL OR ${time} >= $11::bigint) AND ($12::bigint IS NULL OR ${time} < $12::bigint)
+        ) AS found
+      WHERE ($5::text[] IS NULL OR state = ANY ($5::text[]))
+        AND ($8::text IS NULL OR position($8::text IN replace(last_error, chr(10), ' ')) > 0)
+      ORDER BY seq DESC LIMIT $3::bigint) AS listed ORDER BY seq DESC`;
+  const unhandledSeqs = (outcome: string) => `(
+        SELECT seq FROM ${deliveries} WHERE outcome = '${outcome}' AND ${isUnhandled} AND seq < $1::bigint
+        ORDER BY seq DESC LIMIT $2::bigint)`;
+  return {
+    findRows: findIn("true"),
+    findUnhandled: findIn(`delivery.${isUnhandled}`),
+    findSeqs: findIn("delivery.seq = ANY ($13::bigint[])"),
 
-    /** Of dead and quarantined rows alone, whose index is small. The plus keeps the planner from the primary key. */
-    listUnhandled: `
-    ${withBodyBytes} FROM (
-      ${summary} FROM ${withQueue(tables)} WHERE delivery.seq = ANY (ARRAY(
-        SELECT seq FROM ${deliveries}
-        WHERE ${isUnhandled} AND outcome = ANY ($3::text[]) AND +seq < $1::bigint
-          AND ($2::text IS NULL OR source = $2::text)
-        ORDER BY +seq DESC LIMIT $4::bigint))) AS listed
-    ORDER BY seq DESC`,
+    /** One search of the index per outcome, as each is in the order of the numbers. */
+    unhandledBelow: `
+    SELECT min(seq) AS first, count(*) AS count FROM (
+      SELECT seq FROM (${["dead", "quarantined"].map(unhandledSeqs).join(" UNION ALL ")}) AS both_outcomes
+      ORDER BY seq DESC LIMIT $2::bigint) AS step`,
+
+    waitingSeqs: `SELECT seq FROM (SELECT seq FROM ${queue} LIMIT $1::bigint) AS waiting ORDER BY seq DESC`,
+
+    receiptFrom: `SELECT seq, received_at FROM ${deliveries} WHERE seq >= $1::bigint ORDER BY seq LIMIT 1`,
 
     getRow: `
     ${summary}, body.body, length(body.body) AS body_bytes FROM ${withQueue(tables)}
@@ -272,7 +325,7 @@ function rowStatements(tables: PostgresTables) {
 
     replayDelivery: `
     UPDATE ${deliveries}
-    SET outcome = NULL, attempts = NULL, replays = replays + 1, replayed_at = ${now}, event = $3::text,
+    SET outcome = NULL, attempts = NULL, replays = replays + 1, replayed_at = ${now}, died_at = NULL, event = $3::text,
       order_key = $4::text, position = $5::text, status = $6::text, workspace = $7::text
     WHERE seq = $2::bigint`,
 

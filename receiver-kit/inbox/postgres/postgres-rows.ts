@@ -26,6 +26,7 @@ export function toSummary(row: SqlRow): inbox.InboxRowSummary {
     ...toStoredRow(row),
     state: row["state"] as inbox.InboxRowState,
     dueAtMs: Number(row["due_at"]),
+    diedAtMs: toNumber(row["died_at"]),
     lastError: toText(row["last_error"]),
     bodyBytes: toNumber(row["body_bytes"]),
   };

@@ -56,6 +56,7 @@ function firstSchema(schema: string): string {
       last_error text,
       replays integer NOT NULL DEFAULT 0,
       replayed_at bigint,
+      died_at bigint,
       lease_until bigint,
       generation integer,
       UNIQUE (source, webhook_id)
@@ -95,7 +96,8 @@ function firstSchema(schema: string): string {
     CREATE INDEX ordering_keys_running ON ${keys} (source, order_key) WHERE status = 'RUNNING';
     CREATE INDEX ordering_keys_idle ON ${keys} (idle_since) WHERE idle_since IS NOT NULL;
     CREATE INDEX deliveries_unhandled ON ${deliveries} (outcome, source, order_key)
-      WHERE outcome IN ('dead', 'quarantined');`;
+      WHERE outcome IN ('dead', 'quarantined');
+    CREATE INDEX deliveries_unhandled_seq ON ${deliveries} (outcome, seq) WHERE outcome IN ('dead', 'quarantined');`;
 }
 
 export interface MigrationTarget {

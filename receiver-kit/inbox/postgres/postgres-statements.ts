@@ -312,7 +312,7 @@ function claimStatements({ deliveries, bodies, keys, queue }: PostgresTables, ma
           AND handled.attempts + 1 < $3::integer),
       buried AS (
         UPDATE ${deliveries} AS delivery
-        SET outcome = 'dead', attempts = died.attempts + 1,
+        SET outcome = 'dead', attempts = died.attempts + 1, died_at = ${now},
           last_error = '${leaseExpired}' || coalesce('${errorBefore}' || coalesce(died.last_error, delivery.last_error), '')
         FROM died WHERE delivery.seq = died.seq
         RETURNING delivery.source, delivery.webhook_id, delivery.last_error),
@@ -456,6 +456,7 @@ function endStatements(tables: PostgresTables, mayWrite: string) {
       recorded AS (
         UPDATE ${deliveries} AS delivery
         SET outcome = nullif(ending.result, 'done'), attempts = ending.attempts,
+            died_at = CASE WHEN ending.result = 'dead' THEN ${now} END,
             last_error = coalesce(ending.error, ended.last_error, delivery.last_error)
         FROM ending JOIN ended USING (seq)
         WHERE delivery.seq = ending.seq

@@ -43,6 +43,7 @@ const firstSchema = `
     last_error text,
     replays integer NOT NULL DEFAULT 0,
     replayed_at integer,
+    died_at integer,
     lease_until integer,
     generation integer,
     UNIQUE (source, webhook_id)
@@ -84,7 +85,8 @@ const firstSchema = `
   CREATE INDEX ${keys}_running ON ${keys} (source, order_key) WHERE status = 'RUNNING';
   CREATE INDEX ${keys}_moved ON ${keys} (moved_at) WHERE moved_at IS NOT NULL;
   CREATE INDEX ${deliveries}_unhandled ON ${deliveries} (outcome, source, order_key)
-    WHERE outcome IN ('dead', 'quarantined');`;
+    WHERE outcome IN ('dead', 'quarantined');
+  CREATE INDEX ${deliveries}_unhandled_seq ON ${deliveries} (outcome, seq) WHERE outcome IN ('dead', 'quarantined');`;
 
 export const sqliteMigrations: readonly Migration<string>[] = [
   { release: "0.1.0", oldestUsable: 1, statements: firstSchema },

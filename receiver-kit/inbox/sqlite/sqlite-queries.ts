@@ -5,6 +5,7 @@ import { tenantRange } from "../../signature/tenant.ts";
 import * as core from "../core/core.ts";
 import type { Delivery, QueuedRow } from "../core/storage.ts";
 import * as inbox from "../inbox.ts";
+import { listBy, type SearchedStorage, searchInSteps } from "../search.ts";
 import type { SqliteConnection, SqliteRow, SqliteValue } from "./sqlite-driver.ts";
 import { sqliteTables } from "./sqlite-migrations.ts";
 import { deliveryColumns, storageOf, toBytes } from "./sqlite-storage.ts";
@@ -18,30 +19,24 @@ export const stepRows = 5_000;
 type Read = <Result>(operation: (connection: SqliteConnection, nowMs: number) => Result) => Promise<Result>;
 type Reads = Pick<
   inbox.InboxStore,
-  "list" | "get" | "stats" | "head" | "reconcileCandidates" | "readMarks" | "waitingSources" | "backlog"
+  | "search"
+  | "list"
+  | "get"
+  | "stats"
+  | "head"
+  | "reconcileCandidates"
+  | "readMarks"
+  | "waitingSources"
+  | "backlog"
 >;
 
 export function sqliteReads(read: Read): Reads {
   const rows = (statement: string, ...values: readonly SqliteValue[]) =>
     read((connection) => connection.query(statement, values));
+  const search = (given: inbox.InboxSearch) => searchInSteps(searchedBy(rows), given);
   return {
-    async list({ states, source = null, beforeSeq = Number.MAX_SAFE_INTEGER, limit = 50 }) {
-      const names = states ? JSON.stringify(states) : null;
-      if (states?.every((state) => state === "dead" || state === "quarantined"))
-        return (await rows(listUnhandled, beforeSeq, source, names, limit)).map(toSummary);
-      const [range] = await rows(seqRange);
-      const first = Number(range?.["first"] ?? 0);
-      const found: inbox.InboxRowSummary[] = [];
-      let below = Math.min(beforeSeq, Number(range?.["last"] ?? -1) + 1);
-      while (below > first && found.length < limit) {
-        const from = Math.max(first, below - stepRows);
-        found.push(
-          ...(await rows(listRows, below, source, names, limit - found.length, from)).map(toSummary),
-        );
-        below = from;
-      }
-      return found;
-    },
+    search,
+    list: listBy(search),
     async get({ source, id }) {
       const [row] = await rows(getRow, source, id);
       return row && { ...toSummary(row), body: toBytes(row["body"]) };
@@ -83,6 +78,44 @@ export function sqliteReads(read: Read): Reads {
     async backlog(source, limit) {
       const [row] = await rows(countBacklog, source, limit);
       return Math.min(limit, Number(row?.["count"]));
+    },
+  };
+}
+
+function searchedBy(
+  rows: (statement: string, ...values: readonly SqliteValue[]) => Promise<readonly SqliteRow[]>,
+): SearchedStorage {
+  return {
+    stepRows,
+    async range() {
+      const [range] = await rows(seqRange);
+      return { first: Number(range?.["first"] ?? 0), last: Number(range?.["last"] ?? -1) };
+    },
+    async receiptFrom(seq) {
+      const [row] = await rows(receiptFrom, seq);
+      return row && { seq: Number(row["seq"]), receivedAtMs: Number(row["receivedAtMs"]) };
+    },
+    async unhandledBelow(belowSeq, rowsMax) {
+      const [row] = await rows(unhandledBelow, belowSeq, rowsMax);
+      const count = Number(row?.["count"]);
+      return count > 0 ? { fromSeq: Number(row?.["first"]), count } : undefined;
+    },
+    async waiting(rowsMax) {
+      const found = await rows(waitingSeqs, rowsMax + 1);
+      return found.length > rowsMax ? undefined : found.map(({ seq }) => Number(seq));
+    },
+    async find({ belowSeq, fromSeq, isUnhandled }, search, rowsMax, seqs) {
+      const { states, source = null, events, keyText = null, errorText = null, bodyText } = search;
+      const { idEnd = null, sinceMs = null, untilMs = null } = search;
+      const globs = events?.map((pattern) => pattern.replace(/[?[]/g, "[$&]"));
+      const found = await rows(
+        seqs ? findSeqs : isUnhandled ? findUnhandled : findRows,
+        ...[belowSeq, fromSeq, rowsMax, source, states ? JSON.stringify(states) : null],
+        ...[globs ? JSON.stringify(globs) : null, keyText, errorText?.replaceAll("\n", " ") ?? null],
+        ...[bodyText === undefined ? null : Buffer.from(bodyText), idEnd, sinceMs, untilMs],
+        ...(seqs ? [JSON.stringify(seqs)] : []),
+      );
+      return found.map(toSummary);
     },
   };
 }
@@ -193,18 +226,39 @@ const summary = `
     SELECT ${deliveryColumns}, ${state} AS state, waiting.seq AS queuedSeq, waiting.due_at AS queuedDueAtMs,
       waiting.attempts AS queuedAttempts, waiting.last_error AS queuedError,
       (SELECT length(body) FROM ${bodies} AS stored WHERE stored.seq = delivery.seq) AS bodyBytes`;
-const listRows = `
+/** What is known without the key comes first. */
+const findIn = (rowsOf: string) => `
   SELECT * FROM (
     ${summary} FROM ${deliveries} AS delivery ${withQueue}
-    WHERE delivery.seq < ?1 AND delivery.seq >= ?5 AND (?2 IS NULL OR delivery.source = ?2))
-  WHERE ?3 IS NULL OR state IN (SELECT value FROM json_each(?3)) ORDER BY seq DESC LIMIT ?4`;
-/** Of dead and quarantined rows alone, whose index is small. The plus keeps the planner from the primary key. */
-const listUnhandled = `
-  ${summary} FROM ${deliveries} AS delivery ${withQueue} WHERE delivery.seq IN (
-    SELECT seq FROM ${deliveries}
-    WHERE outcome IN ('dead', 'quarantined') AND +seq < ?1 AND (?2 IS NULL OR source = ?2)
-      AND outcome IN (SELECT value FROM json_each(?3)) ORDER BY +seq DESC LIMIT ?4)
-  ORDER BY delivery.seq DESC`;
+    WHERE ${rowsOf} AND delivery.seq < ?1 AND delivery.seq >= ?2 AND (?4 IS NULL OR delivery.source = ?4)
+      AND (?5 IS NULL OR coalesce(delivery.outcome, 'done') IN (SELECT value FROM json_each(?5))
+        OR (delivery.outcome IS NULL AND EXISTS (SELECT 1 FROM json_each(?5) WHERE value IN ('pending', 'running'))))
+      AND (?6 IS NULL OR EXISTS (SELECT 1 FROM json_each(?6) WHERE delivery.event GLOB value))
+      AND (?7 IS NULL OR instr(delivery.order_key, ?7) > 0)
+      AND (?9 IS NULL OR instr((SELECT body FROM ${bodies} AS stored WHERE stored.seq = delivery.seq), ?9) > 0)
+      AND (?10 IS NULL OR substr(delivery.webhook_id, -length(?10)) = ?10)
+      AND (?11 IS NULL OR ${time} >= ?11) AND (?12 IS NULL OR ${time} < ?12))
+  WHERE (?5 IS NULL OR state IN (SELECT value FROM json_each(?5)))
+    AND (?8 IS NULL OR instr(replace(coalesce(queuedError, lastError), char(10), ' '), ?8) > 0)
+  ORDER BY seq DESC LIMIT ?3`;
+const time =
+  "CASE delivery.outcome WHEN 'dead' THEN coalesce(delivery.died_at, delivery.received_at) ELSE delivery.received_at END";
+const unhandledSeqs = `
+    SELECT seq FROM ${deliveries} INDEXED BY ${deliveries}_unhandled_seq
+    WHERE outcome IN ('dead', 'quarantined') AND seq < ?1`;
+const findRows = findIn("true");
+const findUnhandled = findIn(`delivery.seq IN (${unhandledSeqs} AND seq >= ?2)`);
+const findSeqs = findIn("delivery.seq IN (SELECT value FROM json_each(?13))");
+/** One search of the index per outcome, as each is in the order of the numbers. */
+const unhandledBelow = `
+  SELECT min(seq) AS first, count(*) AS count FROM (
+    SELECT seq FROM (
+      SELECT * FROM (${unhandledSeqs} AND outcome = 'dead' ORDER BY seq DESC LIMIT ?2)
+      UNION ALL SELECT * FROM (${unhandledSeqs} AND outcome = 'quarantined' ORDER BY seq DESC LIMIT ?2))
+    ORDER BY seq DESC LIMIT ?2)`;
+const waitingSeqs = `SELECT seq FROM (SELECT seq FROM ${queue} LIMIT ?1) AS waiting ORDER BY seq DESC`;
+const receiptFrom = `
+  SELECT seq, received_at AS receivedAtMs FROM ${deliveries} WHERE seq >= ?1 ORDER BY seq LIMIT 1`;
 const getRow = `
   ${summary}, body.body FROM ${deliveries} AS delivery ${withQueue}
   LEFT JOIN ${bodies} AS body ON body.seq = delivery.seq WHERE delivery.source = ?1 AND delivery.webhook_id = ?2`;

@@ -42,7 +42,7 @@ export const deliveryColumns = `
     delivery.order_key AS orderKey, delivery.position, delivery.status, delivery.workspace AS workspaceId,
     delivery.signed_at AS timestamp, delivery.received_at AS receivedAtMs, delivery.secret_index AS secretIndex,
     delivery.traceparent, delivery.outcome, delivery.attempts, delivery.last_error AS lastError, delivery.replays,
-    delivery.replayed_at AS replayedAtMs, delivery.lease_until AS leaseUntilMs, delivery.generation`;
+    delivery.replayed_at AS replayedAtMs, delivery.died_at AS diedAtMs, delivery.lease_until AS leaseUntilMs, delivery.generation`;
 
 const findDelivery = `
   SELECT ${deliveryColumns} FROM ${deliveries} AS delivery WHERE source = ?1 AND webhook_id = ?2`;
@@ -58,7 +58,12 @@ const columnOf: Readonly<Partial<Record<keyof Delivery, string>>> = {
     workspaceId: "workspace",
   },
   ...{ outcome: "outcome", attempts: "attempts", lastError: "last_error", replays: "replays" },
-  ...{ replayedAtMs: "replayed_at", leaseUntilMs: "lease_until", generation: "generation" },
+  ...{
+    replayedAtMs: "replayed_at",
+    diedAtMs: "died_at",
+    leaseUntilMs: "lease_until",
+    generation: "generation",
+  },
 };
 
 const findKey = `

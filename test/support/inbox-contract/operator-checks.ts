@@ -1,4 +1,6 @@
 import { expect } from "vitest";
+import type { InboxRowFilter } from "../../../receiver-kit/inbox/inbox.ts";
+import { claimOptions } from "../inbox-rows.ts";
 import { bodyBytes, claimIds, claimOne, rowAt, settle, source } from "./contract-rows.ts";
 import type { Checks, InboxFixture } from "./inbox-fixture.ts";
 
@@ -43,6 +45,71 @@ export const operatorChecks: Checks = {
     const replays = Array.from({ length: 6 }, (_, n) => (n % 2 ? inbox : other).replay(row, row));
     expect((await Promise.all(replays)).filter(Boolean).length).toBe(1);
     expect(await claimIds(inbox, { rowsPerKeyMax: 5 })).toEqual([row.id]);
+  },
+  async "finds rows by each part of a filter, and by several at once"({ inbox, clock }) {
+    const begunMs = (await inbox.readMarks(source)).nowMs;
+    const failed = rowAt("task-1", 1, {
+      id: "msg_failed",
+      event: "task.failed",
+      body: Buffer.from('{"a":"client-1"}'),
+    });
+    await inbox.insert(failed);
+    await inbox.insert(rowAt("task-10", 1, { id: "msg_10", event: "task.completed", source: "other" }));
+    await clock.advance(120_000);
+    await inbox.insert(rowAt("task-2", 1, { id: "msg_retried", event: "subtask_failed" }));
+    const claims = (await inbox.claim(claimOptions({ rowsMax: 5 }))).claims;
+    const claimOf = (id: string) => claims.find((claim) => claim.id === id)!;
+    await inbox.fail(claimOf("msg_failed"), { kind: "dead", error: "first line\nof 100 % [it]" });
+    await inbox.fail(claimOf("msg_retried"), { kind: "retry", delayMs: 1, error: "later", counts: true });
+    await clock.advance(120_000);
+    await inbox.insert(rowAt("task-3", 1, { id: "msg_odd", quarantine: "not JSON" }));
+    const ids = async (search: InboxRowFilter) => (await inbox.list(search)).map(({ id }) => id);
+    expect(await ids({})).toEqual(["msg_odd", "msg_retried", "msg_10", "msg_failed"]);
+    expect(await ids({ events: ["task.*"] })).not.toContain("msg_retried");
+    expect(await ids({ events: ["task.failed", "*_failed"] })).toEqual(["msg_retried", "msg_failed"]);
+    expect(await ids({ events: ["task_failed"] })).toEqual([]);
+    expect(await ids({ events: ["TASK.FAILED"] })).toEqual([]);
+    expect(await ids({ keyText: '"task-1"' })).toEqual(["msg_failed"]);
+    expect(await ids({ errorText: "line of 100 % [" })).toEqual(["msg_failed"]);
+    expect(await ids({ errorText: "later", states: ["pending"] })).toEqual(["msg_retried"]);
+    expect(await ids({ errorText: "later", states: ["dead", "quarantined"] })).toEqual([]);
+    expect(await ids({ bodyText: "client-1" })).toEqual(["msg_failed"]);
+    expect(await ids({ idEnd: "odd" })).toEqual(["msg_odd"]);
+    expect(await ids({ source: "other" })).toEqual(["msg_10"]);
+    // It was received before that time and died after it.
+    const afterMs = begunMs + 60_000;
+    expect(await ids({ sinceMs: afterMs })).toEqual(["msg_odd", "msg_retried", "msg_failed"]);
+    expect(await ids({ sinceMs: afterMs, states: ["dead"] })).toEqual(["msg_failed"]);
+    expect(await ids({ untilMs: afterMs })).toEqual(["msg_10"]);
+    expect(await ids({ sinceMs: begunMs + 180_000 })).toEqual(["msg_odd"]);
+    expect(await ids({ states: ["dead", "quarantined", "pending"], limit: 2 })).toEqual([
+      "msg_odd",
+      "msg_retried",
+    ]);
+    expect(await inbox.get(failed)).toMatchObject({ diedAtMs: begunMs + 120_000 });
+    await inbox.replay(failed, failed);
+    expect(await inbox.get(failed)).toMatchObject({ diedAtMs: null });
+  },
+  async "finds every row once in steps of any size, whatever the states"({ inbox }) {
+    const rows = Array.from({ length: 25 }, (_, n) => {
+      const quarantine = n % 3 === 0 ? "odd" : null;
+      return rowAt(`task-${n}`, 1, { id: `msg_${n}`, quarantine });
+    });
+    for (const row of rows) await inbox.insert(row);
+    for (const states of [undefined, ["quarantined"], ["pending"], ["pending", "quarantined"]] as const) {
+      const expected = rows.filter(
+        ({ quarantine }) =>
+          !states || (states as readonly string[]).includes(quarantine ? "quarantined" : "pending"),
+      );
+      for (const stepRows of [1, 2, 7, 100]) {
+        const found: string[] = [];
+        for await (const step of inbox.search({ states, stepRows })) {
+          expect(step.rows.length).toBeLessThanOrEqual(stepRows);
+          found.push(...step.rows.map(({ id }) => id));
+        }
+        expect(found).toEqual(expected.map(({ id }) => id).toReversed());
+      }
+    }
   },
 };
 

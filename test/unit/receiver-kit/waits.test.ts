@@ -94,6 +94,7 @@ const calls: Readonly<Record<string, (inbox: InboxStore, claim: InboxClaim) => P
   writeMarks: (inbox) => inbox.writeMarks(source, { name: "value" }),
   purge: (inbox) => inbox.purge({ bodiesMs: 1, rowsMs: 1, headsMs: 1, unhandledBodiesMs: 1 }, 1),
   list: (inbox) => inbox.list({}),
+  search: (inbox) => inbox.search({})[Symbol.asyncIterator]().next(),
   get: (inbox) => inbox.get(rowAt("task-1", 1)),
   replay: (inbox) => inbox.replay(rowAt("task-1", 1), rowAt("task-1", 1)),
   discard: (inbox) => inbox.discard(rowAt("task-1", 1)),
